@@ -6,19 +6,19 @@ It corrects as in `vdgi annotate`: the first wrong head of the sentence, after w
 around the confirmed arcs, and so on; then the labels. After every ten sentences the parser learns anew. The
 script counts the heads and labels changed, of all words but punctuation, and compares them with
 
-* "never learns": correcting the parse made without any tree, which stays as it is;
+* "never learns": correcting the parse that the preset of --reference makes without any tree;
 * "learns, parses once": as this program, but a correction does not affect the rest of its sentence;
 * "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before the first;
 * "by hand": every word's head and label is set.
 
 Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's labels are
-from its parse. Rows that are in --rows are not measured again, so the script can be interrupted.
+from its parse. Rows that are in --rows are not measured again, so the script can be interrupted. In --preset
+{} stands for the language, so that each can start from a universal parser that knows none of its relatives.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import time
@@ -27,12 +27,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from few_trees import has_udpipe, trained_udpipe, udpipe_heads_and_labels
-from measuring import conditions, print_conditions, print_table
+import udpipe
+from measuring import add_json_rows, argument_parser, conditions, json_rows, print_table
 
 from dynet_vdgi.annotation import changes, loop
 from dynet_vdgi.annotation.loop import Knowledge, Learnt
-from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence
+from dynet_vdgi.annotation.marked import MarkedSentence
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import kept_positions
 from dynet_vdgi.data.sentence import Sentence
@@ -57,25 +57,29 @@ Row = dict[str, Any]
 class Text:
     """A treebank to annotate: the program's input, and the gold trees."""
 
-    def __init__(self, path: str, preset: str = "few-trees") -> None:
+    def __init__(self, path: str, preset: str = "few-trees", reference: str = "few-trees") -> None:
         self.whole = [s for s in read(path, heads="required") if len(without_punctuation(s)[0]) > 1]
         self.gold = [without_punctuation(s)[0] for s in self.whole]
         self.bare = [replace(s, heads=None, deprels=()) for s in self.gold]
+        self.knowledge = self._known(preset)
+        never = self.knowledge if preset == reference else self._known(reference)
+        self.without_trees = loop.learn(never, [])
+
+    def _known(self, preset: str) -> Knowledge:
         knowledge = loop.knowledge_of(self.bare, loop.Course.of(preset))
         assert knowledge is not None
-        self.knowledge: Knowledge = knowledge
-        self.without_trees = loop.learn(knowledge, [])
+        return knowledge
 
 
 def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
     """Number of heads that a person changes, from the first word to the last, to reach the gold tree."""
-    marked = MarkedSentence.of(bare, [MarkedArc()] * len(bare))
-    marked.put(learnt.guess(marked.confirmed()))
+    marked = MarkedSentence.of(bare)
+    marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
     n_changed = 0
     while marked.heads != gold.heads:
         word = next(d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right)
         marked.arcs = tuple(changes.new_arcs(marked, "head", word, gold.heads[word - 1], "x"))
-        marked.put(learnt.guess(marked.confirmed(), marked.shown(), word))
+        marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
         n_changed += 1
     return n_changed
 
@@ -126,11 +130,12 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
     model = None
     for number, row in enumerate(rows):
         if number in moments:
-            model = trained_udpipe([text.whole[row["sentence"]] for row in rows[:number]])
+            trees = [udpipe.conllu(text.whole[row["sentence"]]) for row in rows[:number]]
+            model = udpipe.loaded(udpipe.train("".join(trees), parser=""))
         row["udpipe"] = row["udpipe_labels"] = row["words"]
         if model is not None:
             whole, gold = text.whole[row["sentence"]], text.gold[row["sentence"]]
-            heads, labels = udpipe_heads_and_labels(model, [whole])[0]
+            heads, labels = udpipe.parse(model, [whole])[0]
             row["udpipe"] = wrong_heads(without_punctuation(replace(whole, heads=heads))[0].heads or (), gold)
             row["udpipe_labels"] = wrong_labels([labels[p - 1] for p in kept_positions(whole)], gold)
 
@@ -138,29 +143,27 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
 # ------------------------------------------------------------------------------------------- rows
 def measured(arguments: argparse.Namespace) -> list[Row]:
     """All rows, first those of the file; the rows of a language and order are added to it together."""
-    path = Path(arguments.rows)
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    rows = json_rows(arguments.rows)
     known = {(row["language"], row["order"]) for row in rows}
     for name, file in arguments.language:
         text = None
-        for order in ORDERS:
+        for order in arguments.orders:
             if (name, order) in known:
                 continue
-            text = text or Text(file, arguments.preset)
+            text = text or Text(file, arguments.preset.format(name), arguments.reference)
             new = annotated(text, order, arguments.sentences, arguments.every)
             if arguments.udpipe and order == "document":
                 add_udpipe(text, new, arguments.udpipe)
             new = [{"language": name, "order": order, "number": n, **row} for n, row in enumerate(new, 1)]
             rows += new
-            with path.open("a", encoding="utf-8") as handle:
-                handle.writelines(json.dumps(row) + "\n" for row in new)
+            add_json_rows(arguments.rows, new)
     return rows
 
 
 # ------------------------------------------------------------------------------------------- tables
 def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> None:
     """Changes in per cent of those for a parse that never learns, by language; per sentence, by fifties."""
-    for order in ORDERS:
+    for order in dict.fromkeys(row["order"] for row in rows):
         mine = [row for row in rows if row["order"] == order and row["language"] in languages]
         systems = {key: title for key, title in SYSTEMS.items() if all(key in row for row in mine)}
         header = ["", "mean", *languages]
@@ -171,11 +174,7 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
         print_table(f"Heads changed, % of never learning; order: {order}", header, lines)
         lines = [
             [title, *with_mean([ratio(mine, name, key, "never_labels") for name in languages])]
-            for key, title in {
-                "labels": "this program",
-                "udpipe_labels": "UDPipe",
-                "words": "by hand",
-            }.items()
+            for key, title in LABEL_SYSTEMS.items()
             if all(key in row for row in mine)
         ]
         print_table(f"Labels changed, % of never learning; order: {order}", header, lines)
@@ -238,25 +237,27 @@ def with_mean(values: Sequence[float]) -> list[str]:
 
 def main() -> None:
     """Measures the missing rows, and prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "TREES"))
     parser.add_argument("--preset", default="few-trees", help="settings of few-trees: a name, or a file")
+    parser.add_argument("--reference", default="few-trees", help="preset of the parse that never learns")
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS)
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--every", type=int, default=10, help="sentences between two trainings")
     parser.add_argument(
         "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
     )
-    parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
+    )
     parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
     arguments = parser.parse_args()
-    if arguments.udpipe and not has_udpipe():
+    if arguments.udpipe and not udpipe.is_installed():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
         arguments.udpipe = []
     at_start = conditions()
     rows = measured(arguments)
-    print_conditions(at_start)
+    print(at_start)
     print_tables(rows, [name for name, _ in arguments.language], arguments.sentences)
     if arguments.picture:
         draw(rows, arguments.picture, arguments.sentences)

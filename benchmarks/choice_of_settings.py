@@ -20,12 +20,10 @@ from dataclasses import dataclass
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from languages import LIMITS_SHOWN, Listed, dda, drawn, list_parser, listed
-from measuring import cell, conditions, print_conditions, print_table
+from languages import LIMITS_SHOWN, Listed, dda, drawn, list_parser, listed, read
+from measuring import cell, conditions, print_table
 from numpy.typing import NDArray
 
-from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
@@ -75,16 +73,12 @@ def shown(factors: Factors) -> str:
     return ", ".join(changed) or "as shipped"
 
 
-def read(bank: Listed, max_text: int, max_test: int, max_len: int) -> Task:
+def task_of(bank: Listed, max_text: int, max_test: int, max_len: int) -> Task:
     """The sentences of a language without punctuation; learning does not read heads of the text."""
 
-    def sentences(paths: Sequence[os.PathLike[str]], heads: conllu.Heads) -> list[Sentence]:
-        every = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
-        return treebank.prepare(every, STANDARD).sentences
-
-    text = sentences(bank.text, "ignored")
+    text = read(bank.text, "ignored")
     short = [sentence for sentence in text if len(sentence) <= max_len]
-    return Task(bank.name, text, short[:max_text], drawn(sentences(bank.scored, "optional"), max_test))
+    return Task(bank.name, text, short[:max_text], drawn(read(bank.scored), max_test))
 
 
 def figure(task: Task, rules: RuleSet) -> tuple[float, ...]:
@@ -113,7 +107,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=PARTS, metavar="PART", help="whose weights change")
     parser.add_argument("--factors", nargs="+", type=float, default=(0.5, 2.0), metavar="FACTOR")
     arguments = parser.parse_args()
-    print_conditions(conditions())
+    print(conditions())
     table = load_rules(rules_path(arguments.table))
     parts, tried = arguments.parts, arguments.factors
     variants: list[Factors] = [{}, *({part: factor} for part in parts for factor in tried)]
@@ -122,7 +116,7 @@ def main() -> None:
         if changed.text == tables[0].text:
             parser.error(f"the table has no weight in a part '{next(iter(variant))}'")
     numbers = (arguments.max_text, arguments.max_test, arguments.max_len)
-    tasks = [read(bank, *numbers) for bank in listed(arguments)]
+    tasks = [task_of(bank, *numbers) for bank in listed(arguments)]
     figures = np.array([[figure(task, changed) for changed in tables] for task in tasks]).swapaxes(0, 1)
     rows = [[shown(variant), cell(means)] for variant, means in zip(variants, figures.mean(axis=1))]
     print_table(f"DDA {LIMITS_SHOWN}, mean over languages:", ["numbers", "DMV teacher"], rows)

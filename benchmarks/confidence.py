@@ -20,9 +20,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from few_trees import calibration_error, pairs
-from languages import Listed, file_list_parser, listed
-from measuring import conditions, print_conditions, print_table
+from few_trees import pairs
+from languages import Listed, calibration_error, file_list_parser, listed
+from measuring import conditions, print_table
 from numpy.typing import ArrayLike, NDArray
 
 import dynet_vdgi as vdgi
@@ -60,7 +60,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     text = pairs(files.text)
     random.Random(1).shuffle(text)
     trees = [pair.whole for pair in text[:n_trees]]
-    parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], trees=trees)
+    parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], "best", trees=trees)
     seen = {tree.forms for tree in trees}  # dev files are the texts of some treebanks
     scored = [
         pair.bare
@@ -156,7 +156,7 @@ def main() -> None:
             weights, shift = learnt(found[:k] + found[k + 1 :])
             said = scaled(one, one.features, weights, shift)
         rows.append((names[k], figures(said, one.right)))
-    print_conditions(at_start)
+    print(at_start)
     print_figures(rows)
     if arguments.learn:
         weights, shift = learnt(found)

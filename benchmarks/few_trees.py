@@ -4,7 +4,7 @@
 
 A language's file of gold trees is also its text: the k trees are the first of a shuffle, and learning from
 the text does not use its trees. Rows that are in --rows are not measured again, so the script can be
-interrupted. Without trees this is the default parser, `vdgi train --train TEXT`; its time to learn is the
+interrupted. Without trees this is `best`, `vdgi train --preset best --train TEXT`; its time to learn is the
 total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
 
 The system `universal` starts from a universal parser instead of the rule table. --universal names its model
@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,13 +26,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from languages import Listed, file_list_parser, listed
-from measuring import conditions, print_conditions, print_table
-from numpy.typing import ArrayLike
+import udpipe
+from languages import LIMITS, Listed, calibration_error, dda, file_list_parser, listed
+from measuring import add_json_rows, conditions, json_rows, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
@@ -42,7 +39,6 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind
@@ -50,13 +46,9 @@ from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
-from dynet_vdgi.teachers.transfer import start_weights, trigrams
 
-LIMITS = (15, 40)
 LONGEST_TREE = 80
-SOURCE_TREES = 400  # trees of each other language, for a start from these treebanks
 
 Row = dict[str, Any]
 System = Callable[["Language", Sequence["Pair"]], Row]
@@ -74,9 +66,9 @@ class Language:
     """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
 
     def __init__(
-        self, files: Listed, rules: str, shuffle: int, exact: bool = False, universal: str = ""
+        self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = ""
     ) -> None:
-        self.name, self.exact, self.rules = files.name, exact, rules
+        self.name, self.both, self.rules = files.name, both, rules
         self.universal = universal.format(files.name)
         gold = pairs(files.text)
         self.text = [pair.bare for pair in gold]
@@ -104,14 +96,20 @@ class Language:
         other._teach(UniversalTeacherSettings(model=self.universal))
         return other
 
-    def learner(self) -> FewTrees:
-        """The learner of the recipe few-trees."""
-        return self.settings.learner()
+    def learnt(self, trees: Sequence[Sentence]) -> FewTrees:
+        """The learner of the recipe few-trees, after it has learnt from the text and these trees."""
+        return self.settings.learner().fit(self.text, trees, self.base, self.votes)
 
-    @property
-    def verb_order(self) -> int:
-        """The position of the text's verbs."""
-        return self.prior.text.verb_order
+    def figures(self, learner: FewTrees, trees: Sequence[Sentence]) -> Row:
+        """Accuracies of the parser; if `both`, also of the CRF of a student, or of the student of a CRF."""
+        test = [pair.bare for pair in self.test]
+        row = accuracies("", test, learner.predict(test))
+        if self.both and learner.student:
+            row |= accuracies("exact ", test, learner.predict_exact(test))
+        elif self.both:
+            fast = learner.with_student(self.settings.student(), self.text, trees, self.votes)
+            row |= accuracies("fast ", test, fast.predict(test))
+        return row
 
 
 def pairs(paths: Iterable[Path]) -> list[Pair]:
@@ -121,32 +119,30 @@ def pairs(paths: Iterable[Path]) -> list[Pair]:
 
 
 # ------------------------------------------------------------------------------------------- systems
-def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
-    """The learner: linear-time student, the exact CRF, labels and confidence."""
-    if not gold and start is None:
+def this(language: Language, gold: Sequence[Pair]) -> Row:
+    """The learner with labels and confidence."""
+    if not gold:
         return without_trees(language)
     trees = [pair.bare for pair in gold]
     began = time.process_time()
-    learner = language.learner().fit(language.text, trees, language.base, language.votes, start)
+    learner = language.learnt(trees)
     learnt = time.process_time()
     test = [pair.bare for pair in language.test]
     found = learner.confidences(test)
     parsed = time.process_time()
     heads = [tree for tree, _ in found]
+    right = np.concatenate([np.equal(s.heads, tree.heads) for s, tree in zip(test, heads)])
     labeller = Labeller(load_labels()).fit(
-        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_order=language.verb_order
+        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_order=language.prior.text.verb_order
     )
-    row = {
-        **accuracies("", test, heads),
+    return {
+        **language.figures(learner, trees),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
-        **confidence_figures(test, found, learner.calibration.shift),
+        "ece": round(100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2),
         "learning_s": round(learnt - began, 2),
         "teaching_s": round(language.teaching_s, 2),
         "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
     }
-    if language.exact:
-        row.update(accuracies("exact ", test, learner.predict_exact(test)))
-    return row
 
 
 def from_universal(language: Language, gold: Sequence[Pair]) -> Row:
@@ -155,30 +151,28 @@ def from_universal(language: Language, gold: Sequence[Pair]) -> Row:
 
 
 def without_trees(language: Language) -> Row:
-    """The parser that `vdgi train` learns from the text alone; a universal parser also parses exactly."""
+    """The parser that the preset best learns from the text alone; with a universal parser its exact trees."""
     began = time.process_time()
     text = [replace(pair.whole, heads=None) for pair in language.gold]
     teacher = language.settings.teacher
     said = {"teacher": msgspec.to_builtins(teacher)}
-    parser = vdgi.train(text, rules=language.rules, settings=said)
+    parser = vdgi.train(text, "best", rules=language.rules, settings=said)
     learnt = time.process_time()
-    found = []
-    for pair, parse in zip(language.test, parser.confidences([pair.whole for pair in language.test])):
-        sure = np.array(parse.confidence)[[tag not in UD_PUNCTUATION for tag in pair.whole.tags]]
-        found.append((without_punctuation(replace(pair.whole, heads=parse.heads))[0], sure))
+    whole = [replace(pair.whole, heads=None) for pair in language.test]
+    is_universal = isinstance(teacher, UniversalTeacherSettings)
+    parses = parser.exact(whole) if is_universal else parser.parse_all(whole)
     parsed = time.process_time()
-    test, heads = [pair.bare for pair in language.test], [tree for tree, _ in found]
-    labeller = Labeller(load_labels()).fit([], verb_order=language.verb_order)
+    heads = [without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)]
+    test = [pair.bare for pair in language.test]
+    labeller = Labeller(load_labels()).fit([], verb_order=language.prior.text.verb_order)
     row = {}
-    if language.exact and isinstance(teacher, UniversalTeacherSettings):
-        exact = [replace(pair.whole, heads=None) for pair in language.test]
-        trees = [replace(s, heads=parse.heads) for s, parse in zip(exact, parser.exact(exact))]
-        row = accuracies("exact ", test, [without_punctuation(tree)[0] for tree in trees])
+    if language.both and is_universal:
+        trees = [replace(s, heads=parse.heads) for s, parse in zip(whole, parser.parse_all(whole))]
+        row = accuracies("fast ", test, [without_punctuation(tree)[0] for tree in trees])
     return {
         **row,
         **accuracies("", test, heads),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
-        **confidence_figures(test, found, parser.calibration.shift),
         "learning_s": round(learnt - began, 2),
         "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
     }
@@ -191,21 +185,13 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
         replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
         for pair in gold
     ]
-    learner = language.learner().fit(language.text, partial, language.base, language.votes)
-    test = [pair.bare for pair in language.test]
-    row = accuracies("", test, learner.predict(test))
-    if language.exact:
-        row.update(accuracies("exact ", test, learner.predict_exact(test)))
-    return row
+    return language.figures(language.learnt(partial), partial)
 
 
 def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
     """The learner, from half of the trees, which have as many heads as the partial ones."""
-    learner = language.learner().fit(
-        language.text, [pair.bare for pair in gold[: len(gold) // 2]], language.base, language.votes
-    )
-    test = [pair.bare for pair in language.test]
-    return accuracies("", test, learner.predict(test))
+    trees = [pair.bare for pair in gold[: len(gold) // 2]]
+    return language.figures(language.learnt(trees), trees)
 
 
 def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
@@ -218,14 +204,15 @@ def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
     return accuracies("", test, student.predict([replace(s, gaps=()) for s in test]))
 
 
-def udpipe(language: Language, gold: Sequence[Pair]) -> Row:
+def by_udpipe(language: Language, gold: Sequence[Pair]) -> Row:
     """UDPipe 1 with its own settings."""
     began = time.process_time()
-    model = trained_udpipe([pair.whole for pair in gold])
+    model = udpipe.loaded(udpipe.train("".join(udpipe.conllu(pair.whole) for pair in gold), parser=""))
     learnt = time.process_time()
+    whole = [pair.whole for pair in language.test]
     parsed = [
-        without_punctuation(replace(pair.whole, heads=heads))[0]
-        for pair, heads in zip(language.test, udpipe_heads(model, [pair.whole for pair in language.test]))
+        without_punctuation(replace(sentence, heads=heads))[0]
+        for sentence, (heads, _) in zip(whole, udpipe.parse(model, whole))
     ]
     bare = [pair.bare for pair in language.test]
     return {**accuracies("", bare, parsed), "learning_s": round(learnt - began, 2)}
@@ -234,105 +221,21 @@ def udpipe(language: Language, gold: Sequence[Pair]) -> Row:
 # ------------------------------------------------------------------------------------------- figures
 def accuracies(prefix: str, test: Sequence[Sentence], parsed: Sequence[Sentence]) -> Row:
     """DDA in per cent, by longest sentence."""
-    row = {}
-    for limit in LIMITS:
-        kept = [(s, p) for s, p in zip(test, parsed) if len(s) <= limit]
-        right = sum(a == b for s, p in kept for a, b in zip(s.heads, p.heads))
-        row[f"{prefix}{limit}"] = round(100 * right / sum(len(s) for s, _ in kept), 2)
-    return row
+    figures = dda(test, [tree.heads or () for tree in parsed])
+    return {f"{prefix}{limit}": round(figure, 2) for limit, figure in zip(LIMITS, figures)}
 
 
 def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gold: Sequence[Sentence]) -> Row:
-    """LAS, and label accuracy on gold heads, in per cent, of sentences of up to 40 words."""
+    """LAS, and label accuracy on gold heads, without subtypes, in per cent; sentences of up to 40 words."""
     n_words = both = labels = 0
     for sentence, parsed, gold in zip(test, labelled, on_gold):
         if len(sentence) > LIMITS[-1]:
             continue
         n_words += len(sentence)
         for d, relation in enumerate(map(relation_of, sentence.deprels)):
-            both += parsed.heads[d] == sentence.heads[d] and parsed.deprels[d] == relation
-            labels += gold.deprels[d] == relation
+            both += parsed.heads[d] == sentence.heads[d] and relation_of(parsed.deprels[d]) == relation
+            labels += relation_of(gold.deprels[d]) == relation
     return {"las": round(100 * both / n_words, 2), "labels": round(100 * labels / n_words, 2)}
-
-
-def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
-    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
-
-    >>> calibration_error([0.95, 0.95], [True, False])
-    0.45
-    """
-    p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
-    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
-    off = np.bincount(bins, p - truth, n_bins)
-    return round(float(np.abs(off).sum() / max(1, len(p))), 12)
-
-
-def confidence_figures(test: Sequence[Sentence], found: Sequence[tuple[Sentence, Any]], shift: float) -> Row:
-    """ECE as the program gives it and without correction, and data for learning a correction for others."""
-    said = np.concatenate([sure for _, sure in found])
-    right = np.concatenate([np.equal(s.heads, tree.heads) for s, (tree, _) in zip(test, found)])
-    raw = shifted(said, -shift)
-    bins = np.minimum((raw * 50).astype(int), 49)
-    return {
-        "ece": round(100 * calibration_error(said, right), 2),
-        "ece_raw": round(100 * calibration_error(raw, right), 2),
-        "bins": [
-            [int((bins == b).sum()), round(float(raw[bins == b].mean()), 4), int(right[bins == b].sum())]
-            for b in range(50)
-            if (bins == b).any()
-        ],
-    }
-
-
-def errors_by_others(rows: Sequence[Row]) -> list[float]:
-    """ECE in per cent of each language, with the best shift for the other languages' words."""
-    errors = []
-    for mine in rows:
-        others = np.array([entry for row in rows if row is not mine for entry in row["bins"]])
-        if len(others):
-            counts, said, right = np.array(mine["bins"]).T
-            said = shifted(said, shift_of(others))
-            bins = np.minimum((said * 10).astype(int), 9)
-            off = np.bincount(bins, counts * said - right, 10)
-            errors.append(float(100 * np.abs(off).sum() / counts.sum()))
-    return errors
-
-
-def shift_of(entries: Any) -> float:
-    """The shift of log-odds that makes mean confidence equal accuracy, from the bins of the rows."""
-    counts, said, right = entries.T
-    low, high = -5.0, 5.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        if (counts * shifted(said, middle)).sum() > right.sum():
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-# ------------------------------------------------------------------------------------------- transfer
-def source_of(language: Language) -> tuple[dict[Any, float], Any]:
-    """Trigrams of a language's text, and the weights that a CRF without forms learns from its trees."""
-    trees = [pair.bare for pair in language.gold[:SOURCE_TREES]]
-    crf = ArcCrf(words=False, longest=40).fit(trees, language.prior)
-    return trigrams(language.text), crf.weights
-
-
-class Sources:
-    """Weights learnt from each language, computed on first use."""
-
-    def __init__(self, files: Sequence[Listed], rules: str) -> None:
-        self.files, self.rules = files, rules
-        self.known: dict[str, tuple[dict[Any, float], Any]] = {}
-
-    def start_for(self, language: Language) -> Any:
-        """The start from all other languages."""
-        for files in self.files:
-            if files.name not in self.known:
-                self.known[files.name] = source_of(Language(files, self.rules, 1))
-        others = [source for name, source in self.known.items() if name != language.name]
-        return start_weights(trigrams(language.text), others)
 
 
 # ------------------------------------------------------------------------------------------- rows
@@ -342,20 +245,17 @@ SYSTEMS: dict[str, System] = {
     "partial": half_blanked,
     "half of the trees": half_of_trees,
     "trees only": trees_only,
-    "UDPipe": udpipe,
+    "UDPipe": by_udpipe,
 }
-TRANSFER = "transfer"
-WITHOUT_TREES = ("this", "universal", TRANSFER)
+WITHOUT_TREES = ("this", "universal")
 """Systems that need no tree of the language."""
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
     """All rows, first those of the file; new ones are added to it one by one."""
-    path = Path(arguments.rows)
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    rows = json_rows(arguments.rows)
     known = {key_of(row) for row in rows}
     languages = listed(arguments)
-    sources = Sources(sources_of(arguments) or languages, arguments.rules)
     for shuffle in range(1, arguments.shuffles + 1):
         for files in languages:
             language = None
@@ -365,30 +265,14 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
                     if key_of(row) in known or (k == 0 and system not in WITHOUT_TREES):
                         continue
                     language = language or Language(
-                        files, arguments.rules, shuffle, arguments.exact, arguments.universal
+                        files, arguments.rules, shuffle, arguments.both, arguments.universal
                     )
                     if k > len(language.gold):
                         continue
-                    row.update(run(system, language, k, sources))
+                    row.update(SYSTEMS[system](language, language.gold[:k]))
                     rows.append(row)
-                    with path.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(row) + "\n")
+                    add_json_rows(arguments.rows, [row])
     return rows
-
-
-def sources_of(arguments: argparse.Namespace) -> list[Listed]:
-    """The treebanks to start from, those of another set of the list."""
-    if arguments.sources is None:
-        return []
-    return listed(argparse.Namespace(**{**vars(arguments), "set": arguments.sources, "languages": None}))
-
-
-def run(system: str, language: Language, k: int, sources: Sources) -> Row:
-    """One row's figures."""
-    gold = language.gold[:k]
-    if system == TRANSFER:
-        return this(language, gold, sources.start_for(language))
-    return SYSTEMS[system](language, gold)
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
@@ -415,9 +299,7 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
         print_table(f"{system}, by language", header, lines)
     for system in WITHOUT_TREES:
         if system in arguments.systems:
-            print_table(
-                f"{system}: labels, confidence, speed; means", header, detail_lines(rows, system, trees)
-            )
+            print_table(f"{system}: labels, speed; means", header, detail_lines(rows, system, trees))
 
 
 def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
@@ -433,7 +315,7 @@ def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
             points = []
             for k in arguments.trees:
                 languages = by_language(rows, system, k)
-                values = [mean(row[str(limit)] for row in mine) for mine in languages]
+                values = [statistics.mean(row[str(limit)] for row in mine) for mine in languages]
                 points += [(k, statistics.mean(values))] if values else []
             label = f"{system}, up to {limit} words"
             axes.plot(*zip(*points), style, marker=marker, label=label)
@@ -447,23 +329,24 @@ def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
 
 
 def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
-    """A system's line, and one of its exact parser if it has one."""
+    """A system's line, and one of its exact or fast parser if it has one."""
     lines = [[system, *(cell(rows, system, k) for k in trees)]]
-    if any(row["system"] == system and "exact 15" in row for row in rows):
-        lines.append([f"{system}, exact", *(cell(rows, system, k, "exact ") for k in trees)])
+    for other in ("exact", "fast"):
+        if any(row["system"] == system and f"{other} 15" in row for row in rows):
+            lines.append([f"{system}, {other}", *(cell(rows, system, k, f"{other} ") for k in trees)])
     return lines
 
 
 def cell(rows: Sequence[Row], system: str, k: int, prefix: str = "", name: str | None = None) -> str:
     """Both means, of one language, or of all with a row."""
     values = [
-        [mean(row[f"{prefix}{limit}"] for row in mine) for limit in LIMITS]
+        [statistics.mean(row[f"{prefix}{limit}"] for row in mine) for limit in LIMITS]
         for mine in by_language(rows, system, k, name)
         if f"{prefix}{LIMITS[0]}" in mine[0]
     ]
     if not values:
         return "-"
-    return "/".join(f"{mean(column):.1f}" for column in zip(*values))
+    return "/".join(f"{statistics.mean(column):.1f}" for column in zip(*values))
 
 
 def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
@@ -471,13 +354,12 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
     names = {
         "las": "LAS, <=40",
         "labels": "labels on gold heads",
-        "ece": "ECE as said",
-        "ece_raw": "ECE without correction",
+        "ece": "calibration error, %",
         "learning_s": "learning, CPU s",
         "teaching_s": "teacher and table, CPU s",
         "words_per_s": "words parsed a CPU s",
     }
-    lines = [
+    return [
         [
             title,
             *(
@@ -486,18 +368,6 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
             ),
         ]
         for name, title in names.items()
-    ]
-    corrected = [errors_by_others([mine[0] for mine in by_language(rows, system, k)]) for k in trees]
-    shifts = [
-        [shift_of(np.array([entry for mine in by_language(rows, system, k) for entry in mine[0]["bins"]]))]
-        if by_language(rows, system, k)
-        else []
-        for k in trees
-    ]
-    return [
-        *lines,
-        ["ECE, corrected by the others", *map(shown, corrected)],
-        ["best correction of all, log-odds", *(f"{values[0]:.2f}" if values else "-" for values in shifts)],
     ]
 
 
@@ -510,112 +380,40 @@ def by_language(rows: Sequence[Row], system: str, k: int, name: str | None = Non
     return list(chosen.values())
 
 
-def mean(values: Iterable[float]) -> float:
-    """The arithmetic mean."""
-    return statistics.mean(values)
-
-
 def shown(values: Iterable[float]) -> str:
     """The mean for a table."""
     numbers = list(values)
-    return f"{mean(numbers):.1f}" if numbers else "-"
-
-
-# ------------------------------------------------------------------------------------------- UDPipe
-def trained_udpipe(trees: Sequence[Sentence]) -> Any:
-    """A UDPipe model of these trees."""
-    from ufal import udpipe as ufal
-
-    error = ufal.ProcessingError()
-    model = ufal.Trainer.train(
-        "morphodita_parsito", ufal_sentences(trees), ufal.Sentences(), "none", "none", "", error
-    )
-    if error.occurred():
-        raise RuntimeError(error.message)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(model if isinstance(model, bytes) else model.encode("latin-1"))
-        file.flush()
-        return ufal.Model.load(file.name)
-
-
-def udpipe_heads(model: Any, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-    """The heads predicted by a model."""
-    return [heads for heads, _ in udpipe_heads_and_labels(model, sentences)]
-
-
-def udpipe_heads_and_labels(
-    model: Any, sentences: Sequence[Sentence]
-) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """The heads and relations predicted by a model."""
-    from ufal import udpipe as ufal
-
-    found = []
-    for sentence in ufal_sentences([replace(s, heads=None, deprels=()) for s in sentences]):
-        model.parse(sentence, "", ufal.ProcessingError())
-        words = list(sentence.words)[1:]
-        found.append((tuple(word.head for word in words), tuple(word.deprel for word in words)))
-    return found
-
-
-def ufal_sentences(sentences: Sequence[Sentence]) -> Any:
-    """The sentences as objects of UDPipe."""
-    from ufal import udpipe as ufal
-
-    reader, found = ufal.InputFormat.newConlluInputFormat(), ufal.Sentences()
-    reader.setText("".join(map(conllu, sentences)))
-    sentence = ufal.Sentence()
-    while reader.nextSentence(sentence, ufal.ProcessingError()):
-        found.append(sentence)
-        sentence = ufal.Sentence()
-    return found
-
-
-def conllu(sentence: Sentence) -> str:
-    """A sentence with tags, XPOS, FEATS, heads and relations."""
-    nothing = ("_",) * len(sentence)
-    columns = [sentence.forms, sentence.lemmas or nothing, sentence.tags]
-    columns += [sentence.xpos or nothing, sentence.feats or nothing]
-    arcs = (sentence.heads or nothing, sentence.deprels or nothing)
-    lines = ("\t".join(map(str, (*row, "_", "_"))) for row in zip(range(1, 10**6), *columns, *arcs))
-    return "\n".join(lines) + "\n\n"
+    return f"{statistics.mean(numbers):.1f}" if numbers else "-"
 
 
 def main() -> None:
     """Measures the missing rows, and prints the tables."""
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
-    parser.add_argument("--sources", help="set of the list to start from; default: the other languages")
     parser.add_argument("--trees", type=int, nargs="+", default=[0, 3, 10, 30, 100, 300, 1000])
     parser.add_argument("--shuffles", type=int, default=3)
     parser.add_argument(
-        "--systems", nargs="+", choices=[*SYSTEMS, TRANSFER], default=["this", "trees only", "UDPipe"]
+        "--systems", nargs="+", choices=list(SYSTEMS), default=["this", "trees only", "UDPipe"]
     )
     parser.add_argument("--rules", default="best")
     parser.add_argument("--universal", default="", help="model file of a universal parser; {}: the language")
-    parser.add_argument("--exact", action="store_true", help="parse with the CRF, too")
-    parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument("--both", action="store_true", help="also parse with the CRF, or with its student")
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
+    )
     parser.add_argument("--picture", help="draw learning curves into this file, such as curves.svg")
     arguments = parser.parse_args()
-    if "UDPipe" in arguments.systems and not has_udpipe():
+    if "UDPipe" in arguments.systems and not udpipe.is_installed():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
         arguments.systems.remove("UDPipe")
     if "universal" in arguments.systems and not arguments.universal:
         parser.error("the system universal needs --universal FILE")
     at_start = conditions()
     rows = measured(arguments)
-    print_conditions(at_start)
+    print(at_start)
     print_tables(rows, arguments)
     if arguments.picture:
         draw(rows, arguments)
-
-
-def has_udpipe() -> bool:
-    """True if UDPipe is available."""
-    try:
-        import ufal.udpipe  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 if __name__ == "__main__":

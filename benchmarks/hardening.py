@@ -10,7 +10,6 @@ trained with this checkout on the demo treebank. Memory is the process's, sample
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import io
 import os
@@ -25,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from measuring import conditions, print_conditions
+from measuring import argument_parser, conditions
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS, MEGABYTES = 60, 3000
@@ -79,7 +78,8 @@ def zipped(path: Path, member: str, content: bytes, times: int, model: Path) -> 
 def make_inputs(folder: Path, python: list[str]) -> None:
     """The small inputs, and two models."""
     text = str(DEMO / "demo-ud-train.conllu")
-    for name, options in {"best": [], "neural": ["--preset", "demo", "--set", "train.updates=20"]}.items():
+    neural = ["--preset", "demo", "--set", "train.updates=20"]
+    for name, options in {"best": ["--preset", "best"], "neural": neural}.items():
         command = [*python, "-q", "train", "--train", text, "--out", str(folder / name), *options]
         subprocess.run(command, check=True, cwd=folder, env=environment(ROOT))
     n = 50_000
@@ -258,9 +258,7 @@ def rows(path: Path) -> list[list[str]]:
 
 def main() -> None:
     """Prints a table of the cases."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--code", type=Path, default=ROOT, help="the checkout to try")
     parser.add_argument("--only", nargs="+", default=[], help="cases whose name has one of these in it")
     parser.add_argument("--join", type=Path, nargs=2, metavar="TABLE", help="print two tables as one")
@@ -269,7 +267,7 @@ def main() -> None:
         print(joined(*arguments.join))
         return
     python = [sys.executable, "-m", "dynet_vdgi"]
-    print_conditions(conditions())
+    print(conditions())
     print("\n| case | exit status | s | peak MB | what it says |\n|---|---|---:|---:|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

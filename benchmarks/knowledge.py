@@ -5,32 +5,29 @@
     python benchmarks/knowledge.py ... --ablate best
     python benchmarks/knowledge.py --out rows.csv --table
 
-The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces. The
-trees of the text are not read, unless --gold text scores on them, for choosing. Each row of the output is one
-system on one treebank and is never made twice; the table summarises the rows. The system `delexicalised`
-needs trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
+The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of the output
+is one system on one treebank and is never made twice; the table summarises the rows. `delexicalised` needs
+trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from measuring import conditions, print_conditions
+from languages import dda, drawn, file_list_parser, listed, read
+from measuring import conditions, csv_rows, write_csv
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
-from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
@@ -41,7 +38,6 @@ from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv
 
-LIMITS = (15, 40)
 DELEXICALISED, N_TREES = "delexicalised", 400
 """A system that learns from at most this many gold trees of each other language."""
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
@@ -49,8 +45,6 @@ LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "st
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
 SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20, orders=1)
 """Settings of the presets: for tables with symbols of words, and for others."""
-
-Trees = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -105,23 +99,6 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
     return result
 
 
-def read(paths: Sequence[Path], heads: conllu.Heads) -> list[Sentence]:
-    """The sentences of files, without punctuation."""
-    text = (sentence for path in paths for sentence in conllu.read(str(path), heads=heads))
-    return treebank.prepare((replace(s, source=None) for s in text), STANDARD).sentences
-
-
-def accuracy(gold: Sequence[Sentence], trees: Trees) -> np.ndarray:
-    """DDA in per cent for each length limit."""
-    right, total = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
-    for sentence, tree in zip(gold, trees):
-        assert sentence.heads is not None
-        fits = np.array([len(sentence) <= limit for limit in LIMITS])
-        right += fits * sum(a == b for a, b in zip(sentence.heads, tree))
-        total += fits * len(sentence)
-    return 100 * right / np.maximum(total, 1)
-
-
 def run(
     system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int
 ) -> Iterator[tuple]:
@@ -131,12 +108,12 @@ def run(
     start = time.process_time()
     prior = Prior.of_text(system.rules, text)
     if not system.learns:
-        draws = [accuracy(gold, rules_only(gold, prior, seed)) for seed in range(TIE_SEEDS)]
+        draws = [dda(gold, rules_only(gold, prior, seed)) for seed in range(TIE_SEEDS)]
         yield "prior", np.mean(draws, axis=0), time.process_time() - start
         return
     short = [sentence for sentence in text if len(sentence) <= system.teacher_len]
     teacher = Dmv().fit((short or text)[:em], prior)
-    yield "teacher", accuracy(gold, teacher.heads(gold)), time.process_time() - start
+    yield "teacher", dda(gold, teacher.heads(gold)), time.process_time() - start
     if not seeds:
         return
     start = time.process_time()
@@ -144,23 +121,18 @@ def run(
     results = []
     for seed in range(1, seeds + 1):
         student = Perceptron(SYMBOLIC if makes_symbols(prior) else PLAIN, seed=seed).fit(trees, prior=prior)
-        results.append(accuracy(gold, student.heads(gold)))
+        results.append(dda(gold, student.heads(gold)))
     yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
 
-def trees_of(paths: Sequence[Path]) -> list[Sentence]:
-    """Projective gold trees of files, drawn at random from sentences within the length limit."""
-    found = [
-        s for s in read(paths, "optional") if s.heads and len(s) <= max(LIMITS) and is_projective(s.heads)
-    ]
-    order = np.random.default_rng(0).permutation(len(found))[:N_TREES]
-    return [found[k] for k in sorted(order)]
-
-
-def sources_of(listed: Sequence[Mapping[str, str]], data: Path) -> dict[str, list[Sentence]]:
-    """The gold trees of the list's first set, by language, for languages that have any."""
-    texts = {t["language"]: t["text"].split() for t in listed if t["set"] == listed[0]["set"]}
-    found = {language: trees_of([data / name for name in names]) for language, names in texts.items()}
+def sources_of(arguments: argparse.Namespace) -> dict[str, list[Sentence]]:
+    """Projective gold trees of each text of the list's first set, drawn at random, if it has any."""
+    first = csv_rows(arguments.list)[0]["set"]
+    every = argparse.Namespace(**{**vars(arguments), "set": first, "languages": None})
+    found = {
+        bank.name: drawn([s for s in read(bank.text) if s.heads and is_projective(s.heads)], N_TREES)
+        for bank in listed(every)
+    }
     if sum(map(bool, found.values())) < 2:
         sys.exit(f"{DELEXICALISED}: the list's first set needs trees of two languages")
     return {language: trees for language, trees in found.items() if trees}
@@ -171,7 +143,7 @@ def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence]
     trees, results = balanced(others), []
     start = time.process_time()
     for seed in range(1, seeds + 1):
-        results.append(accuracy(gold, Perceptron(PLAIN, seed=seed).fit(trees).heads(gold)))
+        results.append(dda(gold, Perceptron(PLAIN, seed=seed).fit(trees).heads(gold)))
     return "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
 
@@ -199,19 +171,15 @@ def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--list", type=Path, help="treebanks: set,language,text,test")
-    parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
+    """Makes the rows that are missing, and prints tables of all."""
+    parser = file_list_parser(__doc__)
+    parser.set_defaults(scored="test")
     parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
     parser.add_argument("--systems", nargs="+", default=["best"], metavar="SYSTEM")
     parser.add_argument(
         "--ablate", default="", metavar="TABLE", help="also the table without each of its parts"
     )
-    parser.add_argument("--languages", nargs="+", metavar="CODE")
     parser.add_argument("--seeds", type=int, default=3, help="of the student; 0: teacher only")
-    parser.add_argument("--gold", choices=("test", "text"), default="test", help="what is scored")
     parser.add_argument(
         "--max-test", type=int, default=10**9, metavar="N", help="score on N sentences drawn at random"
     )
@@ -222,12 +190,11 @@ def main() -> None:
     arguments = parser.parse_args()
     if DELEXICALISED in arguments.systems and not arguments.seeds:
         parser.error(f"{DELEXICALISED} is a student, and --seeds 0 is for teachers only")
-    print_conditions(conditions())
+    print(conditions())
     if not arguments.table:
         make_rows(arguments)
-    with arguments.out.open(newline="") as handle:
-        wanted = arguments.languages
-        made = [row for row in csv.DictReader(handle) if not wanted or row["language"] in wanted]
+    wanted = arguments.languages
+    made = [row for row in csv_rows(arguments.out) if not wanted or row["language"] in wanted]
     for decoder in ("student", "teacher"):
         print(
             f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
@@ -238,46 +205,29 @@ def main() -> None:
 def make_rows(arguments: argparse.Namespace) -> None:
     """Learns and scores the missing rows."""
     systems = systems_of(arguments.systems, arguments.ablate)
-    with arguments.list.open(newline="") as handle:
-        listed = list(csv.DictReader(handle))
-    treebanks = [t for t in listed if t["language"] in (arguments.languages or [t["language"]])]
-    sources = sources_of(listed, arguments.data) if DELEXICALISED in arguments.systems else {}
-    scored = arguments.gold + (f" {arguments.max_test}" if arguments.max_test < 10**9 else "")
-    done = set()
-    if arguments.out.exists():
-        with arguments.out.open(newline="") as handle:
-            done = {
-                (r["table"], r["set"], r["language"], r["system"], r["scored"])
-                for r in csv.DictReader(handle)
-            }
-    else:
-        arguments.out.write_text(",".join(FIELDS) + "\n")
-    for bank in treebanks:
-        files = [arguments.data / name for name in bank["text"].split()]
+    sources = sources_of(arguments) if DELEXICALISED in arguments.systems else {}
+    scored = arguments.scored + (f" {arguments.max_test}" if arguments.max_test < 10**9 else "")
+    rows = csv_rows(arguments.out)
+    done = {(r["table"], r["set"], r["language"], r["system"], r["scored"]) for r in rows}
+    for bank in listed(arguments):
         text = gold = None
         for system in systems:
-            key = (system.digest, bank["set"], bank["language"], system.name, scored)
+            key = (system.digest, bank.set, bank.name, system.name, scored)
             if key in done:
                 continue
             if text is None:
-                text = read(files, "ignored")
-                gold = read(
-                    [arguments.data / bank["test"]] if arguments.gold == "test" else files, "required"
-                )
-                gold = [sentence for sentence in gold if len(sentence) <= max(LIMITS)]
-                order = np.random.default_rng(0).permutation(len(gold))[: arguments.max_test]
-                gold = [gold[k] for k in sorted(order)]
-            rows = []
+                text = read(bank.text, "ignored")
+                gold = drawn(read(bank.scored, "required"), arguments.max_test)
             if system.rules is None:
-                others = [trees for language, trees in sources.items() if language != bank["language"]]
+                others = [trees for language, trees in sources.items() if language != bank.name]
                 made = iter([delexicalised(others, gold, arguments.seeds)])
             else:
                 made = run(system, text, gold, arguments.seeds, arguments.max_text)
             for decoder, figures, seconds in made:
-                rows.append((*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}"))
-            with arguments.out.open("a", newline="") as handle:
-                csv.writer(handle).writerows(rows)
-            print(*rows[-1][2:], file=sys.stderr, flush=True)
+                values = (*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}")
+                rows.append(dict(zip(FIELDS, values)))
+            write_csv(arguments.out, FIELDS, rows)
+            print(*values[2:], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from languages import file_list_parser, listed
-from measuring import conditions, print_conditions, print_table
+from languages import file_list_parser, listed, read
+from measuring import conditions, print_table
 
-from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load, relation_of
@@ -41,15 +39,12 @@ def main() -> None:
     arguments = parser.parse_args()
     at_start, rows = conditions(), []
     for files in listed(arguments):
-        text, test = (
-            [bare for path in paths for s in read(path) if len(bare := without_punctuation(s)[0])]
-            for paths in (files.text, files.scored)
-        )
+        text, test = read(files.text), read(files.scored)
         order = Prior.of_text(load_rules(rules_path("best")), text).text.verb_order
         labellers = [Labeller(load(name), verb_order=order) for name in arguments.tables]
         scores = [f"{x:.1f}" for one in labellers for x in figures(test, one.predict(test))]
         rows.append([files.name, order.name.lower(), *scores])
-    print_conditions(at_start)
+    print(at_start)
     columns = [f"{name}{what}" for name in arguments.tables for what in ("", ", nsubj", ", obj")]
     print_table("Relations right on gold heads", ["", "verbs", *columns], rows)
 

@@ -1,51 +1,32 @@
-"""Shared by the accuracy scripts: the options that name languages, their texts, and the scores of trees."""
+"""Shared by the accuracy scripts: options that name languages, their sentences, and scores of trees."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
+import measuring
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
 
+LISTS = Path(__file__).parent / "lists"
 LIMITS = (15, 40)
 LIMITS_SHOWN = " / ".join(attachment.length_label(limit) for limit in LIMITS)
-Trees = Sequence[tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class Language:
-    """The training text and the sentences to be scored, without punctuation."""
-
-    name: str
-    train: list[Sentence]
-    test: list[Sentence]
-
-
-def argument_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line that knows `--language NAME TRAIN TEST`, once for each."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
-    return parser
-
-
+# ------------------------------------------------------------------------------------------- lists
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser of the command line with `--list` and the options that choose files from the list."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = measuring.argument_parser(description)
+    parser.add_argument(
+        "--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test"
     )
-    parser.add_argument("--list", type=Path, required=True, help="treebanks: set,language,text,test")
     parser.add_argument("--set", help="only those of this set of the list")
     parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
     parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
@@ -59,7 +40,7 @@ def file_list_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def list_parser(description: str | None) -> argparse.ArgumentParser:
-    """Arguments that name a list of files, and limit the amount of data used."""
+    """The same, and limits to the amount of data used."""
     parser = file_list_parser(description)
     parser.add_argument("--max-text", type=int, default=450, help="EM on so many short sentences")
     parser.add_argument("--max-test", type=int, default=350, help="score on so many, drawn at random")
@@ -74,22 +55,31 @@ class Listed:
     name: str
     text: tuple[Path, ...]
     scored: tuple[Path, ...]
+    set: str
 
 
 def listed(arguments: argparse.Namespace) -> list[Listed]:
     """The treebanks that the options of `file_list_parser` name."""
     result = []
-    with arguments.list.open(newline="") as handle:
-        for row in csv.DictReader(handle):
-            if arguments.set in (None, row["set"]) and row["language"] in (
-                arguments.languages or [row["language"]]
-            ):
-                text = tuple(arguments.data / name for name in row["text"].split())
-                test = arguments.data / row["test"]
-                dev = test.with_name(test.name.replace("-ud-test", "-ud-dev"))
-                scored = {"text": text, "dev": (dev,), "test": (test,)}[arguments.scored]
-                result.append(Listed(row["language"], text, scored))
+    for row in measuring.csv_rows(arguments.list):
+        if arguments.set not in (None, row["set"]):
+            continue
+        if row["language"] in (arguments.languages or [row["language"]]):
+            text = tuple(arguments.data / name for name in row["text"].split())
+            test = arguments.data / row["test"]
+            dev = test.with_name(test.name.replace("-ud-test", "-ud-dev"))
+            scored = {"text": text, "dev": (dev,), "test": (test,)}[arguments.scored]
+            result.append(Listed(row["language"], text, scored, row["set"]))
     return result
+
+
+# ------------------------------------------------------------------------------------------- sentences
+def read(
+    paths: Iterable[Path], heads: conllu.Heads = "optional", max_len: int | None = None
+) -> list[Sentence]:
+    """The sentences of files, without punctuation."""
+    text = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
+    return treebank.prepare(text, protocols.STANDARD, max_len=max_len).sentences
 
 
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:
@@ -99,15 +89,24 @@ def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:
     return [found[k] for k in sorted(order)]
 
 
-def read(name: str, train: str, test: str) -> Language:
-    """One language; training files are joined by commas, and their heads are not read."""
-    text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    train_text = treebank.prepare(text, protocols.STANDARD).sentences
-    gold = treebank.prepare(conllu.read(test, heads="required"), protocols.STANDARD, max_len=max(LIMITS))
-    return Language(name, train_text, gold.sentences)
+# ------------------------------------------------------------------------------------------- scores
+def dda(gold: Sequence[Sentence], trees: Iterable[Sequence[int]]) -> tuple[float, ...]:
+    """DDA in per cent, for each length limit; 0 where there is nothing to score."""
+    right, total = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
+    for sentence, tree in zip(gold, trees):
+        fits = np.array([len(sentence) <= limit for limit in LIMITS])
+        right += fits * sum(a == b for a, b in zip(sentence.heads or (), tree))
+        total += fits * len(sentence)
+    return tuple((100 * right / np.maximum(total, 1)).tolist())
 
 
-def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
-    """DDA in per cent, for each length limit."""
-    by_length = attachment.evaluate(sentences, trees, max_lens=LIMITS, by=()).by_length
-    return tuple(100 * by_length[limit].dda for limit in LIMITS)
+def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
+    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
+
+    >>> calibration_error([0.95, 0.95], [True, False])
+    0.45
+    """
+    p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    off = np.bincount(bins, p - truth, n_bins)
+    return round(float(np.abs(off).sum() / max(1, len(p))), 12)

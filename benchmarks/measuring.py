@@ -1,20 +1,19 @@
-"""Shared by the speed scripts: interleaved timing, peak memory of a fresh process, tables, the machine.
+"""Shared by all scripts: options, rows in files, memory and time of a fresh process, tables, the machine.
 
 Times are CPU seconds, because other work on the machine affects them little; it affects ratios least.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import importlib.metadata
 import json
 import os
 import platform
-import resource
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,33 +29,11 @@ print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 """
 
 
-def medians(
-    jobs: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.process_time
-) -> dict[str, float]:
-    """Median seconds of each job; all jobs take turns, so that a busy moment affects all of them."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for _ in range(repeats):
-        for name, job in jobs.items():
-            start = clock()
-            job()
-            seconds[name].append(clock() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
-
-
-def cpu_with_children() -> float:
-    """CPU seconds of this process and of its child processes that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
-
-
-def cell(values: Iterable[float]) -> str:
-    """Figures of several length limits in one cell of a table."""
-    return " / ".join(f"{value:.1f}" for value in values)
-
-
-def peak_memory(command: Sequence[str]) -> float:
-    """Peak resident memory, in MB, of a command in a process of its own."""
-    return memory_and_time(command)[0]
+def argument_parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser of the command line whose help is the script's docstring as it stands."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
 
 def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
@@ -76,11 +53,35 @@ def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
     return int(peak) / unit, float(seconds)
 
 
-def itself(*arguments: str) -> list[str]:
-    """The command that runs the present script with other arguments."""
-    return [sys.executable, sys.argv[0], *arguments]
+# ------------------------------------------------------------------------------------------- rows
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file; none if there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
 
 
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Writes a CSV file with these columns."""
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def json_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file with JSON on each line; none if there is no such file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+def add_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Adds rows to such a file."""
+    with path.open("a", encoding="utf-8") as handle:
+        handle.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+# ------------------------------------------------------------------------------------------- the page
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
@@ -88,32 +89,22 @@ def _version(package: str) -> str:
         return "none"
 
 
-def conditions() -> dict[str, Any]:
-    """Where and when the figures were measured, without folders, which are the reader's own."""
-    return {
-        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *_names(sys.argv[1:])]),
-        "date": provenance.today(),
-        "processor": provenance.processor(),
-        "cores": os.cpu_count(),
-        "load": [round(load, 1) for load in os.getloadavg()],
-        "python": platform.python_version(),
-        **{name: _version(name) for name in ("numpy", "dyNET38", "torch")},
-    }
+def conditions() -> str:
+    """The paragraph above the tables: where and when the figures were measured.
+
+    Of folders, which are the reader's own, only the last name stays.
+    """
+    words = " ".join(Path(word).name for word in sys.argv)
+    load = " ".join(f"{load:.1f}" for load in os.getloadavg())
+    versions = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "dyNET38"))
+    machine = f"{provenance.today()}, {provenance.processor()}, {os.cpu_count()} cores, load average {load}"
+    program = f"start; python {platform.python_version()}, {versions}."
+    return f"`python benchmarks/{words}`\n\n{machine} at the\n{program}"
 
 
-def _names(words: Sequence[str]) -> list[str]:
-    return [Path(word).name for word in words]
-
-
-def print_conditions(measured: Mapping[str, Any]) -> None:
-    """The paragraph above the tables."""
-    load = " ".join(str(value) for value in measured["load"])
-    versions = ", ".join(f"{name} {measured[name]}" for name in ("python", "numpy", "dyNET38", "torch"))
-    print(f"`{measured['command']}`\n")
-    print(
-        f"{measured['date']}, {measured['processor']}, {measured['cores']} cores, load average {load} at the"
-    )
-    print(f"start; {versions}.")
+def cell(values: Iterable[float]) -> str:
+    """Figures of several length limits in one cell of a table."""
+    return " / ".join(f"{value:.1f}" for value in values)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -124,9 +115,3 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     for row in rows:
         print(f"| {' | '.join(row)} |")
     sys.stdout.flush()
-
-
-def write_json(path: str | None, content: Mapping[str, Any]) -> None:
-    """All figures in a file, if requested."""
-    if path:
-        Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -16,12 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
-from languages import file_list_parser, listed
-from measuring import conditions, print_conditions, print_table
+from languages import file_list_parser, listed, read
+from measuring import conditions, print_table
 
-from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
@@ -75,10 +73,7 @@ def main() -> None:
     arguments = parser.parse_args()
     at_start, rows = conditions(), []
     for files in listed(arguments):
-        text, test = (
-            [bare for path in paths for s in read(path) if len(bare := without_punctuation(s)[0])]
-            for paths in (files.text, files.scored)
-        )
+        text, test = read(files.text), read(files.scored)
         order = Prior.of_text(load_rules(rules_path("best")), text).text.verb_order
         random.Random(1).shuffle(text)
         scores = []
@@ -88,7 +83,7 @@ def main() -> None:
             found = Labeller(load_labels()).fit(trees, verb_order=order).predict(gold)
             scores += [share_right(gold, found), share_right(gold, found, relation_of)]
         rows.append([files.name, *(f"{score:.1f}" for score in scores)])
-    print_conditions(at_start)
+    print(at_start)
     columns = chain.from_iterable((name, "universal part") for name in NAMES)
     print_table("Relations right", ["", *columns], rows)
 

@@ -3,18 +3,15 @@
     python benchmarks/punctuation.py --list benchmarks/lists/ud2.csv --data DIR --out rows.csv
     python benchmarks/punctuation.py --out rows.csv --table
 
-The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces; trees of
-the text are not read. For each treebank: the number of the test's punctuation marks with their gold head, if
-the other words have theirs; the number of these arcs that cross an arc of the other words, including the
-root's; and UAS and LAS of every word, as the official scorer has them, in the trees of a parser that learnt
-from the text. Each is given for the old rule, which attached punctuation to the head of the innermost arc
-over it, or else to the root, and for the present rule. Existing rows are not made again.
+Trees of the text are not read. For each treebank: the number of the test's punctuation marks with their gold
+head, if the other words have theirs; the number of these arcs that cross an arc of the other words, including
+the root's; and UAS and LAS of every word, as the official scorer has them, in the trees of a parser that
+learnt from the text. Each is given for the old rule, which attached punctuation to the head of the innermost
+arc over it, or else to the root, and for the present rule. Existing rows are not made again.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +20,8 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from measuring import conditions, print_conditions
+from languages import Listed, file_list_parser, listed
+from measuring import conditions, csv_rows, write_csv
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu
@@ -90,13 +88,13 @@ def of_parsed(gold: Sequence[Sentence], parsed: Sequence[Sentence], rule: Rule) 
     return tally
 
 
-def row(bank: dict[str, str], data: Path) -> dict[str, object]:
+def row(bank: Listed) -> dict[str, object]:
     """The figures of one treebank."""
-    text = [s for name in bank["text"].split() for s in conllu.read(str(data / name), heads="ignored")]
-    gold = list(conllu.read(str(data / bank["test"]), heads="required"))
+    text = [s for path in bank.text for s in conllu.read(path, heads="ignored")]
+    gold = [s for path in bank.scored for s in conllu.read(path, heads="required")]
     parsed = list(dynet_vdgi.train(text, "best").pipe(gold))
     n_marks = sum(len(s) - len(kept_positions(s)) for s in gold)
-    found: dict[str, object] = {"set": bank["set"], "language": bank["language"]}
+    found: dict[str, object] = {"set": bank.set, "language": bank.name}
     found |= {"sentences": len(gold), "marks": n_marks}
     for name, rule in RULES.items():
         right, crosses = of_gold(gold, rule)
@@ -130,31 +128,19 @@ def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--list", type=Path, help="treebanks: set,language,text,test")
-    parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
+    """Makes the rows that are missing, and prints the table of all."""
+    parser = file_list_parser(__doc__)
+    parser.set_defaults(scored="test")
     parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
     parser.add_argument("--table", action="store_true", help="print the table of the rows, train nothing")
     arguments = parser.parse_args()
-    print_conditions(conditions())
-    rows = []
-    if arguments.out.exists():
-        with arguments.out.open(newline="") as handle:
-            rows = list(csv.DictReader(handle))
-    if not arguments.table:
-        with arguments.list.open(newline="") as handle:
-            listed = list(csv.DictReader(handle))
-        done = {(r["set"], r["language"]) for r in rows}
-        for bank in listed:
-            if (bank["set"], bank["language"]) in done:
-                continue
-            rows.append({key: str(value) for key, value in row(bank, arguments.data).items()})
-            with arguments.out.open("w", newline="") as handle:
-                writer = csv.DictWriter(handle, FIELDS)
-                writer.writeheader()
-                writer.writerows(rows)
+    print(conditions())
+    rows = csv_rows(arguments.out)
+    done = {(r["set"], r["language"]) for r in rows}
+    for bank in () if arguments.table else listed(arguments):
+        if (bank.set, bank.name) not in done:
+            rows.append({key: str(value) for key, value in row(bank).items()})
+            write_csv(arguments.out, FIELDS, rows)
             print(*rows[-1].values(), file=sys.stderr, flush=True)
     print("\n" + "\n".join(table(rows)))
 

@@ -14,10 +14,8 @@ without tagged sentences, too (`--tagged 0`).
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +24,9 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
+import udpipe
 from languages import Listed, file_list_parser, listed
+from measuring import csv_rows, write_csv
 
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
@@ -107,32 +107,16 @@ def by_rule(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return predict, float("nan")
 
 
-def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+def by_udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     """UDPipe 1's tagger with its default settings, lemmas included."""
-    from ufal import udpipe as u
+    from ufal.udpipe import Model, ProcessingError
 
-    def given(text: Text) -> object:
-        reader, all_of_them = u.InputFormat.newConlluInputFormat(), u.Sentences()
-        reader.setText("".join(map(unchanged, text)))
-        sentence, error = u.Sentence(), u.ProcessingError()
-        while reader.nextSentence(sentence, error):
-            all_of_them.push_back(sentence)
-            sentence = u.Sentence()
-        return all_of_them
-
-    error = u.ProcessingError()
-    trained = u.Trainer.train("morphodita_parsito", given(tagged), u.Sentences(), "none", "", "none", error)
-    if error.occurred():
-        raise RuntimeError(error.message)
-    path = Path(f"udpipe-{os.getpid()}.model")
-    path.write_bytes(trained if isinstance(trained, bytes) else trained.encode("latin-1"))
-    model = u.Model.load(str(path))
-    path.unlink()
+    model = udpipe.loaded(udpipe.train("".join(map(unchanged, tagged)), tagger=""))
 
     def predict(text: Text) -> Text:
         found = []
-        for sentence, tags in zip(text, given(text)):
-            model.tag(tags, u.Model.DEFAULT, u.ProcessingError())
+        for sentence, tags in zip(text, udpipe.sentences("".join(map(unchanged, text)))):
+            model.tag(tags, Model.DEFAULT, ProcessingError())
             words = list(tags.words)[1:]
             columns = ([w.lemma, w.upostag, w.xpostag, w.feats] for w in words)
             found.append(with_columns(sentence, *zip(*([value or "_" for value in c] for c in columns))))
@@ -141,7 +125,7 @@ def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return predict, float("nan")
 
 
-SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_rule, "udpipe": udpipe}
+SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_rule, "udpipe": by_udpipe}
 
 
 def rows_of(
@@ -187,37 +171,28 @@ def table(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> Iterator[st
 
 def main() -> None:
     """Makes the rows that are missing, or prints the table."""
-    if "--table" in sys.argv:
-        parser = argparse.ArgumentParser(description=__doc__)
-        parser.add_argument("--table", action="store_true")
-        parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
-        shown_columns = (*COLUMNS, "new", "train_s", "words_per_s")
-        parser.add_argument("--columns", nargs="+", choices=shown_columns, default=shown_columns)
-    else:
-        parser = file_list_parser(__doc__)
-        parser.add_argument("--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences")
-        parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["vdgi"])
+    parser = file_list_parser(__doc__)
+    parser.add_argument("--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["vdgi"])
     parser.add_argument("--out", type=Path, required=True, help="rows, as CSV")
+    parser.add_argument("--table", action="store_true", help="print the table of the rows, train nothing")
+    shown_columns = (*COLUMNS, "new", "train_s", "words_per_s")
+    parser.add_argument(
+        "--columns", nargs="+", choices=shown_columns, default=shown_columns, help="of the table"
+    )
     arguments = parser.parse_args()
-    rows: list[dict[str, str]] = []
-    if arguments.out.exists():
-        with arguments.out.open(newline="") as handle:
-            rows = list(csv.DictReader(handle))
+    rows = csv_rows(arguments.out)
     print("python benchmarks/raw_text.py")
-    if "--table" in sys.argv:
+    if arguments.table:
         shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
         print("\n".join(table(shown, arguments.columns)))
         return
     done = {(row["language"], row["scored"], row["tagged"], row["system"]) for row in rows}
-    with arguments.out.open("a", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        if not rows:
-            writer.writerow(HEADER)
-        for treebank in listed(arguments):
-            for row in rows_of(treebank, arguments, done):
-                writer.writerow(row)
-                handle.flush()
-                print(*row, flush=True)
+    for treebank in listed(arguments):
+        for row in rows_of(treebank, arguments, done):
+            rows.append(dict(zip(HEADER, row)))
+            write_csv(arguments.out, HEADER, rows)
+            print(*row, flush=True)
 
 
 if __name__ == "__main__":

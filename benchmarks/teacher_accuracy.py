@@ -27,10 +27,11 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
-from measuring import cell, conditions, print_conditions, print_table
+from languages import LIMITS, LIMITS_SHOWN, dda, read
+from measuring import argument_parser, cell, conditions, print_table
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, break_ties
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
@@ -48,6 +49,22 @@ from dynet_vdgi.teachers.dmv_settings import DmvSettings
 RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started", "rf")
 KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", *RANDOM)
 TABLES = ("strict", "text", "best")
+
+
+@dataclass(frozen=True)
+class Language:
+    """The training text and the sentences to be scored, without punctuation."""
+
+    name: str
+    train: list[Sentence]
+    test: list[Sentence]
+
+    @classmethod
+    def of_files(cls, name: str, train: str, test: str) -> Language:
+        """Training files are joined by commas, and their heads are not read."""
+        return cls(
+            name, read(map(Path, train.split(",")), "ignored"), read([Path(test)], "required", max(LIMITS))
+        )
 
 
 @dataclass(frozen=True)
@@ -173,6 +190,9 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
 def main() -> None:
     """Prints the tables."""
     parser = argument_parser(__doc__)
+    parser.add_argument(
+        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
+    )
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
@@ -182,8 +202,8 @@ def main() -> None:
     parser.add_argument("--valence-iterations", type=int, default=DmvSettings().valence_iterations)
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
-    print_conditions(conditions())
-    run(systems_of(arguments), [read(*language) for language in arguments.language])
+    print(conditions())
+    run(systems_of(arguments), [Language.of_files(*language) for language in arguments.language])
 
 
 if __name__ == "__main__":

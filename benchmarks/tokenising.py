@@ -20,10 +20,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
+import udpipe
 from languages import file_list_parser, listed
-from measuring import conditions, print_conditions, print_table
+from measuring import conditions, print_table
 
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.evaluation.raw_scores import score_files
@@ -43,6 +43,11 @@ def write(path: Path, parts: Sequence[str]) -> Path:
     return path
 
 
+def joined(path: Path) -> str:
+    """The raw text of a file of CoNLL-U."""
+    return "\n\n".join(each.text.strip() for each in raw_text.read_documents([path])) + "\n"
+
+
 def own(learnt: Path, raw: str) -> tuple[str, float, float]:
     """CoNLL-U of a raw text; CPU seconds of learning and of tokenising."""
     start = time.process_time()
@@ -53,37 +58,38 @@ def own(learnt: Path, raw: str) -> tuple[str, float, float]:
     return found, middle - start, time.process_time() - middle
 
 
-def udpipe(epochs: int, kept: Path) -> Callable[[Path, str], tuple[str, float, float]]:
-    """UDPipe's tokeniser, as `own`; its model is `kept`, and with it how long it took."""
-    from ufal import udpipe as library
+def udpipe_model(
+    learnt: Path, kept: Path, epochs: int, tagger: str = "none", parser: str = "none"
+) -> tuple[Callable[[str], str], float]:
+    """UDPipe from raw text to CoNLL-U, and the CPU seconds of learning; nan: its model was `kept` before.
 
-    def sentences(text: str) -> Any:
-        reader, found = library.InputFormat.newConlluInputFormat(), library.Sentences()
-        sentence, fault = library.Sentence(), library.ProcessingError()
-        reader.setText(text)
-        while reader.nextSentence(sentence, fault):
-            found.push_back(sentence)
-            sentence = library.Sentence()
-        assert not fault.occurred(), fault.message
-        return found
+    `epochs` are the tokeniser's; the options of tagger and parser are UDPipe's, none leaves them out.
+    """
+    from ufal.udpipe import Model, Pipeline, ProcessingError
+
+    seconds = float("nan")
+    if not kept.exists():
+        start = time.process_time()
+        kept.write_bytes(udpipe.train(learnt.read_text(encoding="utf-8"), f"epochs={epochs}", tagger, parser))
+        seconds = time.process_time() - start
+    loaded = Model.load(str(kept))
+    steps = (Pipeline.NONE if each == "none" else Pipeline.DEFAULT for each in (tagger, parser))
+    pipeline = Pipeline(loaded, "tokenize", *steps, "conllu")
+
+    def process(raw: str) -> str:
+        assert loaded is not None  # the pipeline does not keep it alive
+        return str(pipeline.process(raw, ProcessingError()))
+
+    return process, seconds
+
+
+def udpipe_tokeniser(epochs: int, kept: Path) -> Callable[[Path, str], tuple[str, float, float]]:
+    """UDPipe's tokeniser, as `own`; its model is `kept`."""
 
     def run(learnt: Path, raw: str) -> tuple[str, float, float]:
-        seconds, fault = float("nan"), library.ProcessingError()
-        if not kept.exists():
-            start = time.process_time()
-            text = sentences(learnt.read_text(encoding="utf-8"))
-            options = f"epochs={epochs}"
-            model = library.Trainer.train(
-                "morphodita_parsito", text, library.Sentences(), options, "none", "none", fault
-            )
-            assert not fault.occurred(), fault.message
-            seconds = time.process_time() - start
-            kept.write_bytes(model if isinstance(model, bytes) else model.encode("latin-1"))
-        loaded = library.Model.load(str(kept))
-        none = library.Pipeline.NONE
+        tokenise, seconds = udpipe_model(learnt, kept, epochs)
         start = time.process_time()
-        found = library.Pipeline(loaded, "tokenize", none, none, "conllu").process(raw, fault)
-        return found, seconds, time.process_time() - start
+        return tokenise(raw), seconds, time.process_time() - start
 
     return run
 
@@ -126,18 +132,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for files in listed(arguments):
-            text = blocks([Path(path) for path in files.text])
+            text = blocks(files.text)
             order = list(range(len(text)))
             random.Random(1).shuffle(order)
             learnt = write(folder / "learnt.conllu", [text[n] for n in order[: arguments.sentences]])
             rest = [text[n] for n in sorted(order[arguments.sentences :])[: arguments.most]]
-            scored = rest if arguments.scored == "text" else blocks([Path(path) for path in files.scored])
+            scored = rest if arguments.scored == "text" else blocks(files.scored)
             gold = write(folder / "gold.conllu", scored)
-            raw = "\n\n".join(each.text.strip() for each in raw_text.read_documents([gold])) + "\n"
+            raw = joined(gold)
             systems = {"vdgi": own}
             for epochs in arguments.udpipe:
                 kept = f"{files.name}-{arguments.sentences}-e{epochs}.udpipe"
-                systems[f"UDPipe, {epochs} epochs"] = udpipe(epochs, (arguments.models or folder) / kept)
+                systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(
+                    epochs, (arguments.models or folder) / kept
+                )
             for system, run in systems.items():
                 found, learning, tokenising = run(learnt, raw)
                 path = write(folder / "found.conllu", [found])
@@ -145,7 +153,7 @@ def main() -> None:
                 rows.append([files.name, system, *(f"{100 * scores[metric].f1:.2f}" for metric in METRICS)])
                 speeds.append([files.name, system, f"{learning:.1f}", f"{len(raw) / tokenising:,.0f}"])
                 print(*rows[-1], *speeds[-1][2:], file=sys.stderr, flush=True)
-        print_conditions(at_start)
+        print(at_start)
         print_table("F1", ["", "system", *METRICS], rows)
         print_table("Speed", ["", "system", "learning, CPU s", "characters / CPU s"], speeds)
         if arguments.random:

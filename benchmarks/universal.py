@@ -3,35 +3,34 @@
     python benchmarks/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free] [--seed N]
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
-    python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
+    python benchmarks/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR --set SET
     python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check
     python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python benchmarks/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
-    python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
+    python benchmarks/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
 licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
 learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
 punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
 table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
-heads from the gold heads of texts whose languages a model was not learnt from, and how far the expected
-share of right heads is off on a language that was left out. `untrained` compares a parser that measures what
-it parses with one that measured the language's text before. `speed` is of whole programs, on mixed text.
+heads from the gold heads of texts whose languages a model was not learnt from; the share of right heads is
+learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
+language's text before. `speed` is of whole programs, on mixed text.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import logging
 import os
 import random
 import shlex
-import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -39,14 +38,16 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import measuring
 import numpy as np
 import whole_program
-from few_trees import calibration_error
+from languages import LISTS, calibration_error, dda, read
 
-from dynet_vdgi.data import conllu, conllu_blocks, protocols, treebank
+from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration, arc_probabilities
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.expectation import SOURCES
+from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
 from dynet_vdgi.recipes.universal import pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
@@ -54,14 +55,13 @@ from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.bundled import resources, rules_path
-from dynet_vdgi.universal.encoding import band_of_forms
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
-from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
+from dynet_vdgi.universal.scorer import Scorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
-LISTS = Path(__file__).parent / "lists"
+TREEBANKS = resources() / "universal" / "treebanks.csv"
 FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv"}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
@@ -78,12 +78,6 @@ CALIBRATED = 200
 """Sentences of a text from which confidence is learnt."""
 
 
-def read(paths: list[Path], heads: str = "required") -> list:
-    """The sentences of some files without punctuation."""
-    every = [sentence for path in paths for sentence in conllu.read(path, heads=heads)]
-    return list(treebank.prepare(every, protocols.STANDARD).sentences)
-
-
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
     return [
@@ -96,17 +90,17 @@ def files_of(data: Path, names: str) -> list[Path]:
 
 def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
     """The treebanks to learn from."""
-    with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
     kept = []
-    for row in rows:
+    for row in measuring.csv_rows(TREEBANKS):
         branches = set(row["branch"].split("+"))
         if branches & set(arguments.without) or row["code"] in arguments.without_code:
             continue
         if arguments.free and any(mark in row["licence"] for mark in NOT_FREE):
             continue
         kept.append(
-            GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"])), row["branch"])
+            GoldTreebank(
+                row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"]
+            )
         )
     return kept
 
@@ -125,26 +119,16 @@ def load(path: Path) -> Scorer:
     return Scorer(tuple(json.loads(str(arrays["features"]))), arrays["mean"], arrays["scale"], weights)
 
 
-def dda(trees: list, gold: list) -> list[float]:
-    """Percentages of right heads, of sentences of up to 15 and 40 words."""
-    result = []
-    for longest in (15, 40):
-        pairs = [(t, s.heads) for t, s in zip(trees, gold) if len(s) <= longest]
-        right = sum(a == b for tree, heads in pairs for a, b in zip(tree, heads))
-        result.append(100 * right / max(1, sum(len(heads) for _, heads in pairs)))
-    return result
-
-
 def parsed(scorers: list[Scorer], text: list, test: list) -> list:
     """Trees of the test sentences; the text is measured."""
-    bands, total = band_of_forms(text), []
+    total = []
     order = np.argsort([len(s) for s in test], kind="stable")
     trees: list = [()] * len(test)
-    profiles = [scorer.profile(text[:1500]) for scorer in scorers]
+    measures = [Measures.of(scorer, list(beginning(text))) for scorer in scorers]
     for first in range(0, len(order), 150):
         part = order[first : first + 150]
         sentences = [test[k] for k in part]
-        total = [TextScorer(s, p, bands) for s, p in zip(scorers, profiles)] if first == 0 else total
+        total = [m.parser(s) for s, m in zip(scorers, measures)] if first == 0 else total
         flat = np.mean([each.log_probabilities(each.encode(sentences)) for each in total], 0)
         lengths = np.array([len(s) for s in sentences])
         scores = [np.maximum(log_p, -60.0).astype(float) for log_p in by_sentence(flat, lengths)]
@@ -169,74 +153,57 @@ def engine_for(
     return UniversalEngine(model), model
 
 
-def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
-    """Text and test sentences of the listed languages by code."""
-    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
-    return {
-        row["language"]: tuple(read(files_of(arguments.data, row[part])) for part in ("text", "test"))
-        for row in rows
-        if not arguments.codes or row["language"] in arguments.codes
-    }
+def texts(arguments: argparse.Namespace, heads: str = "ignored") -> Iterator[tuple[str, list, list]]:
+    """Code, text and test sentences of the listed languages; `heads` are the text's."""
+    for row in measuring.csv_rows(LISTS / FILES[arguments.set]):
+        if row["set"] == arguments.set and row["language"] in (arguments.codes or [row["language"]]):
+            text, test = (files_of(arguments.data, row[part]) for part in ("text", "test"))
+            yield row["language"], read(text, heads), read(test, "required")
 
 
-def calibrate(arguments: argparse.Namespace) -> None:
-    """Learns confidence from gold heads of languages left out, the same number of sentences of each.
-
-    How far the expected share of right heads is off is measured on each of them with what the others teach.
-    """
-    samples: dict[str, tuple[list, list, list]] = {}
+def left_out(arguments: argparse.Namespace) -> Iterator[tuple[Scorer, str, list, list]]:
+    """Scorers of the option FILE.npz=CODE,CODE,..., with `texts` of each code."""
     for each in arguments.models:
         path, _, codes = str(each).partition("=")
         arguments.set, arguments.codes = "choose", codes.split(",")
-        for code, (text, _) in texts(arguments).items():
-            sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
-            engine, _ = engine_for(load(Path(path)), text)
-            found = engine.with_margins(sample, keep_heads=False)
-            gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
-            samples[code] = [s.tags for s in sample], found, gold
-    off = []
-    for code, (tags, found, gold) in samples.items():
-        calibration = fitted([sample for other, sample in samples.items() if other != code])
-        trees, margins = zip(*found)
-        said = calibration(calibration.arcs(tags, trees, margins)).mean()
-        right = arc_probabilities(gold, trees).mean()
-        off.append(said - right)
-        print(f"{code}: expected {100 * said:.1f}, right {100 * right:.1f}", flush=True)
-    error = float(np.sqrt(np.mean(np.square(off))))
-    print(f"off by {100 * np.mean(np.abs(off)):.1f} points in the mean, standard error {100 * error:.1f}")
-    np.savez(arguments.out, **fitted(list(samples.values())).arrays(), **{EXPECTED_ERROR: np.array([error])})
+        scorer = load(Path(path))
+        yield from ((scorer, *found) for found in texts(arguments, "required"))
 
 
-def fitted(samples: list[tuple[list, list, list]]) -> Calibration:
-    """The calibration of tags, trees with margins, and gold heads of some languages."""
-    return Calibration.fit(*([x for part in parts for x in part] for parts in zip(*samples)))
+def calibrate(arguments: argparse.Namespace) -> None:
+    """Learns confidence from gold heads of languages left out, the same number of sentences of each."""
+    samples: dict[str, tuple[list, list, list]] = {}
+    for scorer, code, text, _ in left_out(arguments):
+        sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
+        engine, _ = engine_for(scorer, text)
+        found = engine.with_margins(sample, keep_heads=False)
+        gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
+        samples[code] = [s.tags for s in sample], found, gold
+    together = ([x for part in parts for x in part] for parts in zip(*samples.values()))
+    np.savez(arguments.out, **Calibration.fit(*together).arrays())
 
 
 def confidence(arguments: argparse.Namespace) -> None:
-    """Prints calibration errors and expected shares of right heads of the test files."""
-    scorer, calibration = (
-        load(arguments.models[0]),
-        Calibration.from_arrays(dict(np.load(arguments.models[1]))),
-    )
-    rows = []
-    for code, (text, test) in texts(arguments).items():
-        engine, _ = engine_for(scorer, text)
-        found = engine.with_margins(test, keep_heads=False)
-        trees, margins = zip(*found)
-        said = calibration(calibration.arcs([s.tags for s in test], trees, margins))
+    """Prints calibration errors of the test files, without and with the shift for the text."""
+    path, *further = arguments.models
+    model = pack(load(path), {}) if path.suffix == ".npz" else load_model(model_path(path))
+    for each in further:
+        model.parameters.update(np.load(each))
+    scorer, bare, rows = scorer_of(model.parameters), Parser(model), []
+    for code, text, test in texts(arguments):
+        parser = bare.with_measures(Measures.of(scorer, list(beginning(text))))
+        trees, margins = zip(*parser.engine.with_margins(test, keep_heads=False))
         right = np.array([a == b for tree, s in zip(trees, test) for a, b in zip(tree, s.heads)])
-        rows.append((code, 100 * calibration_error(said, right), 100 * said.mean(), 100 * right.mean()))
-        print("{}: ECE {:.1f}, expected {:.1f}, right {:.1f}".format(*rows[-1]), flush=True)
-    errors = np.array([row[1:] for row in rows])
-    off = abs(errors[:, 1] - errors[:, 2]).mean()
-    print(f"mean ECE {errors[:, 0].mean():.2f}, mean error of the expected share {off:.2f}")
+        arcs = parser.calibration.arcs([s.tags for s in test], trees, margins)
+        rows.append([100 * calibration_error(each.calibration(arcs), right) for each in (bare, parser)])
+        print("{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True)
+    print("mean ECE: {:.2f} without the shift, {:.2f} with it".format(*np.mean(rows, 0)))
 
 
 def relations(arguments: argparse.Namespace) -> None:
     """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
     scorer, rows = load(arguments.models[0]), []
-    for code, (text, test) in texts(arguments).items():
+    for code, text, test in texts(arguments):
         engine, _ = engine_for(scorer, text)
         test = [s for s in test if len(s) <= 40]
         gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
@@ -256,17 +223,14 @@ def relations(arguments: argparse.Namespace) -> None:
 def untrained(arguments: argparse.Namespace) -> None:
     """Prints DDA where the parsed file itself is measured, and where the language's text was."""
     rows = []
-    for each in arguments.models:
-        path, _, codes = str(each).partition("=")
-        arguments.set, arguments.codes = "choose", codes.split(",")
-        for code, (text, test) in texts(arguments).items():
-            trained = engine_for(load(Path(path)), text)[0]
-            for n in BEGINNINGS:
-                part = test[:n]
-                own = engine_for(load(Path(path)), part)[0]
-                short = [s for s in part if len(s) <= 40]
-                rows.append((code, n, *(dda(e.parse(short), short)[1] for e in (own, trained))))
-                print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
+    for scorer, code, text, test in left_out(arguments):
+        trained = engine_for(scorer, text)[0]
+        for n in BEGINNINGS:
+            part = test[:n]
+            own = engine_for(scorer, part)[0]
+            short = [s for s in part if len(s) <= 40]
+            rows.append((code, n, *(dda(short, e.parse(short))[1] for e in (own, trained))))
+            print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
     for n in BEGINNINGS:
         found = np.array([row[2:] for row in rows if row[1] == n])
         print("{} sentences: own {:.2f}, text {:.2f}".format(n, *found.mean(0)))
@@ -278,7 +242,7 @@ def speed(arguments: argparse.Namespace) -> None:
     The text is that of the dev files of six languages, one after the other; UDPipe 1 parses a tenth of it.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
-    measuring.print_conditions(measuring.conditions())
+    print(measuring.conditions())
     with tempfile.TemporaryDirectory() as name:
         whole, tenth, few = (Path(name) / f"{part}.conllu" for part in ("whole", "tenth", "few"))
         dev = files_of(arguments.data, MIXED)
@@ -286,44 +250,36 @@ def speed(arguments: argparse.Namespace) -> None:
         n_words = sum(len(s) for path in dev for s in conllu.read(path))
         n_tenth = whole_program.repeated(str(whole), tenth, n_words // 10)
         three = list(conllu_blocks.blocks(str(whole)))[:3]
-        few.write_text("".join("\n".join(block.lines) + "\n\n" for block in three), encoding="utf-8")
-        tasks = {}
+        few.write_text(whole_program.text_of(three), encoding="utf-8")
+        tasks, words = {}, {}
         for model in map(str, arguments.models):
+            title = Path(model).name
             if model.endswith(".udpipe"):
-                command = [sys.executable, "-c", whole_program.UDPIPE, model, str(tenth)]
-                tasks[f"{Path(model).name}, a tenth"] = command, n_tenth
+                tasks[f"{title}, a tenth"] = [sys.executable, "-c", whole_program.UDPIPE, model, str(tenth)]
+                words[f"{title}, a tenth"] = n_tenth
                 continue
-            for title, file, words in (("", whole, n_words), (", 3 sentences", few, 0)):
-                command = [*whole_program.PARSE, model, str(file), "-o", f"{name}/out.conllu"]
-                tasks[Path(model).name + title] = command, words
-        found = {task: [] for task in tasks}
-        for _ in range(TURNS + 1):
-            for task, (command, _) in tasks.items():
-                found[task].append(measuring.memory_and_time(command))
-    rows = []
-    for task, (_, words) in tasks.items():
-        seconds = [cpu for _, cpu in found[task][1:]]  # the first turn may compile
-        cpu, peak = statistics.median(seconds), max(peak for peak, _ in found[task])
-        rate = f"{words / cpu:,.0f}" if words else ""
-        rows.append([task, f"{cpu:.2f}", f"{min(seconds):.2f}", rate, f"{peak:.0f}"])
-    header = ["whole program", "CPU s", "lowest", "words per CPU s", "peak MB"]
-    measuring.print_table(f"{n_words:,} words", header, rows)
+            for part, file in (("", whole), (", 3 sentences", few)):
+                tasks[title + part] = [*whole_program.PARSE, model, str(file), "-o", f"{name}/out.conllu"]
+                words[title + part] = n_words
+        whole_program.turns(tasks, words, 1)  # the first turn may compile
+        rows = whole_program.turns(tasks, words, TURNS)
+    measuring.print_table(f"{n_words:,} words", whole_program.HEADER, rows)
 
 
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
-    with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
-        licences = {row["treebank"]: row["licence"] for row in csv.DictReader(lines)}
-    listed = sources_of(sources(arguments), licences)
-    scorer, calibration = load(arguments.models[0]), dict(np.load(arguments.models[1]))
-    save_model(arguments.out, pack(scorer, listed, further=calibration))
+    licences = {row["treebank"]: row["licence"] for row in measuring.csv_rows(TREEBANKS)}
+    treebanks, scorer = sources(arguments), load(arguments.models[0])
+    numbers = [scorer.measured(list(beginning(each.sentences)))[0].numbers for each in treebanks]
+    further = {SOURCES: np.array(numbers, np.float16)}
+    for path in arguments.models[1:]:
+        further |= np.load(path)
+    save_model(arguments.out, pack(scorer, sources_of(treebanks, licences), further=further))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.argument_parser(__doc__)
     commands = parser.add_subparsers(dest="verb", required=True)
     learning = commands.add_parser("learn")
     learning.add_argument(
@@ -371,24 +327,19 @@ def main() -> None:
     print("python benchmarks/universal.py", shlex.join(shown))
     scorers = [load(path) for path in arguments.models]
     rows = []
-    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
-        listed = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
-    for row in listed:
-        if arguments.codes and row["language"] not in arguments.codes:
-            continue
-        text = read(files_of(arguments.data, row["text"]), "ignored")
-        test = [s for s in read(files_of(arguments.data, row["test"])) if len(s) <= 40]
+    for code, text, test in texts(arguments):
+        test = [s for s in test if len(s) <= 40]
         trees = (
             with_table(scorers, text, test, arguments.table)
             if arguments.table
             else parsed(scorers, text, test)
         )
-        rows.append((row["language"], *dda(trees, test)))
+        rows.append((code, *dda(test, trees)))
         print("{} {:.1f}/{:.1f}".format(*rows[-1]), flush=True)
     print("mean of {}: {:.2f}/{:.2f}".format(len(rows), *np.mean([row[1:] for row in rows], 0)))
     if arguments.out:
-        with open(arguments.out, "w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([("language", "dda15", "dda40"), *rows])
+        columns = "language", "dda15", "dda40"
+        measuring.write_csv(arguments.out, columns, (dict(zip(columns, row)) for row in rows))
 
 
 if __name__ == "__main__":

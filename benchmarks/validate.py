@@ -10,8 +10,6 @@ is about the use of relations; its errors are counted by kind.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import re
 import subprocess
 import sys
@@ -19,7 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from measuring import conditions, print_conditions, print_table
+from languages import file_list_parser, listed
+from measuring import conditions, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu
@@ -54,15 +53,10 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
     run, output = folder / test.stem, str(folder / test.name)
     if not (run / "model.vdgi").exists():
         text = [sentence for sentence, _ in zip(conllu.read(test, heads="ignored"), range(n_sentences))]
-        vdgi.train(text, out=run)
+        vdgi.train(text, "best", out=run)
     with Stream(str(run / "model.vdgi"), labels=load_labels(labels)) as stream:
         parse_files(stream, [str(test)], output)
     return output
-
-
-def words(path: str) -> int:
-    """The number of words in a file."""
-    return sum(len(sentence) for sentence in conllu.read(path))
 
 
 def below(level: int, found: Incidents) -> Incidents:
@@ -77,31 +71,21 @@ def shown(found: Iterable[tuple[tuple[int, str], int]]) -> str:
 
 def main() -> None:
     """Parses, validates, prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--list", required=True, help="CSV with the columns language and test")
-    parser.add_argument("--data", required=True, type=Path, help="folder of the treebanks")
+    parser = file_list_parser(__doc__)
+    parser.set_defaults(scored="test")
     parser.add_argument("--validator", default=installed(), help="the program (default: udvalidate)")
     parser.add_argument("--out", required=True, type=Path, help="folder for parsers and parses")
     parser.add_argument("--sentences", type=int, default=200, help="to learn from (default: %(default)s)")
     parser.add_argument("--labels", default="ud2", help="table of labels (default: %(default)s)")
-    parser.add_argument("--language", nargs="*", help="only these")
     arguments = parser.parse_args()
-    measured = conditions()
+    at_start = conditions()
     totals, gold_totals, rows, n_words = Counter(), Counter(), [], 0
-    with open(arguments.list, encoding="utf-8", newline="") as handle:
-        listed = [
-            row
-            for row in csv.DictReader(handle)
-            if row["language"] in (arguments.language or row["language"])
-        ]
-    for row in listed:
-        test = arguments.data / row["test"]
+    for bank in listed(arguments):
+        (test,) = bank.scored
         output = parsed(test, arguments.out, arguments.sentences, arguments.labels)
         ours, theirs = incidents(arguments.validator, output), incidents(arguments.validator, str(test))
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
-        size = words(output)
+        size = sum(map(len, conllu.read(output)))
         level3, gold3 = (
             Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs)
         )
@@ -109,16 +93,11 @@ def main() -> None:
         gold_totals += gold3
         n_words += size
         per_100 = [f"{100 * found.total() / size:.2f}" for found in (level3, gold3)]
-        rows.append([row["language"], str(size), str(added.total()), *per_100])
-        print(row["language"], shown(added.items()) or "level 2: nothing added", flush=True)
-    print_conditions(measured)
-    header = [
-        "",
-        "words",
-        "errors up to level 2 that the file does not have",
-        "level 3, per 100 words",
-        "in the file",
-    ]
+        rows.append([bank.name, str(size), str(added.total()), *per_100])
+        print(bank.name, shown(added.items()) or "level 2: nothing added", flush=True)
+    print(at_start)
+    added = "errors up to level 2 that the file does not have"
+    header = ["", "words", added, "level 3, per 100 words", "in the file"]
     print_table("The validator on parses, and on the files as they are", header, rows)
     kinds = [
         [kind, str(count), f"{100 * count / n_words:.2f}", f"{100 * gold_totals[3, kind] / n_words:.2f}"]

@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
 from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
-from measuring import cell, conditions, print_conditions, print_table
+from measuring import cell, conditions, print_table
 
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=("best",), metavar="RULES")
     parser.add_argument("--orders", nargs="+", default=ORDERS, choices=ORDERS)
     arguments = parser.parse_args()
-    print_conditions(conditions())
+    print(conditions())
     tables = {name: load_rules(rules_path(name)) for name in arguments.tables}
     systems = [(table, order) for table in tables for order in arguments.orders]
     rows, figures = [], []

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import contextlib
 import importlib
 import inspect
@@ -23,6 +22,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -185,12 +185,14 @@ A setting that would have no effect is refused. `vdgi info MODEL` shows the sett
 `settings.toml` in the folder of a run is a preset that repeats it.
 
 ```sh
-vdgi train --train my.conllu --set teacher.iterations=30 --set parser.epochs=5 --out runs/my
+vdgi train --train my.conllu --preset best --set teacher.iterations=30 --set parser.epochs=5 --out runs/my
 ```
 """.strip().split("\n")
 PRESETS_ARE = """
 A preset is a file in `resources/presets`. Several stack, the last on top: `--preset rl-sn --preset
-as_released`. Without `--preset`, `vdgi train` takes `best`.
+as_released`. Without `--preset`, `vdgi train` takes `universal`, and with `--trees` `universal-trees`.
+Both have learnt from gold trees of other languages; `best` has learnt from none. A preset without a base
+stands on the numbers of `best`.
 """.strip().split("\n")
 
 
@@ -301,6 +303,7 @@ FUNCTIONS = (
     "prepare",
     "from_conllu",
     "to_conllu",
+    "to_nltk",
 )
 CLASSES = (
     "Sentence",
@@ -347,10 +350,7 @@ def api() -> str:
 
 
 def other_types() -> dict[tuple[str, str], ast.stmt]:
-    """Definitions, by module and name, used in the page's signatures but missing from `import dynet_vdgi`.
-
-    Raises: LookupError, a name is defined nowhere.
-    """
+    """Definitions, by module and name, used in the page's signatures but missing from `import dynet_vdgi`."""
     found: dict[tuple[str, str], ast.stmt] = {}
     for name in (*FUNCTIONS, *CLASSES, *RESEARCH):
         value = getattr(dynet_vdgi, name)
@@ -360,11 +360,11 @@ def other_types() -> dict[tuple[str, str], ast.stmt]:
             functions.append(value)
         for function in functions:
             tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-            for annotation in _annotations(tree):
-                for node in ast.walk(annotation):
-                    home = _home_of(node, function.__module__)
-                    if home and home[0][1] not in dynet_vdgi.__all__ and not _is_own_type(home[1]):
-                        found[home[0]] = home[1]
+            known = _definitions(function.__module__)
+            for node in chain.from_iterable(map(ast.walk, _annotations(tree))):
+                home, definition = known.get(ast.unparse(node), (("", ""), None))
+                if definition and home[1] not in dynet_vdgi.__all__ and not _is_own_type(definition):
+                    found[home] = definition
     return dict(sorted(found.items(), key=lambda item: item[0][::-1]))
 
 
@@ -381,48 +381,25 @@ def _annotations(tree: ast.stmt) -> Iterator[ast.expr]:
         yield from _annotations(inits[0]) if inits else fields
 
 
-def _home_of(node: ast.AST, module: str) -> tuple[tuple[str, str], ast.stmt] | None:
-    """Module, name and definition behind a node of an annotation; None: it is not of this package."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        imported = _imported(node.value.id, module)
-        return _definition(node.attr, imported) if imported else None
-    return _definition(node.id, module) if isinstance(node, ast.Name) else None
-
-
-def _definition(name: str, module: str) -> tuple[tuple[str, str], ast.stmt] | None:
-    for node in _tree(module).body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            return (module, name), node
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return (module, name), node
-    for node in ast.walk(_tree(module)):
-        if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
-            original = next(a.name for a in node.names if (a.asname or a.name) == name)
-            is_ours = (node.module or "").startswith("dynet_vdgi")
-            if f"{node.module}.{original}" in sys.modules:
-                return None
-            return _definition(original, node.module or "") if is_ours else None
-    if name not in dir(builtins):
-        imports = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.Import)]
-        if not any(name == (a.asname or a.name) for node in imports for a in node.names):
-            raise LookupError(f"{module}: {name} is defined nowhere")
-    return None
-
-
-def _imported(name: str, module: str) -> str:
-    """The package's module with this name in a module; "" if there is none."""
-    for node in ast.walk(_tree(module)):
+@cache
+def _definitions(module: str) -> dict[str, tuple[tuple[str, str], ast.stmt]]:
+    """Homes and definitions of classes and aliases by their names in a module: `Name` or `module.Name`."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    found: dict[str, tuple[tuple[str, str], ast.stmt]] = {}
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dynet_vdgi"):
             for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return f"{node.module}.{alias.name}"
-    return ""
-
-
-@cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(inspect.getsource(importlib.import_module(module)))
+                name, imported = alias.asname or alias.name, f"{node.module}.{alias.name}"
+                if imported in rooms.imports():
+                    found |= {f"{name}.{key}": value for key, value in _definitions(imported).items()}
+                elif home := _definitions(str(node.module)).get(alias.name):
+                    found[name] = home
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = (module, node.name), node
+        elif isinstance(node, ast.Assign):
+            found |= {ast.unparse(target): ((module, ast.unparse(target)), node) for target in node.targets}
+    return found
 
 
 def _is_own_type(definition: ast.stmt) -> bool:
@@ -479,8 +456,8 @@ gold = vdgi.prepare(vdgi.read("gold.conllu", heads="required")).sentences
 print(vdgi.evaluate(gold, student.predict(gold)))
 ```
 
-`train` does the same, and adds what a model file needs: it attaches punctuation again, labels the
-arcs, and learns how sure the parser is.
+`train(text, "best")` does the same, and adds what a model file needs: it attaches punctuation again,
+labels the arcs, and learns how sure the parser is.
 """.strip().split("\n")
 
 

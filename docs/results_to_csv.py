@@ -3,8 +3,9 @@
     python docs/results_to_csv.py
 
 Columns: number of the table on its page, section, paragraph above the table, row, column, part, text, mean,
-best, sd. A cell such as `64.3 / 61.5` becomes two lines, parts 1 and 2; the column or the caption gives their
-meaning. `mean`, `best` and `sd` are filled in for cells such as `57.6`, `55.4 (55.6)`, `58.2 (58.7) ± 0.5`.
+best, sd. A cell such as `64.3 / 61.5` or `64.3/61.5` becomes two lines, parts 1 and 2; the column or the
+caption gives their meaning. `mean`, `best` and `sd` are filled in for cells such as `57.6`, `55.4 (55.6)`,
+`58.2 (58.7) ± 0.5`.
 """
 
 from __future__ import annotations
@@ -50,13 +51,15 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def _row(heading: list[str], cells: list[str]) -> Iterator[Line]:
-    """One line for each figure; text cells before the first figure name the row."""
-    n_names = next((k for k, cell in enumerate(cells) if k and _figures(cell)), len(cells))
+    """One line for each figure; text cells before the first figure, or the first dash, name the row."""
+    n_names = next(
+        (k for k, cell in enumerate(cells) if k and (_figures(cell) or cell in ("-", "–"))), len(cells)
+    )
     n_names = max(n_names, 1)
     name = " · ".join(cell for cell in cells[:n_names] if cell)
     for column, cell in zip(heading[n_names:], cells[n_names:]):
         figures = _figures(cell)
-        parts = cell.split(" / ") if len(figures) > 1 else [cell]
+        parts = figures or [cell]
         for part, text in enumerate(parts, 1):
             match = _FIGURE.fullmatch(text)
             mean, best, sd = (found or "" for found in match.groups()) if match else ("", "", "")
@@ -69,7 +72,7 @@ def _row(heading: list[str], cells: list[str]) -> Iterator[Line]:
 
 
 def _figures(cell: str) -> list[str]:
-    parts = cell.split(" / ")
+    parts = re.split(" / |/", cell)
     return parts if all(_FIGURE.fullmatch(part) for part in parts) else []
 
 

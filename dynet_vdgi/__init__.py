@@ -18,7 +18,7 @@ from dynet_vdgi.data import notebooks
 
 if TYPE_CHECKING:
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
     from dynet_vdgi.data.protocols import Protocol
@@ -68,6 +68,7 @@ _HOMES = {
     "read": "data.corpus",
     "rules": "api",
     "to_conllu": "data.conllu_objects",
+    "to_nltk": "data.conllu_objects",
     "train": "api",
     "write": "data.conllu_writing",
 }
@@ -104,6 +105,7 @@ __all__ = [
     "read",
     "rules",
     "to_conllu",
+    "to_nltk",
     "train",
     "write",
 ]

@@ -19,7 +19,7 @@ from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.presets import DEFAULT_PRESET, Presets, load_settings, said
+from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, said
 
 _ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
 """Arguments of `train` whose names differ from the option of `vdgi train`."""
@@ -56,7 +56,7 @@ def _argument(option: re.Match[str]) -> str:
 @_told_of_arguments()
 def train(
     text: Text | Mapping[str, Text] | None = None,
-    preset: Presets = DEFAULT_PRESET,
+    preset: Presets | None = None,
     *,
     trees: Text = (),
     treebanks: Mapping[str, Text] | None = None,
@@ -68,17 +68,19 @@ def train(
     language_facts: AnyPath | Mapping[str, AnyPath] | None = None,
     tokeniser: AnyPath | None = None,
     tagger: AnyPath | None = None,
+    raw: Text | None = None,
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
-    """Trains a parser on tagged text, by the recommended recipe unless a preset names another.
+    """Trains a parser on tagged text: the universal parser measures it, unless a preset names another recipe.
 
     Args:
         text: sentences or files; for several languages, a mapping from language label to these.
-        preset: name of a preset or path of a TOML file; or several, of which later ones win.
+        preset: name of a preset or path of a TOML file; or several, of which later ones win. Without one,
+            `universal`, or `universal-trees` with trees.
         trees: sentences with gold trees to learn from, with or instead of the text; heads may be FREE.
-        treebanks: gold trees of other languages, by label; for the preset transfer, and to learn a new
-            universal parser, without text, with the preset universal.
+        treebanks: gold trees of other languages, by label: a new universal parser learns from them, without
+            text.
         dev: sentences with gold trees to score while training.
         rules: rule table for teacher, prior and posterior, instead of the preset's.
         seed: the seed of everything random.
@@ -87,6 +89,8 @@ def train(
         language_facts: a file of facts about the language; for several languages, files by label.
         tokeniser, tagger: files made by `vdgi tokenize train` and `vdgi tag train`; the model keeps them, for
             `Parser.parse_text`. The tagger also tags the words of texts and trees that have no UPOS.
+        raw: files of raw text (.txt), or sentences or files without tags, to learn from as well; the run then
+            learns the tokeniser and the tagger that are not given from the words with tags. () for none.
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.
 
@@ -98,13 +102,16 @@ def train(
         changes["seed"] = seed
     if rules is not None and not isinstance(rules, RuleSet):
         changes["rules"] = str(os.fspath(rules))
+    trees_given = given(trees)
+    if preset is None:
+        preset = default_preset(has_trees=bool(trees_given))
     chosen = load_settings(preset, changes=changes)
     names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
     facts = _by_label(language_facts)
     model = run(
         Inputs(
             {label: given(part) for label, part in _by_label(text, ()).items()},
-            trees=given(trees),
+            trees=trees_given,
             dev=given(dev),
             init=str(model_path(Path(init))) if init else None,
             rules=rules if isinstance(rules, RuleSet) else None,
@@ -112,6 +119,7 @@ def train(
             treebanks={label: given(part) for label, part in (treebanks or {}).items()},
             tokeniser=str(model_path(Path(tokeniser))) if tokeniser else None,
             tagger=str(model_path(Path(tagger))) if tagger else None,
+            raw=None if raw is None else given(raw),
         ),
         chosen,
         out=Path(out) if out else None,

@@ -26,7 +26,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
-from dynet_vdgi.commands import add_parser  # noqa: E402
+from dynet_vdgi.commands import HelpFormatter, add_parser  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.system.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.system.limits import limit  # noqa: E402
@@ -37,8 +37,11 @@ VERBS = (
     "parse",
     "choose",
     "doubts",
+    "expect",
     "evaluate",
+    "agreement",
     "check",
+    "validate",
     "convert",
     "tokenize",
     "info",
@@ -108,7 +111,8 @@ class ArgumentParser(argparse.ArgumentParser):
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]
         if not options:
-            self.error(f"unexpected arguments: {' '.join(unknown)}")
+            meant = f"; did you mean --train {' '.join(unknown)}?" if self.prog.endswith(" train") else ""
+            self.error(f"unexpected arguments: {' '.join(unknown)}{meant}")
         name = options[0].partition("=")[0]
         known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
         self.error(f"no option {name}{did_you_mean(name, known)}")
@@ -124,6 +128,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         prog="vdgi",
         description="Learns dependency parsers from part-of-speech-tagged text, without trees.",
         epilog="`vdgi help VERB` explains a verb.",
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"vdgi {__version__}")
     parser.add_argument(
@@ -140,7 +145,8 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
             first_line = module_file.read_text(encoding="utf-8").partition("\n")[0]  # imports take long
             verbs.add_parser(name, help=first_line.strip('"'))
     summary = "Explain a verb."
-    sub = verbs.add_parser("help", help=summary, description=f"{summary} The same as `vdgi VERB --help`.")
+    described = f"{summary} The same as `vdgi VERB --help`."
+    sub = verbs.add_parser("help", help=summary, description=described, formatter_class=HelpFormatter)
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
     parsers = {"": parser, **verbs.choices}
     sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].print_help())

@@ -15,6 +15,10 @@ class UsageError(VdgiError):
     exit_status = 2
 
 
+class InUseError(UsageError):
+    """Another process has the file."""
+
+
 class DataError(VdgiError):
     """A file's content is at fault (exit status 3). Reads `path:line: what is wrong (what to do)`.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,9 +57,9 @@ def written(path: Path, text: str = ROWS) -> Path:
 
 def guessed(session: Session) -> Session:
     """The session with a guess for every sentence: each word hangs from the next."""
-    for number, marked in enumerate(session.sentences):
+    for marked in session.sentences:
         if not marked.is_done:
-            session.put(number, marked.version, chain(len(marked.bare)))
+            session.put(marked.id, marked.version, chain(len(marked.bare)))
     return session
 
 
@@ -77,9 +77,32 @@ def seen(marked: MarkedSentence) -> tuple[int, int]:
 
 def without_sums(path: Path) -> list[str]:
     """The lines of a journal, which become those of format 1, without checksums."""
-    text = re.sub(r',"sum":"\w{8}"}\n', "}\n", path.read_text(encoding="utf-8"))
-    path.write_text(text.replace('{"journal":2', '{"journal":1', 1), encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    content = "".join([first_format(line) for line in lines if '"base"' not in line])
+    path.write_text(content, encoding="utf-8")
     return path.read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def first_format(line: str) -> str:
+    """A line of a journal about arcs as format 1 has it."""
+    record = json.loads(line)
+    record.pop("sum", None)
+    if "journal" in record:
+        record["journal"] = 1
+    if "new" in record:
+        new, old = record.pop("new"), record.pop("old")
+        record |= {"arcs": new.get("arcs", {}), "was": old.get("arcs", {})}
+        for key in ("moved", "renamed"):
+            record |= {key: new[key], f"{key}_was": old[key]}
+        record["f"] = FINGERPRINTS[record["s"]]
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+FINGERPRINTS = {
+    number: zlib.crc32("\n".join(forms.split()).encode())
+    for number, forms in enumerate(("The dogs do n't bark .", "Dogs bark", "Cats see dogs , they say"))
+}
+"""Of the sentences of `ROWS`, as the journals of formats 1 and 2 have them."""
 
 
 # ------------------------------------------------------------------------------------------- server
@@ -165,11 +188,11 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> None:
     """Serves a file without learning; sentences have the guess `chain`."""
-    from dynet_vdgi.annotation import server
+    from dynet_vdgi.annotation import server, serving
     from dynet_vdgi.annotation.live import Live
 
     session = guessed(Session(arguments[0], "anna"))
-    with server.listening(0) as listener:
+    with serving.listening(0) as listener:
         server.serve(Live(session), listener, lambda address: print(address, flush=True))
     session.close()
 

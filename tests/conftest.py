@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from dynet_vdgi.system import progress
+
 if TYPE_CHECKING:
     from shell import Vdgi
 
+progress.FIRST = 1e6  # no line about progress gets between messages, however busy the machine is
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("ci")
 

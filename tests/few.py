@@ -49,6 +49,8 @@ def log_likelihood(crf, gold):
 class RandomBase:
     """Potentials that depend on the length alone."""
 
+    shares, learns_shares = np.ones(1), False
+
     def __init__(self, scale=1.0):
         self.scale = scale
 
@@ -56,5 +58,5 @@ class RandomBase:
         size = len(sentence) + 1
         return self.scale * np.random.default_rng(size).normal(size=(size, size))
 
-    def all_potentials(self, sentences):
-        return map(self.potentials, sentences)
+    def all_parts(self, sentences):
+        return (self.potentials(sentence)[None] for sentence in sentences)

@@ -93,6 +93,23 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, update: int, error: BaseException) 
     monkeypatch.setattr(Trainer, "update", stopping)
 
 
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, *updates: int, before: bool = True) -> list[int]:
+    """Control-C once at each of these numbers of updates done in all stages, before or after the next one."""
+    left = list(updates)
+    original = Trainer.update
+
+    def update(self: Trainer, batch: Any) -> float:
+        done = self.updates
+        norm = 0.0 if before and done in left else original(self, batch)
+        if done in left:
+            left.remove(done)
+            raise KeyboardInterrupt
+        return norm
+
+    monkeypatch.setattr(Trainer, "update", update)
+    return left
+
+
 def interrupt_saving(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
     """Ctrl-C is pressed when a model is to be saved for the nth time."""
     original, calls = model_file.save, []

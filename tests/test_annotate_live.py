@@ -11,7 +11,8 @@ import stat
 import threading
 import time
 import webbrowser
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,16 @@ import pytest
 import shell
 from annotating import Client, chain, seen, written
 
-from dynet_vdgi.annotation import helpers
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, Told
+from dynet_vdgi.annotation import helpers, serving
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
 from dynet_vdgi.annotation.live import Live
-from dynet_vdgi.annotation.marked import Guess
+from dynet_vdgi.annotation.marked import Guess, TagGuess
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.commands import annotate
+from dynet_vdgi.annotation.tag_lessons import TagLesson
 from dynet_vdgi.data import files
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.tagging.tagger import WordChoices
 
 
 class Unsteady(Helpers):
@@ -36,16 +38,15 @@ class Unsteady(Helpers):
 
     def __init__(self) -> None:
         self.asked: list[tuple[tuple[int, ...], int]] = []
+        self._lengths: dict[int, int] = {}
+        self._known: dict[int, Sentence | None] = {}
         self.fails = False
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def read(self, sentences: Sequence[Sentence]) -> bool:
-        self._lengths = [len(sentence) for sentence in sentences]
-        return True
-
-    def learn(self, told: Sequence[Told]) -> Lesson:
-        return Lesson({k: chain(n) for k, n in enumerate(self._lengths)}, [2, 0], 0.1)
+    def learn(self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]) -> Lesson:
+        self._lengths |= {k: len(sentence or ()) for k, sentence in news.items()}
+        return Lesson({k: chain(n) for k, n in self._lengths.items()}, [2, 0], 0.1)
 
     def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess:
         self.may_go_on.wait(10)
@@ -55,6 +56,23 @@ class Unsteady(Helpers):
         n_words, root = len(sentence), len(self.asked) % len(sentence) + 1
         heads = tuple(0 if word == root else root for word in range(1, n_words + 1))
         return Guess(heads, tuple("dep" if head else "root" for head in heads), (0.5,) * n_words)
+
+    @property
+    def has_tagger(self) -> bool:
+        return False
+
+    def tag(self, news: Mapping[int, Sentence | None], own: Sequence[int]) -> TagLesson | None:
+        """Every word without a tag is a verb."""
+        self._known |= news
+        untagged = {k: one for k, one in self._known.items() if one is not None and "_" in one.tags}
+        guesses = {k: TagGuess(("VERB",) * len(one), (0.4,) * len(one)) for k, one in untagged.items()}
+        return TagLesson(guesses, list(guesses), 7)
+
+    def choices(self, sentence: Sentence) -> list[WordChoices]:
+        return [WordChoices([("VERB", 0.4), ("NOUN", 0.3)], [("Mood=Ind", 0.9)])] * len(sentence)
+
+    def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
+        return [[("nsubj", 0.6)] if head else [("root", 1.0)] for head in tree.heads or ()]
 
     def stop(self) -> None:
         """Nothing is to be ended."""
@@ -85,8 +103,8 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def change(live: Live, number: int, what: str, word: int = 0, value: int | str = 0) -> None:
-    await live.change(number, seen(live.session.sentences[number]), what, word, value)
+def change(live: Live, number: int, what: str, word: int = 0, value: int | str = 0) -> None:
+    live.change(number, seen(live.session.sentences[number]), what, word, value)
 
 
 @pytest.fixture
@@ -102,7 +120,7 @@ def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(pa
         await live.show(2)
         assert len(tools.asked) == 1
         for what, word, value in (("label", 1, "obj"), ("right", 3, 0), ("open", 3, 0)):
-            await change(live, 2, what, word, value)
+            change(live, 2, what, word, value)
             before = live.session.sentences[2].arcs
             for _ in range(3):
                 await live.show(2)
@@ -119,7 +137,7 @@ def test_a_new_head_has_the_sentence_parsed_once_and_undo_brings_the_tree_back(p
     async def scene(live: Live, tools: Unsteady) -> None:
         marked = await live.show(2)
         before = marked.arcs
-        await change(live, 2, "head", 5, 3)
+        change(live, 2, "head", 5, 3)
         shown = marked.shown()
         await live.parsed(2)
         assert tools.asked[1:] == [(shown, 4)]  # word 5 is the fourth without the comma
@@ -141,9 +159,9 @@ def test_changes_during_a_parse_are_parsed_around_and_a_slow_parse_comes_later(p
     async def scene(live: Live, tools: Unsteady) -> None:
         marked = await live.show(2)
         tools.may_go_on.clear()
-        await change(live, 2, "head", 1, 3)
+        change(live, 2, "head", 1, 3)
         assert (await live.parsed(2)).version == marked.version  # the page waits no longer
-        await change(live, 2, "label", 1, "obj")
+        change(live, 2, "label", 1, "obj")
         tools.may_go_on.set()
         await until(lambda: len(tools.asked) == 3)
         await until(lambda: marked.heads[0] == 3 and marked.heads[1] == tools_root(tools))
@@ -158,10 +176,10 @@ def test_changes_during_a_parse_are_parsed_around_and_a_slow_parse_comes_later(p
 def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> None:
     async def scene(live: Live, tools: Unsteady) -> None:
         marked = await live.show(2)
-        await change(live, 2, "right", 1)
+        change(live, 2, "right", 1)
         before = marked.arcs
         live._open.clear()
-        await live._take_over(tools.learn([]), 1)
+        await live._take_over(tools.learn([], {}), 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
 
@@ -192,13 +210,13 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
     async def scene(live: Live, tools: Unsteady) -> None:
         for _ in range(3):
-            place, found = -1 if order == "choose" else 8, []
+            place, found = None if order == "choose" else 8, []
             for _ in range(9):
                 following = live.next_one(place, order)
                 assert following is not None
                 found.append(place := following)
             assert sorted(found) == list(range(9))
-        await change(live, 4, "done")
+        change(live, 4, "done")
         assert 4 not in [live.next_one(k, order) for k in range(9)]
 
     lived(path, scene)
@@ -206,10 +224,10 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
 def test_the_most_useful_sentences_come_first(path: Path) -> None:
     async def scene(live: Live, tools: Unsteady) -> None:
-        assert live.next_one(-1, "choose") == 2
-        assert live.next_one(-1, "choose") == 2  # which is not passed over by a reload
+        assert live.next_one(None, "choose") == 2
+        assert live.next_one(None, "choose") == 2  # which is not passed over by a reload
         assert live.next_one(2, "choose") == 0
-        await change(live, 0, "done")
+        change(live, 0, "done")
         assert live.next_one(0, "choose") == 1
 
     lived(path, scene)
@@ -229,7 +247,7 @@ def test_a_file_that_cannot_be_written_is_told_until_it_can(
 
     async def scene(live: Live, tools: Unsteady) -> None:
         monkeypatch.setattr(files, "atomic_bytes_writer", full)
-        await change(live, 1, "right", 1)
+        change(live, 1, "right", 1)
         await until(lambda: bool(live.unwritten))
         assert "the disk is full. What you confirmed is safe in a.conllu.journal" in live.unwritten
         monkeypatch.setattr(files, "atomic_bytes_writer", original)
@@ -255,12 +273,18 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
         while not (asked.exists() and asked.read_text(encoding="utf-8")):
             time.sleep(0.02)
         assert Client(address).get("state")["file"] == "a.conllu"
+        seen_by_others = asked.read_text(encoding="utf-8").strip()
+        opened = Path(seen_by_others.removeprefix("file://"))
+        assert stat.S_IMODE(opened.stat().st_mode) == 0o600
+        assert stat.S_IMODE(opened.parent.stat().st_mode) == 0o700
+        assert f'content="0; url={address}"' in opened.read_text(encoding="utf-8")
     finally:
         running.send_signal(signal.SIGINT)
         running.wait(60)  # though the browser goes on
         os.close(os.open("end", os.O_WRONLY | os.O_NONBLOCK))
         running.communicate()
     assert running.returncode == 0
+    assert not opened.exists()
 
 
 @pytest.mark.parametrize("name", ["w3m", "/usr/bin/lynx", "links"])
@@ -270,12 +294,19 @@ def test_browsers_for_the_terminal_are_not_opened(
     monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser(name))
     monkeypatch.setattr(webbrowser.GenericBrowser, "open", lambda *_: pytest.fail("it was opened"))
     with caplog.at_level("INFO", logger="dynet_vdgi"):
-        annotate._open_browser("http://127.0.0.1/")
+        serving._open("http://127.0.0.1/")
     assert "open the address in another browser" in caplog.text
 
 
 # ------------------------------------------------------------------------------------------- the ends
-@pytest.mark.parametrize("serve", [helpers._serve_learning, helpers._serve_parsing])
+@pytest.mark.parametrize(
+    "serve",
+    [
+        partial(helpers._serve_learning, course=None),
+        partial(helpers._serve_tagging, path=None),
+        helpers._serve_parsing,
+    ],
+)
 @pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
 def test_helpers_end_quietly_when_the_program_is_gone(
     serve: Callable[..., None], rest: bytes, monkeypatch: pytest.MonkeyPatch
@@ -287,6 +318,10 @@ def test_helpers_end_quietly_when_the_program_is_gone(
     if rest:
         os.write(mine.fileno(), rest)
     mine.close()
-    serve(its, models)
-    for end in (its, other, models):
+    taggers, last = Pipe()
+    if serve is helpers._serve_parsing:
+        serve(its, models, taggers)
+    else:
+        serve(its, models)
+    for end in (its, other, models, taggers, last):
         end.close()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from brute_force import is_tree
-from few import trees
+from few import RandomBase, trees
 
-from dynet_vdgi.annotation import loop
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, Told
+from dynet_vdgi.annotation import loop, tag_lessons
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, ToldTree
+from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
@@ -22,6 +25,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.tagging.tagger import Tagger
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
 
@@ -112,6 +116,24 @@ def test_a_long_text_is_sampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.votes) == len(found.text)
 
 
+def test_the_base_of_a_text_is_computed_once() -> None:
+    asked: list[Sentence] = []
+
+    class Counted(RandomBase):
+        def all_parts(self, sentences: list[Sentence]) -> list[np.ndarray]:
+            asked.extend(sentences)
+            return list(super().all_parts(sentences))
+
+    kept, again = loop.KeptBase(Counted()), Counted()
+    kept.keep(TEXT[:3])
+    mixed = [GOLD[2], TEXT[4], GOLD[4], GOLD[1]]
+    asked.clear()
+    found = list(kept.all_parts(mixed))
+    assert [s.forms for s in asked] == [s.forms for s in mixed[1:3]]
+    for ours, theirs in zip(found, again.all_parts(mixed)):
+        assert np.array_equal(ours, theirs)
+
+
 def test_a_text_of_single_words_tells_nothing() -> None:
     assert loop.knowledge_of([Sentence(("a",), ("X",))]) is None
 
@@ -137,9 +159,9 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
     helpers = Helpers()
     try:
         assert helpers.guess(text[0], (), 0) is None
-        assert helpers.read(text)
-        told = [Told(k, gold[k].heads or (), gold[k].deprels, k < 10) for k in range(11)]
-        lesson = helpers.learn(told)
+        told = [ToldTree(k, gold[k].heads or (), gold[k].deprels, k < 10) for k in range(11)]
+        lesson = helpers.learn(told, dict(enumerate(text)))
+        assert lesson is not None
         expected = loop.learn(knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)])
         assert sorted(lesson.guesses) == [k for k in range(10, 60) if len(text[k])]
         assert lesson.guesses[10].heads == gold[10].heads
@@ -150,14 +172,14 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         for process in multiprocessing.active_children():
             process.kill()
         with pytest.raises(HelperError, match="has ended"):
-            helpers.learn(told)
+            helpers.learn(told, {})
     finally:
         helpers.stop()
 
 
 def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(tmp_path: Path) -> None:
     usual = loop.Course.of()
-    assert usual.settings == load_settings("few-trees")
+    assert usual.settings == load_settings("universal-trees")
     (tmp_path / "facts.txt").write_text("objects = before\n", encoding="utf-8")
     course = loop.Course.of(["best"], "best-tags", str(tmp_path / "facts.txt"))
     assert course.settings == load_settings("few-trees", ["rules=best-tags"])
@@ -165,7 +187,83 @@ def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(
     knowledge = loop.knowledge_of(TEXT, course)
     assert knowledge is not None
     base = Prior.of_text(course.rules, knowledge.text, course.facts)
-    assert knowledge.base.text == base.text
-    for preset in ("paper", "transfer"):
-        with pytest.raises(UsageError, match="use --preset best, or few-trees"):
+    assert knowledge.base.base.text == base.text
+    for preset in ("paper", "supervised"):
+        with pytest.raises(UsageError, match="use --preset universal-trees, or best"):
             loop.Course.of(preset)
+
+
+# ------------------------------------------------------------------------------------------- tags
+def untagged(sentence: Sentence) -> Sentence:
+    """The words alone."""
+    return Sentence(sentence.forms, ("_",) * len(sentence))
+
+
+def tags_right(found: Mapping[int, TagGuess], gold: Sequence[Sentence]) -> float:
+    return float(np.mean([a == b for k, guess in found.items() for a, b in zip(guess.tags, gold[k].tags)]))
+
+
+def test_tags_are_learnt_from_those_of_a_person_and_doubtful_sentences_come_first() -> None:
+    gold = list(read(DEMO))[:80]
+    lessons = tag_lessons.TagLessons()
+    assert lessons.learn({k: untagged(one) for k, one in enumerate(gold)}, [], 5) is None
+    found = lessons.learn(dict(enumerate(gold[:12])), range(12), 5)
+    assert found is not None
+    lesson, tagger = found
+    assert sorted(lesson.guesses) == list(range(12, 80))
+    counts = Counter(tag for one in gold[12:] for tag in one.tags)
+    assert tags_right(lesson.guesses, gold) > 0.3 + counts.most_common(1)[0][1] / counts.total()
+    assert len(lesson.next_ones) == 5
+    means = {k: np.mean(guess.chances) for k, guess in lesson.guesses.items() if 3 <= len(guess.tags) <= 30}
+    assert lesson.next_ones[0] == min(means, key=lambda k: means[k])
+    partial = replace(gold[20], tags=("_", *gold[20].tags[1:]), feats=(), lemmas=(), xpos=())
+    found = lessons.learn({20: partial, 30: None}, range(12), 5)
+    assert found is not None
+    assert 30 not in found[0].guesses
+    assert found[0].guesses[20].chances[1:] == (1.0,) * (len(partial) - 1)
+    for word, choices in zip(gold[40].tags, tagger.choices(gold[40])):
+        assert sum(p for _, p in choices.tags) == pytest.approx(1)
+        assert choices.tags[0][1] == max(p for _, p in choices.tags)
+        assert len(choices.bundles) <= 5
+        assert word
+
+
+def test_a_first_tagger_proposes_tags_and_teaches_until_a_person_has(tmp_path: Path) -> None:
+    gold = list(read(DEMO))[:60]
+    path = str(tmp_path / "first.tagger")
+    Tagger().fit(gold[:20]).save(path)
+    lessons = tag_lessons.TagLessons(path)
+    text = {k: untagged(one) for k, one in enumerate(gold) if k >= 20}
+    found = lessons.learn(text, [], 5)
+    assert found is not None
+    first = tags_right(found[0].guesses, gold)
+    assert first > 0.7
+    tagged = Tagger.load(path).predict(text.values())[0]
+    guess = found[0].guesses[20]  # all that the tagger gives
+    assert guess[2:] == (tagged.lemmas, tagged.xpos, tagged.feats)
+    assert {*tagged.feats} - {"_"}
+    found = lessons.learn({k: gold[k] for k in range(20, 24)}, range(20, 24), 5)
+    assert found is not None
+    assert found[1] is not lessons.first
+    assert tags_right(found[0].guesses, gold) > first - 0.05
+    assert tag_lessons.learn({0: untagged(gold[0])}, []) is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_helpers_tag_and_tell_what_words_may_be() -> None:
+    gold = list(read(DEMO))[:40]
+    helpers = Helpers()
+    try:
+        assert helpers.choices(gold[0]) is None
+        assert helpers.likely(without_punctuation(gold[0])[0]) is None
+        news = {k: one if k < 10 else untagged(one) for k, one in enumerate(gold)}
+        lesson = helpers.tag(news, range(10))
+        assert lesson is not None
+        assert sorted(lesson.guesses) == list(range(10, 40))
+        choices = None
+        while choices is None:  # the tagger is on its way to the other process
+            choices = helpers.choices(gold[30])
+        assert len(choices) == len(gold[30])
+    finally:
+        helpers.stop()

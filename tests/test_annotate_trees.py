@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.annotation import mending
-from dynet_vdgi.annotation.changes import ChangeError, new_arcs
-from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked, write_marked
+from dynet_vdgi.annotation.changes import new_state
+from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, read_marked, write_marked
 from dynet_vdgi.annotation.mending import CircleError
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -23,14 +23,14 @@ from dynet_vdgi.labels.label_table import LABELS
 def of_tags(tags: str) -> MarkedSentence:
     """A sentence with the guess `chain`."""
     words = tags.split()
-    marked = MarkedSentence.of(Sentence(tuple(words), tuple(words)), [MarkedArc()] * len(words))
+    marked = MarkedSentence.of(Sentence(tuple(words), tuple(words)))
     marked.put(chain(len(marked.bare)))
     return marked
 
 
 def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 0) -> MarkedSentence:
     """The sentence after a change."""
-    marked.arcs = tuple(new_arcs(marked, what, word, value, "anna"))
+    marked.state = new_state(marked, what, word, value, "anna")
     return marked
 
 
@@ -133,16 +133,16 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     relations = Relations([one, two])
     assert set(LABELS) == set(relations.offered("NOUN", "VERB"))
     for marked, label in ((one, "comp:obj"), (two, "mod@x")):
-        before = marked.arcs
+        relations.leave(marked)
         change(marked, "label", 1, label)
-        relations.change(marked, before, marked.arcs)
+        relations.enter(marked)
     assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "acl"]
     assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
-    before = one.arcs
+    relations.leave(one)
     change(one, "label", 1, "obj")
-    relations.change(one, before, one.arcs)
+    relations.enter(one)
     assert "comp:obj" not in relations.offered("NOUN", "VERB")
     assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).offered("X", "Y")
 
@@ -158,7 +158,7 @@ def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
     assert marked.arcs[2] == (2, "punct", "", "")
     change(marked, "open", 2)
     assert not marked.is_done
-    empty = MarkedSentence.of(Sentence(("a",), ("X",)), [MarkedArc()])
+    empty = MarkedSentence.of(Sentence(("a",), ("X",)))
     with pytest.raises(ChangeError, match="word 1 has no head and relation yet"):
         change(empty, "done")
 

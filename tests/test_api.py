@@ -40,8 +40,8 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def parser(few: Path) -> Parser:
-    """The recommended recipe on my.conllu."""
-    return vdgi.train(vdgi.read(few / "my.conllu"))
+    """The preset best on my.conllu."""
+    return vdgi.train(vdgi.read(few / "my.conllu"), "best")
 
 
 def same_model(one: ModelFile, other: ModelFile) -> bool:
@@ -112,9 +112,9 @@ def test_the_level_of_research(few: Path) -> None:
 def test_sentences_in_memory_give_the_model_of_their_file_bit_by_bit(
     few: Path, parser: Parser, tmp_path: Path
 ) -> None:
-    from_file = vdgi.train(few / "my.conllu")
-    from_list = vdgi.train(list(read(few / "my.conllu")))
-    from_files = vdgi.train([few / "my.conllu"], out=tmp_path / "run")
+    from_file = vdgi.train(few / "my.conllu", "best")
+    from_list = vdgi.train(list(read(few / "my.conllu")), "best")
+    from_files = vdgi.train([few / "my.conllu"], "best", out=tmp_path / "run")
     for other in (from_file, from_list, from_files, vdgi.load(tmp_path / "run")):
         assert same_model(other.model, parser.model)
     names = [[item.name for item in p.model.provenance.data] for p in (parser, from_file, from_list)]
@@ -148,7 +148,7 @@ def test_training_in_memory_writes_nothing(
 
 def test_trees_and_dev_in_memory(few: Path) -> None:
     gold = list(read(few / "my.conllu", heads="required"))
-    parser = vdgi.train(trees=gold, dev=gold[:20], settings={"teacher": {"kind": "none"}})
+    parser = vdgi.train(None, "best", trees=gold, dev=gold[:20], settings={"teacher": {"kind": "none"}})
     used = parser.model.provenance.gold_trees
     assert [line.split(":")[0] for line in used] == ["training", "dev"]
     dda = parser.model.provenance.dev_dda
@@ -160,7 +160,7 @@ def test_rules_as_an_object(few: Path) -> None:
     text = list(read(few / "my.conllu"))
     table = vdgi.rules(few / "mine.txt")
     assert table == vdgi.rules(str(few / "mine.txt"))
-    by_object, by_name = vdgi.train(text, rules=table), vdgi.train(text, rules=few / "mine.txt")
+    by_object, by_name = (vdgi.train(text, "best", rules=each) for each in (table, few / "mine.txt"))
     one, other = by_object.model, by_name.model
     assert tiny.same_arrays(one.parameters, other.parameters)
     assert one.rules == other.rules == table
@@ -175,15 +175,15 @@ def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None
     with pytest.raises(UsageError, match="nothing to learn from"):
         vdgi.train([])
     with pytest.raises(ConfigError, match="'train.lr' is for recipe=neural, and recipe is taught"):
-        vdgi.train(text, settings={"train": {"lr": 1.0}})
+        vdgi.train(text, "best", settings={"train": {"lr": 1.0}})
     with pytest.raises(ConfigError, match="no preset 'default'; it is called 'paper' now"):
         vdgi.train(text, "default")
     with pytest.raises(ConfigError, match="no rules 'bets'; did you mean 'best'"):
-        vdgi.train(text, rules="bets")
+        vdgi.train(text, "best", rules="bets")
     with pytest.raises(DataError, match="<memory>: no sentence has a tree"):
         vdgi.train(text, trees=bare)
     with pytest.raises(DataError, match="<memory>: a sentence has no XPOS"):
-        vdgi.train(bare, settings={"data": {"tags": "xpos"}})
+        vdgi.train(bare, "best", settings={"data": {"tags": "xpos"}})
     with pytest.raises(ModelError, match="no such model file"):
         vdgi.load(tmp_path / "nix.vdgi")
     with pytest.raises(VdgiError, match="has not learnt yet"):
@@ -223,13 +223,13 @@ def test_the_library_does_not_look_at_the_command_line(
     few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["program", "--preset", "nonsense"])
-    parser = vdgi.train(few / "my.conllu", out=tmp_path / "run")
+    parser = vdgi.train(few / "my.conllu", "best", out=tmp_path / "run")
     assert parser.model.provenance.command == ()
 
 
 def test_what_happens_is_logged(few: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        vdgi.train(list(read(few / "my.conllu")))
+        vdgi.train(list(read(few / "my.conllu")), "best")
     assert caplog.messages[0].startswith("training: ")
     assert "gold trees used: none" in caplog.messages
 
@@ -366,8 +366,9 @@ def test_messages_to_python_name_arguments_and_no_options(few: Path, tmp_path: P
     calls: list[tuple[dict[str, Any], str]] = [
         ({"text": []}, "nothing to learn from: name tagged text with `text=`, or trees with `trees=`"),
         ({"text": my, "preset": "paperr"}, "^no preset 'paperr'; did you mean 'paper'"),
-        ({"text": my, "preset": "transfer"}, "name each with `treebanks=`"),
-        ({"text": my, "language_facts": {"fr": "x"}}, "^`language_facts=` fr=FILE"),
+        ({"text": my, "preset": "best", "treebanks": {"fr": my}}, "^`treebanks=` makes a universal parser"),
+        ({"text": my, "rules": "ud"}, "the universal parser has no rule table; `preset=` best has one"),
+        ({"text": my, "preset": "best", "language_facts": {"fr": "x"}}, "^`language_facts=` fr=FILE"),
     ]
     for arguments, message in calls:
         with pytest.raises(VdgiError, match=message) as error:
@@ -392,7 +393,7 @@ def test_a_model_of_xpos_tags_takes_them_beside_universal_ones(few: Path) -> Non
         replace(s, xpos=tuple(tag[:3] for tag in s.tags), source=None) for s in vdgi.read(few / "my.conllu")
     ]
     rules = vdgi.RuleSet((), text="")
-    parser = vdgi.train(text, rules=rules, settings={"data": {"tags": "xpos"}})
+    parser = vdgi.train(text, "best", rules=rules, settings={"data": {"tags": "xpos"}})
     told = [parser.parse(s.forms, s.tags, feats=s.feats, xpos=s.xpos) for s in text]
     column = [replace(s, tags=s.xpos, upos=s.tags) for s in text]
     assert told == [s.heads for s in parser.pipe(column)]

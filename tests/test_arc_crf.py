@@ -18,6 +18,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,
+    SHARE_RATE,
     ArcCrf,
     gradients_of,
     mixed,
@@ -42,8 +43,9 @@ def accuracy(sentences, parsed):
 
 def some_crf(sentences, seed=0):
     """With random weights."""
-    crf = ArcCrf(**SMALL).fit([], RandomBase(), start=np.random.default_rng(seed).normal(size=1 << 12))
-    assert crf.share == LEAST_SHARE
+    crf = ArcCrf(**SMALL).fit([], RandomBase())
+    crf.weights = np.random.default_rng(seed).normal(size=1 << 12)
+    crf.shares = np.array([LEAST_SHARE])
     return crf
 
 
@@ -207,14 +209,6 @@ def test_the_same_trees_give_the_same_weights():
     assert (one.weights == other.weights).all()
 
 
-def test_learning_goes_on_from_other_weights():
-    start = np.full(1 << 12, 0.5)
-    crf = ArcCrf(**SMALL).fit(trees(3), RandomBase(), start=start)
-    assert (crf.weights != 0.5).any()
-    assert np.median(crf.weights) == 0.5
-    assert (start == 0.5).all()
-
-
 def test_one_word_sentences_and_long_ones_teach_nothing():
     crf = ArcCrf(longest=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
     assert not crf.weights.any()
@@ -226,7 +220,50 @@ def test_the_more_trees_the_less_the_table_counts():
     assert share_of_base(0, 500) == 1
     assert share_of_base(500, 500) == 0.75
     assert share_of_base(10**9, 500) == pytest.approx(LEAST_SHARE)
-    assert ArcCrf(**SMALL).fit(trees(12), RandomBase()).share < 1
+    assert ArcCrf(**SMALL).fit(trees(12), RandomBase()).shares < 1
+
+
+class TwoParts(RandomBase):
+    """What is right, and noise."""
+
+    shares, learns_shares = np.array([0.5, 0.5]), True
+
+    def all_parts(self, sentences):
+        for sentence in sentences:
+            size = len(sentence) + 1
+            right = np.zeros((size, size))
+            right[list(sentence.heads), range(1, size)] = 1.0
+            yield np.stack([right, 3 * self.potentials(sentence)])
+
+
+def test_trees_teach_which_part_of_the_base_is_right():
+    gold = trees(12)
+    crf = ArcCrf(rate=0.0, **SMALL).fit(gold, TwoParts())
+    assert crf.shares[0] > 0.7
+    assert crf.shares[1] < 0.3
+    before = ArcCrf(**SMALL).fit([], TwoParts())
+    assert before.shares.tolist() == [0.5, 0.5]
+    assert log_likelihood(crf, gold) > log_likelihood(before, gold)
+
+
+def test_a_step_of_the_shares_goes_along_the_gradient_of_the_likelihood():
+    one = blanked(trees(3)[2], 2)
+    crf = ArcCrf(rate=0.0, epochs=1, **SMALL).fit([one], TwoParts())
+    steps, by_hand = crf.shares - 0.5, []
+    for part in np.eye(2):
+        sides = []
+        for change in (-1e-5, 1e-5):
+            crf.shares = 0.5 + change * part
+            sides.append(log_likelihood(crf, [one]))
+        by_hand.append((sides[1] - sides[0]) / 2e-5)
+    expected = SHARE_RATE * np.array(by_hand) / np.sqrt(1 + np.square(by_hand))
+    assert steps == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_part_without_a_share_stays_out():
+    base = TwoParts()
+    base.shares = np.array([0.0, 0.5])
+    assert ArcCrf(**SMALL).fit(trees(6), base).shares[0] == 0
 
 
 def test_mixed_marginals():
@@ -242,7 +279,7 @@ def test_arrays_bring_the_crf_back():
     assert (again.weights == crf.weights).all()
     assert (again.words, again.feats, again.log2_buckets) == (False, True, 12)
     assert again.predict(trees(5)) == crf.predict(trees(5))
-    with pytest.raises(ModelError, match="crf/share is not one finite number"):
+    with pytest.raises(ModelError, match="crf/share is not 1 finite number"):
         ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
     with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
         ArcCrf.from_arrays({}, RandomBase())
@@ -255,7 +292,5 @@ def test_wrong_arguments_are_refused():
         ArcCrf(log2_buckets=60)
     with pytest.raises(ValueError, match="has no heads"):
         ArcCrf(**SMALL).fit([replace(trees(1)[0], heads=None)], RandomBase())
-    with pytest.raises(ValueError, match=r"weights to start with are \(3,\)"):
-        ArcCrf(**SMALL).fit([], RandomBase(), start=np.zeros(3))
     with pytest.raises(ValueError, match="call fit first"):
         ArcCrf(**SMALL).marginals(trees(1))

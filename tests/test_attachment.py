@@ -31,7 +31,7 @@ from dynet_vdgi.evaluation.attachment import (
     score_sentence,
 )
 from dynet_vdgi.evaluation.pairing import matched
-from dynet_vdgi.evaluation.tables import format_all, format_breakdown, format_table, mean, to_dict
+from dynet_vdgi.evaluation.tables import LEGEND, format_all, format_breakdown, format_table, mean, to_dict
 from dynet_vdgi.grammar.rules import parse_rules
 
 
@@ -483,7 +483,7 @@ def test_an_evaluation_prints_its_policy_first_and_is_a_table_in_a_notebook() ->
 
 def test_all_tables_stand_below_the_policy() -> None:
     shown = format_all(two_reports(), ["tag"]).split("\n\n")
-    assert shown[0] == two_reports()["ours"].policy
+    assert shown[0] == f"{two_reports()['ours'].policy}\n{LEGEND}"
     assert [block.split()[0] for block in shown[1:]] == ["DDA", "UDA", "root", "tag"]
 
 

@@ -319,7 +319,7 @@ def test_windows_line_ends_and_no_last_line_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", ": no word clusters (file is empty; a Git LFS or partial checkout?)"),
+        ("", ": no word clusters (the file is empty: was it downloaded in full?)"),
         ("0\ta\n", ":1: expected 3 columns, found 2 (bit string, word and count with tabs in between)"),
         ("0\ta\t1\n0\tb\t1\tx\n", ":2: expected 3 columns, found 4 (bit string, word and count with tabs "),
         ("0\ta\t1\n\n", ":2: expected 3 columns, found 1 (bit string, word and count with tabs in between)"),

@@ -96,7 +96,7 @@ def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("choose")
     (folder / "text.conllu").write_text(tiny.treebank(60, heads=False), encoding="utf-8")
     small = {"parser": {"log2_buckets": 10}, "teacher": {"iterations": 2}}
-    vdgi.train(folder / "text.conllu", rules="best", settings=small, out=folder / "run")
+    vdgi.train(folder / "text.conllu", "best", settings=small, out=folder / "run")
     return folder
 
 

@@ -126,7 +126,7 @@ def test_the_user_is_told_that_nothing_can_be_kept(monkeypatch, caplog):
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example"):
         while not caplog.messages:
             told.wait(0.01)
-    assert "compiling an example (at every start, since no cache can be written" in caplog.text
+    assert "compiling a part of an example (at every start, since no cache can be written" in caplog.text
 
 
 def test_setup_names_the_numba_that_messages_name():

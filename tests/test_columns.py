@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from dataclasses import replace
 from itertools import chain, islice, product
@@ -31,6 +32,7 @@ from dynet_vdgi.evaluation.attachment import evaluate
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing import quick as quick_module
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.recipes.given import Given
@@ -258,6 +260,23 @@ def parsers():
     return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags"), few]
 
 
+_HEAD = re.compile(r"(?m)^(\d+(?:\t[^\t\n]+){5}\t)\d+\t")
+
+
+def _with_other_heads(rng, text):
+    """The text; or, in half of the calls, with the heads of some words not those of a tree."""
+    head = rng.choice(["1", "0", "99", "x", "_"])
+    return _HEAD.sub(rf"\g<1>{head}\t", text, count=4) if rng.random() < 0.5 else text
+
+
+def test_heads_that_are_replaced_do_not_hinder_quick_parsing(parsers, sentences):
+    quick = quick_module.QuickParser(parsers[1], None)
+    text = "\n\n".join(sentences[:3]) + "\n\n"
+    expected = quick.parse(text.encode(), How(), None)
+    for head in ("1", "0", "99", "x", "_"):
+        assert quick.parse(_HEAD.sub(rf"\g<1>{head}\t", text).encode(), How(), None) == expected
+
+
 @pytest.mark.parametrize("labels", [load_labels(), None])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch, which, labels):
@@ -267,7 +286,7 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     for k in range(60):
         how = How(confidence=k % 2 == 1)
         wanted = stream.Wanted(how, None, verb_order=rng.random() < 0.5)
-        text = Passage("a.conllu", 7, changed(rng, sentences).encode())
+        text = Passage("a.conllu", 7, _with_other_heads(rng, changed(rng, sentences)).encode())
         if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
             continue
         reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))
@@ -375,21 +394,8 @@ class EveryCode(Codes):
 
 
 def random_sentence(rng):
-    tags = [
-        "NOUN",
-        "VERB",
-        "AUX",
-        "ADJ",
-        "ADP",
-        "ADP",
-        "PRON",
-        "DET",
-        "ADV",
-        "SCONJ",
-        "PROPN",
-        "PUNCT",
-        "CCONJ",
-    ]
+    names = "NOUN VERB AUX ADJ ADP ADP PRON DET ADV SCONJ PROPN PUNCT CCONJ"
+    tags = names.split()
     feats = ("_", "_", "VerbForm=Part", "Case=Nom", "PronType=Rel", "Case=Gen|VerbForm=Part")
     xpos = ("_", "_", "NNG", "NNP") if rng.random() < 0.5 else ("NNG", "VV+EC", "NNP+JKS")
     lines = []

@@ -11,13 +11,7 @@ import shell
 import tiny
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.confidence import (
-    Calibration,
-    arc_probabilities,
-    log_odds,
-    logistic,
-    shifted,
-)
+from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, log_odds, logistic, shifted
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import resources
 
@@ -128,7 +122,8 @@ def test_the_scale_is_found():
 
 def test_the_best_shift_is_found(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    from confidence import best_shift, calibration_error
+    from confidence import best_shift
+    from languages import calibration_error
 
     rng = np.random.default_rng(1)
     said = rng.uniform(0.2, 0.95, 20_000)
@@ -140,7 +135,7 @@ def test_the_best_shift_is_found(monkeypatch):
 
 def test_what_was_said_and_what_was_right(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    from few_trees import calibration_error
+    from languages import calibration_error
 
     said, right = np.repeat([0.1, 0.9], 50), np.repeat([0, 1], 50)
     assert calibration_error(said, right) == pytest.approx(0.1)
@@ -149,6 +144,18 @@ def test_what_was_said_and_what_was_right(monkeypatch):
 def test_probabilities_of_arcs_are_those_of_the_heads():
     marginals = [np.array([[0.1, 0.9], [0.0, 0.1], [0.9, 0.0]]), np.array([[1.0]]), np.zeros((1, 0))]
     assert arc_probabilities(marginals, [(2, 0), (0,), ()]).tolist() == [0.9, 0.9, 1.0]
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.5, 0.93])
+def test_a_shift_gives_probabilities_any_mean(mean):
+    calibration, rng = fitted(), np.random.default_rng(2)
+    heads = [(2, 0, 2)] * 50
+    arcs = calibration.arcs([TAGS[0]] * 50, heads, list(rng.uniform(0, 3, (50, 3))))
+    shifted_by = calibration.shift_to(mean, arcs)
+    after = calibration.shifted(shifted_by)
+    assert after(arcs).mean() == pytest.approx(mean, abs=1e-4)
+    assert after.shift == calibration.shift + shifted_by
+    assert np.allclose(after.odds(arcs), calibration.odds(arcs) + shifted_by)
 
 
 def test_arrays_bring_the_calibration_back():
@@ -201,18 +208,8 @@ def test_what_is_learnt_is_the_same_to_the_last_bit_without_avx512(tmp_path, n_t
     gold = beginning("demo-ud-dev.conllu", n_trees, tmp_path / "gold.conllu")
     trees, found = ("--trees", gold) if n_trees else (), []
     for name, disabled in (("with", ""), ("without", "AVX512F AVX512CD AVX512_SKX X86_V4")):
-        train = shell.process(
-            "-q",
-            "train",
-            "--preset",
-            "best",
-            "--train",
-            text,
-            *trees,
-            "--out",
-            tmp_path / name,
-            env={"NPY_DISABLE_CPU_FEATURES": disabled},
-        )
+        options = ["--preset", "best", "--train", text, *trees, "--out", tmp_path / name]
+        train = shell.process("-q", "train", *options, env={"NPY_DISABLE_CPU_FEATURES": disabled})
         _, errors = train.communicate()
         assert train.returncode == 0, errors.decode()
         found.append(model_file.load(tmp_path / name / "model.vdgi").parameters)

@@ -14,6 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,10 +24,10 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import Repair, read
-from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
 from dynet_vdgi.data.conllu_writing import render, unchanged, write
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parent / "malformed"
 
@@ -65,7 +66,7 @@ feats-no-equals.conllu:9: FEATS 'Number=Plur|Finite' is malformed (expected Name
 feats-no-value.conllu:8: FEATS 'Number=' is malformed (expected Name=Value|Name=Value, or _)
 feats-two-equals.conllu:9: FEATS 'Number=Plur=Sing' is malformed (expected Name=Value|Name=Value, or _)
 file-cut-inside-character.conllu:8: byte 0xc3 is not UTF-8 (the file was cut off?)
-file-empty.conllu: no sentences (file is empty; a Git LFS or partial checkout?)
+file-empty.conllu: no sentences (the file is empty: was it downloaded in full?)
 file-git-lfs-pointer.conllu:1: a Git LFS pointer instead of the data (fetch it with: git lfs pull)
 file-gzip-wrong-name.conllu:1: byte 0x8b is not UTF-8 (gzip data? its name must end in .gz)
 file-joined-byte-order-mark.conllu:8: '\ufeff1' is not a valid ID (a byte-order mark; files joined?)
@@ -119,7 +120,7 @@ space-only-column.conllu:8: stray white space in column 5 (XPOS): ' '
 space-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-tab-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-trailing-in-lemma.conllu:8: stray white space in column 3 (LEMMA): 'kite '
-tag-missing.conllu:9: column 4 (UPOS) is missing (tag the text first, e.g. with vdgi tag train or Stanza)
+tag-missing.conllu:9: column 4 (UPOS) is missing (tag it first, or name --tagger MODEL, of vdgi tag train)
 tree-all-roots.conllu:8: HEAD is 0 for every word of the sentence (trees are needed here)
 tree-cycle.conllu:9: cycle of heads through words 2, 3, 4
 tree-no-root.conllu:8: no root (exactly one word must have HEAD 0)
@@ -499,10 +500,7 @@ def test_token_list_of_a_made_sentence() -> None:
     made = Sentence(("Kites", "glide"), ("NOUN", "VERB"))
     assert [token["head"] for token in to_conllu(made)] == [None, None]
     with_heads = Sentence(made.forms, made.tags, (2, 0))
-    assert [(token["form"], token["head"]) for token in to_conllu(with_heads)] == [
-        ("Kites", 2),
-        ("glide", 0),
-    ]
+    assert [(token["form"], token["head"]) for token in to_conllu(with_heads)] == [("Kites", 2), ("glide", 0)]
 
 
 def test_token_list_of_a_sentence_read_without_regard_to_heads(file_of: Callable[[str], str]) -> None:
@@ -587,7 +585,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("Dogs bark .", "this is plain text, not CoNLL-U (vdgi tokenize train makes a tokeniser"),
+        ("Dogs bark .", "this is plain text, not CoNLL-U (to learn a tokeniser, vdgi tokenize train needs"),
         ("2016 was a year .", "this is plain text, not CoNLL-U"),
         ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),
         ("Dogs\tdog\tNNS", "this is a table of 3 columns"),
@@ -596,7 +594,10 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
             "1\tDogs" + "\t_" * 12,
             "(CoNLL-2009? convert the ",
         ),
-        ("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_", "column 4 (UPOS) is missing (tag the text first, e.g. with "),
+        (
+            "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
+            "column 4 (UPOS) is missing (tag it first, or name --tagger MODEL",
+        ),
         ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise tag "),
     ],
 )
@@ -685,3 +686,50 @@ def test_an_object_that_is_no_sound_sentence_is_refused(file_of: Callable[[str],
     tokens[1]["head"] = 77
     with pytest.raises(DataError, match="<TokenList>:4: HEAD 77 is outside the sentence"):
         from_conllu(tokens)
+    with pytest.raises(UsageError, match="SentenceList where a TokenList is expected: convert its items"):
+        from_conllu(parse(GOOD))  # type: ignore[arg-type]
+
+
+GRAPH = (
+    "# text = du lac va\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\tde\tde\tADP\tP\t_\t3\tcase\t_\t_\n2\tle\tle\tDET\t_\tNumber=Sing\t3\tdet\t_\t_\n"
+    "3\tlac\tlac\tNOUN\t_\t_\t4\tnsubj\t_\t_\n3.1\tx\tx\tX\t_\t_\t_\t_\t3:dep\t_\n"
+    "4\tva\taller\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+)
+
+
+def test_nltk_gets_the_words_and_their_tree(
+    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What NLTK's constructor is given; the next test asks NLTK itself, where it is installed."""
+    monkeypatch.setitem(sys.modules, "nltk", SimpleNamespace())
+    monkeypatch.setitem(
+        sys.modules, "nltk.parse", SimpleNamespace(DependencyGraph=lambda text, **told: (text, told))
+    )
+    text, told = to_nltk(next(read(file_of(GRAPH))))
+    assert text == "\n".join(
+        line for line in GRAPH.split("\n") if line.split("\t")[0] in ("1", "2", "3", "4")
+    )
+    assert told == {"cell_separator": "\t", "top_relation_label": "root"}
+
+
+def test_nltk_s_graph_has_the_heads(file_of: Callable[[str], str]) -> None:
+    pytest.importorskip("nltk")
+    sentence = replace(next(read(file_of(GRAPH))), heads=(3, 3, 0, 3), deprels=())
+    graph = to_nltk(sentence)
+    nodes = [graph.nodes[n] for n in range(1, 5)]
+    assert [(node["word"], node["head"], node["rel"]) for node in nodes] == [
+        ("de", 3, "dep"), ("le", 3, "dep"), ("lac", 0, "root"), ("va", 3, "dep"),
+    ]  # fmt: skip
+    assert str(graph.tree()) == "(lac de le va)"
+
+
+def test_without_nltk_or_without_heads_it_is_said(
+    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = next(read(file_of(GRAPH)))
+    with pytest.raises(UsageError, match="has no head: parse it first"):
+        to_nltk(replace(sentence, heads=(3, -1, 0, 3)))
+    monkeypatch.setitem(sys.modules, "nltk.parse", None)
+    with pytest.raises(UsageError, match="pip install nltk"):
+        to_nltk(sentence)

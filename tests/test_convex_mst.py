@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from taught import RULES, TEXT, tagged
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals.convex_mst import (
     NO_ARC,
     ConvexMst,
@@ -24,21 +22,10 @@ from dynet_vdgi.rivals.convex_mst import (
     arc_features,
     fit,
 )
-from dynet_vdgi.settings.bundled import rules_path
 
 N_TAGS = 3
 SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)
 seeds = st.integers(0, 10**6)
-
-RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-
-
-def tagged(*texts: str) -> list[Sentence]:
-    """Sentences of these tags, which are their words, too."""
-    return [Sentence(tuple(text.split()), tuple(text.split())) for text in texts]
-
-
-TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
 
 
 def random_text(rng: np.random.Generator, lengths) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -306,16 +293,6 @@ def test_learning_needs_sentences_that_fit():
 
 
 # ------------------------------------------------------------------------------------------- whole teachers
-def test_teachers_find_what_the_prior_leaves_open():
-    """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
-    prior = Prior.of_text(RULES, TEXT)
-    teacher = ConvexMst().fit(TEXT, prior)
-    assert teacher.heads(tagged("VERB NOUN ADP NOUN")) == [(0, 1, 4, 1)]
-    assert teacher.symbols == ("ADP", "DET", "NOUN", "VERB")
-    again = ConvexMst().fit(iter(TEXT), prior)
-    assert again.model.weights.tobytes() == teacher.model.weights.tobytes()
-
-
 def test_teachers_are_the_model_of_their_text_under_their_prior():
     prior, settings = (
         Prior.of_text(RULES, TEXT),
@@ -330,21 +307,6 @@ def test_teachers_are_the_model_of_their_text_under_their_prior():
     assert [*teacher.log_rows()[0]] == ["objective", "gap"]
 
 
-def test_every_sentence_is_parsed_in_order():
-    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
-    unseen = "VERB NEW NEWER NEW NOUN"
-    sentences = [*tagged(unseen, "", "NEW"), TEXT[0], *tagged("NEWER " * 30, unseen)]
-    trees = teacher.heads(iter(sentences))
-    assert [len(tree) for tree in trees] == [len(sentence) for sentence in sentences]
-    for tree in trees:
-        assert not tree or (brute_force.is_tree(tree) and not brute_force.crosses(tree))
-    assert trees == [teacher.heads([sentence])[0] for sentence in sentences]
-    assert trees == [sentence.heads for sentence in teacher.predict(iter(sentences))]
-    for tree, matrix in zip(trees, teacher.marginals(iter(sentences))):
-        assert matrix.shape == (len(tree) + 1, len(tree))
-        assert matrix.sum(axis=0) == pytest.approx(np.ones(len(tree)))
-
-
 def test_parses_have_the_highest_score_and_marginals_soften_it():
     teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
     (sentence,), ids = tagged("VERB ADP NOUN NEW NOUN"), [3, 0, 2, 4, 2]
@@ -354,50 +316,3 @@ def test_parses_have_the_highest_score_and_marginals_soften_it():
     assert sums[teacher.heads([sentence])[0]] == pytest.approx(max(sums.values()))
     softened = enumerated_mean(scores / teacher.model.prior_weight)
     assert teacher.marginals([sentence])[0] == pytest.approx(softened)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "message"),
-    [
-        ({"iterations": -1}, "convex-mst: 'iterations' must be at least 0, not -1"),
-        ({"ridge": 0}, "convex-mst: 'ridge' must be above 0, not 0"),
-        ({"prior_weight": float("nan")}, "convex-mst: 'prior_weight' must be above 0, not nan"),
-        ({"prior_weight": float("inf")}, "convex-mst: 'prior_weight' must be a finite number, not inf"),
-        ({"prior_weigth": 1}, "convex-mst: no setting 'prior_weigth'; did you mean 'prior_weight'?"),
-    ],
-)
-def test_wrong_numbers_are_refused(numbers, message):
-    with pytest.raises(ConfigError) as caught:
-        ConvexMst(**numbers)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize("use", ["heads", "predict", "marginals", "scores"])
-def test_teachers_that_have_learnt_nothing_say_so(use):
-    with pytest.raises(VdgiError, match="^this Convex-MST has not learnt yet: call fit"):
-        getattr(ConvexMst(), use)(TEXT)
-    with pytest.raises(VdgiError, match="^this Convex-MST has not learnt yet: call fit"):
-        ConvexMst().log_rows()
-
-
-def test_a_fit_that_fails_leaves_the_teacher_as_it_was():
-    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
-    trees = teacher.heads(TEXT)
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        teacher.fit([], Prior(load_rules(rules_path("best"))))
-    assert teacher.heads(TEXT) == trees
-
-
-def test_teacher_of_portuguese_is_as_measured_before(data_dir):
-    from dynet_vdgi.data import conllu, protocols, treebank
-    from dynet_vdgi.evaluation.attachment import score
-
-    def read(path, max_len, heads):
-        sentences = conllu.read(str(data_dir / path), heads=heads)
-        return treebank.prepare(sentences, protocols.STANDARD, max_len=max_len).sentences
-
-    train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:500]
-    dev = read("ud14/pt-ud-dev.conllu", 15, "required")
-    teacher = ConvexMst().fit(train, Prior.of_text(load_rules(rules_path("best")), train))
-    dda = score(dev, teacher.heads(dev)).dda
-    assert 0.7575 < dda < 0.8025  # 77.9

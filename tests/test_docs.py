@@ -36,6 +36,7 @@ def script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for it there
     spec.loader.exec_module(module)
     return module
 
@@ -93,6 +94,43 @@ def test_the_examples_of_the_api_page_run(tmp_path: Path, monkeypatch: pytest.Mo
     gold = names["gold"]
     assert not any("PUNCT" in sentence.tags for sentence in gold)
     assert dynet_vdgi.evaluate(gold, names["student"].predict(gold)).total.dda > 0.5
+
+
+PAGES_FOR_USERS = ["../README.md", "index.md", "expect.md", "tutorial.md", "few-trees.md", "annotate.md"]
+PAGES_FOR_USERS += ["labels.md", "performance.md"]
+EVERYBODY_KNOWS = {"AAAI", "MB", "MIT"}
+
+
+@pytest.mark.parametrize("name", PAGES_FOR_USERS)
+def test_every_abbreviation_is_in_the_glossary(name: str) -> None:
+    glossary = page("glossary.md")
+    text = re.sub(
+        r"<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$", "", page(name), flags=re.DOTALL | re.M
+    )
+    found = set(re.findall(r"\b[A-Z][A-Z0-9-]*[A-Z]\b", text)) - EVERYBODY_KNOWS
+    assert {word for word in found if not re.search(rf"\b{re.escape(word)}\b", glossary)} == set()
+
+
+def test_the_page_about_speed_is_short() -> None:
+    assert len(page("performance.md").splitlines()) <= 80
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    rows = page("glossary.md").partition("## Protocols")[0].split("|---|---|\n")[1]
+    words = re.findall(r"^\| ([^|]+) \|", rows, re.M)
+    assert len(words) > 50
+    assert words == sorted(words, key=lambda word: re.sub(r"[`-]", "", word).casefold())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_notebook_prints_what_it_shows() -> None:
+    cells = json.loads(page("notebook.ipynb"))["cells"]
+    shown = ["".join(cell["outputs"][0]["text"]) for cell in cells if cell["cell_type"] == "code"]
+    assert shown == script("notebook").printed(
+        ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    )
+    assert len(shown) > 4
 
 
 # ------------------------------------------------------------------------------------------- rule tables
@@ -162,14 +200,16 @@ def test_the_log_page_names_every_column_of_the_console() -> None:
 
 def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi) -> None:
     tiny.write(Path("train.conllu"))
-    linear = ["train", "--train", "train.conllu", "--dev", "train.conllu"]
-    neural = [*linear, *tiny.SMALL_OPTIONS]
+    default = ["train", "--train", "train.conllu", "--dev", "train.conllu"]
+    linear = [*default, "--preset", "best"]
+    neural = [*default, *tiny.SMALL_OPTIONS]
     Path("facts.txt").write_text("adpositions = after\n", encoding="utf-8")
     small = ["--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6", "--set", "train.epochs=2"]
     fine = ["--set", "finetune.updates=2"]
     released = ["finetune.score=rl-bl", "finetune.form=released", "posterior.dynamics=released"]
     released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
     runs = [
+        default,
         [*linear, "--language-facts", "facts.txt"],
         [*linear, "--trees", "train.conllu"],
         [*linear, "--set", "teacher.kind=ensemble"],
@@ -177,7 +217,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],
-        [*linear, "--preset", "best-neural", *small, "--set", "train.select=teacher"],
+        [*default, "--preset", "best-neural", *small, "--set", "train.select=teacher"],
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for number, arguments in enumerate(runs):
@@ -200,6 +240,38 @@ def test_tables_of_results_are_those_of_the_pages() -> None:
     assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
         "run python docs/results_to_csv.py"
     )
+
+
+def test_figures_of_pages_are_those_of_their_rows() -> None:
+    assert script("figures").outdated() == [], "run python docs/figures.py"
+
+
+def test_a_figure_that_differs_from_its_rows_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    figures = script("figures")
+    text = "x <!-- figure best.check -->1/2<!-- end --> y\n<!-- figure expect.check -->\n<!-- end -->\n"
+    wrong, right = tmp_path / "wrong.md", tmp_path / "right.md"
+    wrong.write_text(text, encoding="utf-8")
+    right.write_text(figures.filled(text), encoding="utf-8")
+    assert re.match(r"x <!-- figure best.check -->\d\d\.\d/\d\d\.\d<!-- end --> y\n", figures.filled(text))
+    assert "|\n<!-- end -->" in figures.filled(text)
+    monkeypatch.setattr(figures, "PAGES", [wrong, right])
+    assert figures.outdated() == [wrong]
+
+
+def test_the_page_of_expectations_shows_what_the_command_prints(
+    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    command, shown = re.findall(r"```(?:sh)?\n(.*?)```", page("expect.md"), re.DOTALL)[:2]
+    assert vdgi.good(*command.split()[1:]).out == shown
+
+
+def test_rows_of_the_summary_are_figures() -> None:
+    table = [line for line in page("results/index.md").splitlines() if line.startswith("| ") and "](" in line]
+    assert len(table) > 8
+    assert [line for line in table if line.count("<!-- figure ") != 1] == []
 
 
 def test_cells_of_results_become_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,35 @@ def test_the_least_sure_words_come_first_and_equal_ones_in_order(vdgi: Vdgi) -> 
     assert found[0]["head_form"] == "ROOT"
 
 
+def test_doubtful_tags_come_before_all_heads(vdgi: Vdgi) -> None:
+    name = write(
+        "t.conllu",
+        ["TagConf=0.5000|HeadConf=0.2000", "HeadConf=0.1000", "TagConf=0.8000"],
+        ["TagConf=0.9500|HeadConf=0.3000", "TagConf=0.3000", "TagConf=1"],
+    )
+    lines = [line.split() for line in vdgi.good("doubts", name, "-n", "5").out.splitlines()]
+    assert [(line[0], line[-1]) for line in lines] == [
+        ("place", "TagConf"),
+        ("t.conllu:8", "0.3000"),
+        ("t.conllu:2", "0.5000"),
+        ("t.conllu:4", "0.8000"),
+        ("place", "HeadConf"),
+        ("t.conllu:3", "0.1000"),
+        ("t.conllu:2", "0.2000"),
+    ]
+
+
+def test_tags_without_trees_are_listed_too(vdgi: Vdgi) -> None:
+    name = write("n.conllu", ["TagConf=0.5000", "TagConf=0.9100", "_"])
+    bare = re.sub(r"\t[0-9]\t[a-z]+\t_\t", "\t_\t_\t_\t", Path(name).read_text(encoding="utf-8"))
+    Path(name).write_text(bare, encoding="utf-8")
+    lines = [line.split() for line in vdgi.good("doubts", name).out.splitlines()]
+    assert lines[1:] == [["n.conllu:2", "s1", "1", "dogs", "NOUN", "_", "_", "_", "0.5000"]]
+    Path(name).write_text(bare.replace("0.5", "0.95"), encoding="utf-8")
+    done = vdgi.good("doubts", name)
+    assert (done.out, "no tag is less sure than 0.9" in done.err) == ("", True)
+
+
 def test_shares_of_sampled_trees_are_listed_too(vdgi: Vdgi) -> None:
     name = write("b.conllu", ["HeadProb=0.30", "HeadProb=0.90", "HeadProb=0.10"])
     assert [one["key"] for one in json.loads(vdgi.good("doubts", name, "--json").out)] == ["HeadProb"] * 2
@@ -61,7 +91,7 @@ def test_shares_of_sampled_trees_are_listed_too(vdgi: Vdgi) -> None:
         (
             ["_", "X=y", "_"],
             2,
-            "no word has HeadConf= or HeadProb= in MISC: parse with",
+            "no word has HeadConf=, HeadProb= or TagConf= in MISC: parse or tag with",
         ),
         (["HeadConf=2", "_", "_"], 3, "c.conllu:2: HeadConf=2 is not a number from 0 to 1"),
         (["HeadConf=nan", "_", "_"], 3, "is not a number from 0 to 1"),

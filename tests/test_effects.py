@@ -31,7 +31,7 @@ from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.settings.config_checks import every_setting, from_dict
-from dynet_vdgi.settings.presets import from_toml, load_settings, merge
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
 from dynet_vdgi.universal.learning import LENDERS
 
 Values = dict[str, Any]
@@ -52,66 +52,27 @@ FILES = tempfile.TemporaryDirectory()
 
 ONE, ANOTHER = (written_scorer(Path(FILES.name), random_scorer(seed), f"{seed}.vdgi") for seed in (1, 2))
 
+HASHED: Values = {"rules": "ud", "parser": {"log2_buckets": 10}}
 CASES: dict[str, tuple[str, Values]] = {
-    "best": ("best", {"rules": "ud", "parser": {"log2_buckets": 10}}),
-    "convex-mst": (
-        "best",
-        {"rules": "ud", "teacher": {"kind": "convex-mst", "iterations": 3}, "parser": {"log2_buckets": 10}},
-    ),
-    "lc-dmv": (
-        "best",
-        {"rules": "ud", "teacher": {"kind": "lc-dmv", "iterations": 3}, "parser": {"log2_buckets": 10}},
-    ),
+    "best": ("best", HASHED),
+    "convex-mst": ("best", {**HASHED, "teacher": {"kind": "convex-mst", "iterations": 3}}),
+    "lc-dmv": ("best", {**HASHED, "teacher": {"kind": "lc-dmv", "iterations": 3}}),
     "hdp-dmv": (
         "best",
-        {
-            "rules": "ud",
-            "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6},
-            "parser": {"log2_buckets": 10},
-        },
+        {**HASHED, "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6}},
     ),
-    "ndmv": (
-        "best",
-        {"rules": "ud", "teacher": {"kind": "ndmv", "epochs": 2}, "parser": {"log2_buckets": 10}},
-    ),
-    "rf": (
-        "best",
-        {"rules": "ud", "teacher": {"kind": "rf", "iterations": 3}, "parser": {"log2_buckets": 10}},
-    ),
-    "ensemble": (
-        "best",
-        {
-            "rules": "ud",
-            "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}},
-            "parser": {"log2_buckets": 10},
-        },
-    ),
+    "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 2}}),
+    "rf": ("best", {**HASHED, "teacher": {"kind": "rf", "iterations": 3}}),
+    "ensemble": ("best", {**HASHED, "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}}}),
     "universal": (
         "few-trees",
-        {
-            "rules": "ud",
-            "teacher": {"kind": "universal", "model": ONE},
-            "parser": {"log2_buckets": 10},
-            "crf": {"log2_buckets": 10},
-        },
+        {**HASHED, "teacher": {"kind": "universal", "model": ONE}, "crf": {"log2_buckets": 10}},
     ),
     "learnt": (
         "universal",
         {"learning": {"updates": 3, "batch": 60, "words": 150, "hidden": 3, "no_punctuation": 0.5}},
     ),
-    "few-trees": (
-        "few-trees",
-        {"rules": "ud", "parser": {"log2_buckets": 10}, "crf": {"log2_buckets": 10}},
-    ),
-    "transfer": (
-        "transfer",
-        {
-            "rules": "ud",
-            "parser": {"log2_buckets": 10},
-            "crf": {"log2_buckets": 20},
-            "transfer": {"trees": 5},
-        },
-    ),
+    "few-trees": ("few-trees", {**HASHED, "crf": {"log2_buckets": 10}}),
     "paper": ("paper", SMALL),
     "released": ("rl-pc", {**SMALL, **FINETUNED, "posterior": {"dynamics": "released"}}),
     "rl-bl": (
@@ -197,8 +158,6 @@ OTHER: dict[str, Any] = {
     "crf.log2_buckets": 9,
     "crf.trust": 5.0,
     "silver.trust": 2000.0,
-    "transfer.trees": 3,
-    "transfer.max_len": 5,
     "recipe": "neural",
     "parser.epochs": 2,
     "parser.explore_from": 1,
@@ -259,7 +218,7 @@ TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "tra
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
 PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
-OF_TREES = ("universal", "few-trees", "transfer")
+OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "recipe"): TO_NEURAL for case in PERCEPTRONS},
@@ -279,10 +238,7 @@ OTHERWISE: dict[tuple[str, str], Values] = {
 }
 """Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
 
-ALONE = {
-    *((case, "recipe") for case in OF_TREES),
-    ("few-trees", "transfer.trees"),
-}
+ALONE = {(case, "recipe") for case in OF_TREES}
 """Settings of a case that have one value."""
 
 LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
@@ -337,13 +293,6 @@ def own(case: str) -> list[str]:
     return [name for name, _ in leaves(settings_of(case).to_dict())]
 
 
-def nested(name: str, value: Any) -> Values:
-    """A setting as `merge` takes it."""
-    for part in reversed(name.split(".")):
-        value = {part: value}
-    return dict(value)
-
-
 class Outcome(NamedTuple):
     """What a run leaves."""
 
@@ -359,7 +308,6 @@ def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     else:
         text = MANY if settings.teacher.teaches else FEW
     if isinstance(settings, FewTreesSettings):
-        other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
         trees = Given(sentences=FEW)
     inputs = Inputs({"": Given(sentences=text)}, trees, Given(sentences=FEW[:6]), treebanks=other)
     model = run(inputs, settings, out=folder, said=said)

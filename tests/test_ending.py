@@ -103,8 +103,8 @@ if __name__ == "__main__":
 STARTS = {
     "parse": "print(WorkerPool(1, time.sleep, (0,)).submit(os.getpid).result(), flush=True)",
     "annotate, while it learns": """learner = Helpers()._learner
-    learner.ask("read", ([], None))
-    learner._mine.send(("read", (Busy(), None)))
+    learner.ask([], {})
+    learner._mine.send((Busy(), {}))
     print(learner._process.pid, flush=True)""",
 }
 

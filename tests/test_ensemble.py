@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi
+from taught import RULES, TEXT, tagged
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.recipes.teaching import teacher_of_kind
 from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
@@ -33,15 +33,6 @@ from dynet_vdgi.teachers.common import Floats, Teacher
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
-RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-
-
-def tagged(*texts: str) -> list[Sentence]:
-    """Sentences of these tags, which are their words, too."""
-    return [Sentence(tuple(text.split()), tuple(text.split())) for text in texts]
-
-
-TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
 UNSEEN = tagged("VERB NEW ADP NOUN DET")
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 
@@ -134,7 +125,10 @@ def test_every_kind_of_the_settings_has_a_teacher() -> None:
     assert kinds == {*SETTINGS}  # a teacher without numbers is not among them
     for kind, settings in SETTINGS.items():
         assert (settings.__struct_config__.tag, teacher_of_kind(settings, 1).name) == (kind, NAMES[kind])
-    with pytest.raises(ConfigError, match=r"^config: 'teacher\.kind' is none$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^config: 'teacher\.kind' is none, and few-trees starts from a teacher: .*--preset best",
+    ):
         teacher_of_kind(NoTeacher(), 1)
 
 

@@ -53,13 +53,19 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "rule-aware": (BOTH, []),
     "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
-    "transfer": ([], ["start: trees of other languages, {trees} of xx (100 %)", "no tree of this language"]),
     "ud-universal": (BOTH, []),
     "ud-universal-lexicalised": (BOTH, []),
     "ud-weak": (BOTH, COUNTED),
     "ud-weak-lexicalised": (BOTH, COUNTED),
     "universal": ([], ["training: trees of other languages"]),
     "universal-fast": ([], ["teacher: universal parser universal, learnt from trees of other languages"]),
+    "universal-trees": (
+        [],
+        [
+            "teacher: universal parser universal, learnt from trees of other languages",
+            "training: {trees} trees learnt from",
+        ],
+    ),
     "unsupervised": (SECOND, []),
     "wsj": (FIRST, []),
     "wsj-as_released": (BOTH, ["dev: choice of the model"]),
@@ -68,8 +74,8 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
 }
 """Which stages each preset has, and what it uses gold trees for."""
 
-PENN = {"ADJ": "JJ", "ADV": "RB", "AUX": "MD", "DET": "DT", "NOUN": "NN", "NUM": "CD", "VERB": "VBD"}
-"""Tags of the Penn Treebank for the demo's; other tags are taken for their own."""
+TREES = ("supervised", "few-trees", "universal-trees")
+"""Presets that learn from --trees."""
 
 
 def sizes(*presets: str, has_text: bool = True) -> list[str]:
@@ -94,7 +100,7 @@ def text(folder: Path) -> Path:
     blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:20]
     text = "\n\n".join(blocks) + "\n\n"
     word = re.compile(r"^([0-9]+\t[^\t]*\t[^\t]*\t)([A-Z]+)\t_", re.MULTILINE)
-    text = word.sub(lambda found: f"{found[1]}{found[2]}\t{PENN.get(found[2], found[2])}", text)
+    text = word.sub(lambda found: f"{found[1]}{found[2]}\t{tiny.PENN.get(found[2], found[2])}", text)
     Path("few.conllu").write_text(text, encoding="utf-8")
     return Path("few.conllu")
 
@@ -109,14 +115,12 @@ def test_every_preset_is_here() -> None:
 @pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "universal"])  # test_universal
 def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
     phases, gold_trees = PRESETS[preset]
-    settings, is_supervised = load_settings(preset), preset in ("supervised", "few-trees")
+    settings, is_supervised = load_settings(preset), preset in TREES
     updates = [f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)]
     files = ["--trees" if is_supervised else "--train", str(text)]
     if settings.chooses_on_dev:
         files += ["--dev", str(text)]
-    if preset == "transfer":
-        files += ["--treebank", "xx", str(text)]
-    small = sizes(preset, has_text=not is_supervised) if preset != "transfer" else []
+    small = sizes(preset, has_text=not is_supervised)
     vdgi.good("train", *files, *asked([preset], *small, *updates), "--out", "run")
     model = model_file.load("run/model.vdgi")
     assert model.meta["preset"] == preset
@@ -168,9 +172,8 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
             settings.chooses_on_dev
             or settings.counts_in_trees
             or settings.data.protocol == "as_released"
-            or preset in ("supervised", "few-trees")  # by --trees
-            or preset == "transfer"  # by --treebank
-            or preset in ("universal", "universal-fast")  # in the model that it starts from
+            or preset in TREES
+            or settings.is_universal  # in the model that it starts from
         )
         assert uses == bool(gold_trees), preset
 
@@ -292,14 +295,8 @@ def words(folder: Path) -> list[str]:
     lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
     Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
     files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
-    return [
-        "train",
-        "--train",
-        "train.conllu",
-        *asked(["lexicalised"], *sizes("lexicalised"), *files),
-        "--out",
-        "run",
-    ]
+    options = asked(["lexicalised"], *sizes("lexicalised"), *files)
+    return ["train", "--train", "train.conllu", *options, "--out", "run"]
 
 
 def rows_of(model: Any, table: str) -> dict[str, Any]:

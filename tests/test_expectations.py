@@ -327,7 +327,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
         (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: list, show,"),
         (["rules", "estimate"], 2, "vdgi rules estimate: error: the following arguments are required: TREE"),
         (["rules", "estimate", "gold.conllu", "--max-len", "x"], 2, "--max-len: invalid int value: 'x'"),
-        (["rules", "estimate", "gold.conllu", "--max-len", "0"], 2, "--max-len 0: at least 1"),
+        (["rules", "estimate", "gold.conllu", "--max-len", "0"], 2, "--max-len 0: must be at least 1"),
         (
             ["rules", "estimate", "gould.conllu"],
             2,
@@ -340,7 +340,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
             "plain.conllu:2: column 7 (HEAD) is missing (trees are needed here)",
         ),
         (["rules", "estimate", "gold.conllu", "roots.conllu"], 3, "roots.conllu:3: 2 roots: words 1, 2"),
-        (["rules", "estimate", "empty.conllu"], 3, "empty.conllu: no sentences (file is empty;"),
+        (["rules", "estimate", "empty.conllu"], 3, "empty.conllu: no sentences (the file is empty:"),
         (
             ["rules", "estimate", "gold.conllu", "--max-len", "2"],
             3,

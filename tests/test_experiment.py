@@ -162,7 +162,7 @@ def test_faults_in_what_a_plan_names(
         (["demi"], 4, "no plan 'demi'; did you mean 'demo'? (there are: demo, paper-ud, "),
         (["nix.toml"], 4, "nix.toml: cannot read the plan: No such file or directory"),
         (["plan.toml", "--only", "frist"], 2, "--only frist: the plan has no such name; did "),
-        (["plan.toml", "--jobs", "0"], 2, "--jobs 0: at least 1"),
+        (["plan.toml", "--jobs", "0"], 2, "--jobs 0: must be at least 1"),
         (["plan.toml", "--seeds", "1", "-1"], 2, "--seeds -1: must be 0 or more"),
         (["plan.toml", "--data", "nix"], 2, "--data nix: no such folder"),
         (["plan.toml", "--out", "plan.toml"], 2, "cannot make the folder 'plan.toml': File exists"),
@@ -197,7 +197,7 @@ def test_the_systems_of_the_readmes_comparison_are_those_of_its_command() -> Non
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     command = re.search(r"^vdgi experiment (\S+) ", readme, re.MULTILINE)
     assert command is not None
-    assert re.search(r"`best` has [\d./]+ there", readme) is not None
+    assert re.search(r"`best` has <!-- figure \S+ -->[\d./]+<!-- end --> there", readme) is not None
     systems = plan.load(plan.path_of(command[1])).systems
     assert [system.presets for system in systems if system.name == "best"] == [("best",)]
 

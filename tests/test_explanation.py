@@ -240,11 +240,15 @@ def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
         ("rules explain DEMO --width 10", 2, "--width 10: at least 40 columns"),
         ("rules explain nowhere.conllu", 2, "no such file: 'nowhere.conllu'"),
         (
-            "train --train DEMO --out OUT --without agreemnt",
+            "train --preset best --train DEMO --out OUT --without agreemnt",
             4,
             "no part 'agreemnt'; did you mean 'agreement'?",
         ),
-        ("train --train DEMO --out OUT --rules ud --without x", 4, "no part 'x' (there are: none)"),
+        (
+            "train --preset best --train DEMO --out OUT --rules ud --without x",
+            4,
+            "no part 'x' (there are: none)",
+        ),
         ("train --trees DEMO --preset supervised --out OUT --without x", 2, "--without would have no effect"),
     ],
 )
@@ -262,11 +266,11 @@ def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
 
     quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
     quick += ["--set", "parser.log2_buckets=10", "--train", str(DEMO), "--out", str(tmp_path / "run")]
-    vdgi.good("train", *quick, "--without", "following conjunct", "--without", "names")
+    vdgi.good("train", "--preset", "best", *quick, "--without", "following conjunct", "--without", "names")
     rules = model_file.load(tmp_path / "run" / "model.vdgi").rules
     assert rules.left_out == ["following conjunct", "names"]
     assert rules.meaning == load_rules(rules_path("best")).without("names", "following conjunct").meaning
     out = vdgi.good("info", tmp_path / "run").out
     assert re.search(r"^rules without +\[following conjunct\], \[names\]$", out, re.M)
-    resumed = vdgi("train", *quick, "--resume")
+    resumed = vdgi("train", "--preset", "best", *quick, "--resume")
     assert "its rules differ from those asked for now" in resumed.err

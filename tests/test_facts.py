@@ -204,7 +204,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-QUICK = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1", "--set",
+QUICK = ["--preset", "best", "--set", "teacher.iterations=2",
+         "--set", "teacher.valence_iterations=1", "--set",
          "parser.log2_buckets=10"]  # fmt: skip
 
 
@@ -245,7 +246,7 @@ def test_facts_from_python(folder, facts):
     import dynet_vdgi
 
     quick = {"teacher": {"iterations": 2, "valence_iterations": 1}, "parser": {"log2_buckets": 10}}
-    dynet_vdgi.train("a.conllu", settings=quick, language_facts=facts, out="run")
+    dynet_vdgi.train("a.conllu", "best", settings=quick, language_facts=facts, out="run")
     rows = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
     assert rows[0]["facts"] == {"adpositions": [0.0, 200.0], "objects": [1.0, 500.0]}
 
@@ -279,7 +280,8 @@ def test_facts_without_effect_are_told(vdgi, folder):
 )  # fmt: skip
 def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, message):
     Path("t.conllu").write_text("1\ta\t_\tVERB\t_\t_\t0\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n")
-    result = vdgi("train", *arguments.split(), "--out", "run")
+    preset = [] if "--preset" in arguments else ["--preset", "best"]
+    result = vdgi("train", *preset, *arguments.split(), "--out", "run")
     assert result.status == status, result.err
     assert message in result.err
     assert not Path("run").exists()

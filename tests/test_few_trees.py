@@ -60,11 +60,6 @@ def test_trees_without_text_and_text_without_a_teacher():
     assert accuracy(learnt.predict(TEXT)) > 0.9
 
 
-def test_a_start_halves_the_share_of_the_unsupervised_teacher():
-    learnt = learner().fit(TEXT, [], RandomBase(), votes(), start=np.zeros(1 << 12))
-    assert learnt.share == 0.5
-
-
 def test_partial_trees_are_completed_around_what_is_given():
     learnt = learner().fit(TEXT, trees(12), RandomBase(), votes())
     partial = [replace(one, heads=(FREE, *one.heads[1:-1], FREE)) for one in trees(6)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
@@ -19,7 +18,7 @@ from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import heads_without, is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
-from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.given import Given, Inputs
@@ -168,7 +167,7 @@ def test_trees_of_any_length_are_learnt_from(caplog: pytest.LogCaptureFixture) -
 
 def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
     written("gold.conllu", GOLD)
-    vdgi.good("train", "--trees", "gold.conllu", "--out", "run")
+    vdgi.good("train", "--preset", "best", "--trees", "gold.conllu", "--out", "run")
     parser = dynet_vdgi.load("run")
     right = [a == b for s in GOLD for a, b in zip(parser.parse(s.forms, s.tags), s.heads or ())]
     assert np.mean(right) > 0.9
@@ -191,19 +190,11 @@ def test_sentences_without_a_tree_are_text_where_there_is_none(caplog: pytest.Lo
     learnt(mixed, (), "teacher.iterations=3")  # which has an effect, as there is text
 
 
-@pytest.mark.parametrize(
-    ("said", "trees", "text", "reason"),
-    [
-        ("teacher.iterations=3", GOLD, (), "there is no text to learn from, only trees"),
-        ("data.max_len=9", GOLD, (), "there is no text to learn from, only trees"),
-    ],
-)
-def test_settings_without_effect_are_refused(
-    said: str, trees: Sequence[Sentence], text: Sequence[Sentence], reason: str
-) -> None:
+@pytest.mark.parametrize(("name", "value"), [("teacher.iterations", 3), ("data.max_len", 9)])
+def test_settings_without_effect_are_refused(name: str, value: int) -> None:
     with pytest.raises(ConfigError) as caught:
-        learnt(trees, text, said)
-    name = said.partition("=")[0]
+        learnt(GOLD, (), f"{name}={value}")
+    reason = "there is no text to learn from, only trees"
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
 
 
@@ -225,13 +216,12 @@ def test_no_tree_at_all_is_an_error() -> None:
 
 def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, folder: Path) -> None:
     written("gold.conllu", TEXT[:60])
-    result = vdgi.good("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run")
-    assert "twice" not in result.err
-    vdgi.good("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run", "--resume")
-    again = vdgi("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run")
-    assert again.status == 2
-    other = ["--train", "gold.conllu", "--out", "run", "--resume"]
-    assert "its settings (recipe was few-trees, now taught" in vdgi("train", *other).err
+    text = ["train", "--preset", "best", "--train", "gold.conllu", "--out", "run"]
+    trees = ["--trees", "gold.conllu"]
+    assert "twice" not in vdgi.good(*text, *trees).err
+    vdgi.good(*text, *trees, "--resume")
+    assert vdgi(*text, *trees).status == 2
+    assert "its settings (recipe was few-trees, now taught" in vdgi(*text, "--resume").err
     rows = RunLog(Path("run") / "log.jsonl").rows()
     assert rows[-1]["trees"] == 60
 
@@ -239,9 +229,10 @@ def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, f
 def test_a_finished_run_is_not_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = str(tmp_path / "gold.conllu")
     write(GOLD, path)
-    before = (tmp_path / "run" / "model.vdgi", dynet_vdgi.train(trees=path, out=tmp_path / "run"))[0].stat()
+    dynet_vdgi.train(None, "best", trees=path, out=tmp_path / "run")
+    before = (tmp_path / "run" / "model.vdgi").stat()
     with caplog.at_level("INFO", "dynet_vdgi"):
-        dynet_vdgi.train(trees=path, out=tmp_path / "run", resume=True)
+        dynet_vdgi.train(None, "best", trees=path, out=tmp_path / "run", resume=True)
     assert "finished already" in caplog.text
     assert (tmp_path / "run" / "model.vdgi").stat().st_mtime_ns == before.st_mtime_ns
 
@@ -257,77 +248,26 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
 
 
 # ------------------------------------------------------------------------------------------- other languages
-@pytest.fixture
-def languages(folder: Path) -> list[str]:
-    """Files of a text, and of treebanks of two other languages: a mirror image, and one like the text."""
-    mirror = [
-        replace(
-            s,
-            forms=s.forms[::-1],
-            tags=s.tags[::-1],
-            feats=(),
-            heads=tuple(len(s) + 1 - h if h else 0 for h in (s.heads or ())[::-1]),
-        )
-        for s in TEXT[:40]
-    ]
-    names = ("text.conllu", "back.conllu", "like.conllu")
-    for name, part in zip(names, (TEXT[:60], mirror, TEXT[40:])):
-        written(name, part)
-    return list(names)
-
-
-def test_other_treebanks_are_a_start_and_named(vdgi: Vdgi, languages: list[str]) -> None:
-    text, back, like = languages
-    treebanks = ["--preset", "transfer", "--treebank", "back", back, "--treebank", "like", like]
-    result = vdgi.good("train", "--train", text, *treebanks, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    assert model.provenance.recipe == "few-trees"
-    found = model.provenance.treebanks
-    assert [found[label].trees for label in ("back", "like")] == [40, 40]
-    assert found["like"].share > 0.7
-    assert found["back"].share + found["like"].share == pytest.approx(1)
-    assert "no tree of this language" in last_line(result.err.partition("model:")[0])
-    out = vdgi.good("info", "run").out
-    assert re.search(r"^treebank +like: 40 trees, mixing weight 0\.", out, re.MULTILINE)
-    assert "no tree of this language" in out
-    assert re.search(r"^treebank back +back.conllu  sha256 ", out, re.MULTILINE)
-    with_trees = ["--trees", like, "--set", "transfer.trees=10"]
-    vdgi.good("train", "--train", text, *treebanks, *with_trees, "--out", "both")
-    told = model_file.load("both/model.vdgi").provenance
-    assert told.treebanks["like"].trees == 10
-    assert "no tree of this language" not in told.gold_trees
-    assert told.gold_trees[0] == "training: 40 trees learnt from"
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--treebank", "fr", "like.conllu"], "add --preset transfer"),
-        (["--preset", "transfer"], "name each with --treebank LABEL FILE"),
-        (
-            ["--preset", "paper", "--treebank", "fr", "like.conllu"],
-            "--treebank is for a perceptron with a DMV as its teacher",
-        ),
-        (["--preset", "transfer", "--treebank", "like.conllu"], "a label comes before the files"),
-        (["--preset", "transfer", "--treebank", "fr"], "name the files of its text after the label"),
-        (["--preset", "transfer", "--treebank", "fr", "-"], "save standard input"),
+        (["--preset", "best", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
+        (["--preset", "few-trees", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
+        (["--preset", "paper", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
+        (["--treebank", "like.conllu"], "a label comes before the files"),
+        (["--treebank", "fr"], "name the files of its text after the label"),
+        (["--treebank", "fr", "-"], "save standard input"),
     ],
 )
-def test_treebanks_and_the_preset_go_together(
-    vdgi: Vdgi, languages: list[str], options: list[str], reason: str
+@pytest.mark.parametrize("trees", [[], ["--trees", "like.conllu"]])
+def test_treebanks_of_other_languages_are_for_universal_parsers(
+    vdgi: Vdgi, folder: Path, options: list[str], trees: list[str], reason: str
 ) -> None:
-    status, _, err = vdgi("train", "--train", languages[0], *options, "--out", "run")
+    written("like.conllu", TEXT[40:])
+    status, _, err = vdgi("train", "--train", "like.conllu", *trees, *options, "--out", "run")
     assert status == 2
     assert reason in err
     assert not Path("run").exists()
-
-
-def test_treebanks_from_python(languages: list[str]) -> None:
-    text, _, like = languages
-    parser = dynet_vdgi.train(text, "transfer", treebanks={"like": like}, trees=GOLD)
-    assert parser.model.provenance.treebanks["like"].share == 1
-    with pytest.raises(UsageError, match="of one language"):
-        dynet_vdgi.train({"a": text, "b": text}, "transfer", treebanks={"like": like})
 
 
 # ------------------------------------------------------------------------------------------- rules learn

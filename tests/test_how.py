@@ -42,9 +42,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Model files: without trees, and with a few."""
     folder = tmp_path_factory.mktemp("how")
     parsers = {
-        "perceptron": dynet_vdgi.train(TEXT),
+        "perceptron": dynet_vdgi.train(TEXT, "best"),
         "tags": dynet_vdgi.train(TEXT, "best-tags"),
-        "words": dynet_vdgi.train(TEXT, trees=TEXT[:10]),
+        "words": dynet_vdgi.train(TEXT, "best", trees=TEXT[:10]),
     }
     for kind, parser in parsers.items():
         parser.save(folder / f"{kind}.vdgi")
@@ -290,7 +290,7 @@ def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[st
 
 
 def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
-    parser = dynet_vdgi.train({"a": TEXT, "b": TEXT})
+    parser = dynet_vdgi.train({"a": TEXT, "b": TEXT}, "best")
     with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
         parser.exact(NEW)
     assert parser.confidences(NEW[:1])[0].confidence

@@ -36,7 +36,7 @@ def blank(sentence: Sentence) -> Sentence:
 @cache
 def trained(*ignore: str) -> vdgi.Parser:
     settings = {"data": {"ignore": list(ignore)}, "parser": {"log2_buckets": 14, "orders": 1}}
-    return vdgi.train(demo("train", 120), settings=settings)
+    return vdgi.train(demo("train", 120), "best", settings=settings)
 
 
 def trees(parser: vdgi.Parser, sentences: tuple[Sentence, ...]) -> list[tuple[int, ...]]:
@@ -45,7 +45,7 @@ def trees(parser: vdgi.Parser, sentences: tuple[Sentence, ...]) -> list[tuple[in
 
 def test_what_is_hidden_in_training_is_as_if_it_were_not_there() -> None:
     settings = {"parser": {"log2_buckets": 14, "orders": 1}}
-    never = vdgi.train([blank(s) for s in demo("train", 120)], settings=settings)
+    never = vdgi.train([blank(s) for s in demo("train", 120)], "best", settings=settings)
     hidden = trained("feats", "xpos", "forms")
     assert tiny.same_arrays(hidden.model.parameters, never.model.parameters)
     assert hidden.model.symbols == never.model.symbols
@@ -94,7 +94,7 @@ def test_the_model_file_tells_and_parses_as_before(tmp_path: Path) -> None:
 def test_what_has_no_effect_is_refused(ignore: list[str], settings: dict[str, Any], reason: str) -> None:
     data = {**settings.get("data", {}), "ignore": ignore}
     with pytest.raises(ConfigError, match=reason):
-        vdgi.train(demo("train", 60), settings={**settings, "data": data})
+        vdgi.train(demo("train", 60), "best", settings={**settings, "data": data})
 
 
 def test_a_sentence_without_columns() -> None:

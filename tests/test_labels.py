@@ -405,3 +405,14 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
         assert squares[2, label] == pytest.approx(slope**2, rel=1e-3, abs=1e-12)
         assert np.sign(after[2, label] - weights[2, label]) == np.sign(round(slope, 9))
     assert not squares[0].any()
+
+
+def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:
+    gold = trees(30)
+    for labeller in (Labeller(load()), Labeller(load()).fit(gold)):
+        for tree in gold[:10]:
+            chosen = labeller.predict([tree])[0].deprels
+            for head, relation, likely in zip(tree.heads or (), chosen, labeller.likely(tree, 1000)):
+                assert likely[0][0] == relation or ":" in relation
+                assert sum(p for _, p in likely) == pytest.approx(1)
+                assert [name for name, _ in likely].count("root") == (head == 0)

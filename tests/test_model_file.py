@@ -28,15 +28,8 @@ from dynet_vdgi.runs import model_archive, model_file
 from dynet_vdgi.runs.model_file import Amount, DataFile, ModelFile, Provenance
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 
-MEMBERS = (
-    "meta.json",
-    "settings.toml",
-    "vocabulary.json",
-    "rules.txt",
-    "parameters.npz",
-    "training.npz",
-    "progress.json",
-)
+_MEMBERS = "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
+MEMBERS = tuple(_MEMBERS.split())
 RULES = "# mine\nNOUN = NOUN PROPN\nROOT VERB 0.5\nVERB NOUN 1e-3\n"
 
 

@@ -213,7 +213,9 @@ def test_wrong_ways_to_name_languages(
 
 def test_a_file_of_two_languages_is_noticed(folder: Path, vdgi: Vdgi) -> None:
     tiny.write(Path("a.conllu"))
-    err = vdgi.good("train", *TEXT, "--language", "xb", "a.conllu", "--dry-run", "--out", "run").err
+    err = vdgi.good(
+        "train", "--preset", "best", *TEXT, "--language", "xb", "a.conllu", "--dry-run", "--out", "run"
+    ).err
     assert "warning: a.conllu is text of 2 languages: its sentences count for each\n" in err
 
 
@@ -319,11 +321,7 @@ def tasks_of(folder: Path) -> Callable[..., dict[str, Task]]:
     return found
 
 
-ALL = {
-    "xa": ["xa-train.conllu"],
-    "xb": ["xb-train-1.conllu", "xb-train-2.conllu"],
-    "xc": ["xc-train.conllu"],
-}
+ALL = {"xa": ["xa-train.conllu"], "xb": ["xb-train-1.conllu", "xb-train-2.conllu"], "xc": ["xc-train.conllu"]}
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ SHARED = {
     "clusters",
     "doubts",
     "rules",
+    "agreement",  # a verb, what it calls, and a part of rule tables
     "tag_list",
     # One thing seen from several packages, whose names tell the modules apart.
     "files",

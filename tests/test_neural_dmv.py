@@ -7,10 +7,8 @@ import math
 import brute_force
 import numpy as np
 import pytest
+import taught
 
-from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.data.protocols import STANDARD
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.rivals import neural_dmv
@@ -27,7 +25,7 @@ from dynet_vdgi.rivals.neural_dmv import (
     tables_of,
 )
 from dynet_vdgi.rivals.sibling_sums import SiblingTables
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
@@ -103,8 +101,8 @@ def test_without_siblings_the_sums_are_those_of_the_dmv():
     by_valence = np.stack([choose[:, :, N_TAGS], choose[:, :, :N_TAGS].sum(axis=2)], axis=2)
     assert np.allclose(by_valence, counts.choose)
     assert np.allclose(np.stack([stop[:, :, N_TAGS], stop[:, :, :N_TAGS].sum(axis=2)], axis=2), counts.stop)
-    for matrix, row, potential in zip(text.by_sentence(arcs), tags, potentials):
-        assert np.allclose(matrix, model.marginals(row, potential))
+    for matrix, marginals in zip(text.by_sentence(arcs), model.all_marginals(text)):
+        assert np.allclose(matrix, marginals)
 
 
 @pytest.mark.parametrize("n_before", [2, N_TAGS + 1])
@@ -136,8 +134,7 @@ def test_the_gradient_is_that_of_the_marginal_likelihood(n_before):
 # ---------------------------------------------------------------------------------------------- the teacher
 @pytest.fixture(scope="module")
 def demo():
-    path = str(resources() / "demo" / "demo-ud-train.conllu")
-    return treebank.prepare(conllu.read(path), STANDARD, 8).sentences[:70]
+    return taught.demo(70)
 
 
 @pytest.mark.parametrize("start", ["harmonic", "dmv"])
@@ -147,13 +144,9 @@ def test_learning_raises_the_likelihood_and_repeats_itself(demo, start, monkeypa
     teacher = NeuralDmv(epochs=6, lr=0.01, start=start).fit(demo, prior)
     log = [row["log_likelihood"] for row in teacher.log_rows()]
     assert log[-1] > log[0] + 5
-    for sentence, matrix in zip(demo, teacher.marginals(demo)):
-        assert matrix.shape == (len(sentence) + 1, len(sentence))
-        assert np.allclose(matrix.sum(axis=0), 1)
     settings = NeuralDmvSettings(epochs=6, lr=0.01, start=start)
     assert NeuralDmv(settings).fit(demo, prior).heads(demo) == teacher.heads(demo)
     assert NeuralDmv(settings, seed=2).fit(demo, prior).log_rows() != teacher.log_rows()
-    assert teacher.marginals([]) == []
 
 
 def test_the_start_is_what_the_network_is_fitted_to():
@@ -190,10 +183,3 @@ def test_sums_that_are_zero_are_refused():
     tables = random_tables(np.random.default_rng(1))
     with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
         expected(Packed.of([[0, 1]], [np.zeros((3, 3))], N_TAGS), tables._replace(root=np.zeros(N_TAGS)))
-
-
-def test_faults():
-    with pytest.raises(ConfigError, match="ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"):
-        NeuralDmv(start="k&m")
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        fit([], [], 2, NeuralDmvSettings(), 1)

@@ -22,7 +22,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.arena import SampledTrees
-from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
+from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
@@ -270,4 +270,4 @@ def test_trees_drawn_equally_often_are_ranked_by_their_probability() -> None:
     actions = np.array([[0], [1], [2], [3], [2], [2]], np.int8)
     drawn = SampledTrees(heads, np.log([0.3, 0.2, 0.1, 0.2, 0.1, 0.1]), actions)
     times = {trees[0]: 2, trees[1]: 2, trees[2]: 3}
-    assert _ranked(times, drawn) == [trees[2], trees[1], trees[0]]
+    assert drawn.ranked(times) == [trees[2], trees[1], trees[0]]

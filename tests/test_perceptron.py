@@ -365,31 +365,11 @@ def test_features_hash_as_they_did_when_model_files_were_written():
     atoms, buckets = np.zeros(2 * len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     arc_hybrid.find_buckets(state, size, front, 44, atoms, buckets)
     assert perceptron.FORMAT == 1
-    assert buckets.tolist() == [
-        523532,
-        591528,
-        185081,
-        51958,
-        561984,
-        79324,
-        575771,
-        299913,
-        1001961,
-        161705,
-        665897,
-        845680,
-        189578,
-        657848,
-        416217,
-        568912,
-        938734,
-        838119,
-        518307,
-        1006138,
-        739472,
-        60389,
-        806295,
-    ]
+    expected = """
+    523532 591528 185081 51958 561984 79324 575771 299913 1001961 161705 665897 845680 189578 657848
+    416217 568912 938734 838119 518307 1006138 739472 60389 806295
+    """
+    assert buckets.tolist() == list(map(int, expected.split()))
 
 
 # ------------------------------------------------------------------------------------------- training
@@ -746,7 +726,9 @@ def test_long_compilation_is_announced(
     for _ in range(2):  # another part of it, later
         with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
             time.sleep(0.5)
-    assert [record.message.split(" (")[0] for record in caplog.records] == ["compiling the perceptron"]
+    assert [record.message.split(" (")[0] for record in caplog.records] == [
+        "compiling a part of the perceptron"
+    ]
 
 
 def test_compilation_is_announced_at_once_where_the_user_has_been_waiting(

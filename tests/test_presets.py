@@ -17,12 +17,15 @@ from shell import Vdgi, last_line
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
+from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import bundled, resources, rules_path
+from dynet_vdgi.settings.config import DataSettings
 from dynet_vdgi.settings.presets import (
     DEFAULT_PRESET,
+    default_preset,
     from_toml,
     load_settings,
     merge,
@@ -52,9 +55,25 @@ def written(folder: Path, name: str, content: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------- bundled ones
-def test_the_default_preset_is_the_defaults() -> None:
-    assert DEFAULT_PRESET == "best"
-    assert load_settings() == load_settings("best") == load_settings([]) == TaughtSettings()
+def test_the_numbers_of_best_are_those_without_any_preset() -> None:
+    assert load_settings("best") == load_settings([]) == TaughtSettings()
+
+
+def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.LogCaptureFixture) -> None:
+    assert DEFAULT_PRESET == default_preset(has_trees=False) == "universal"
+    assert load_settings() == load_settings("universal") == UniversalSettings(data=DataSettings(max_len=1000))
+    assert not caplog.messages
+    with caplog.at_level("INFO", "dynet_vdgi"):
+        assert default_preset(has_trees=True) == "universal-trees"
+    assert caplog.messages == ["preset: universal-trees, because there are gold trees"]
+    universal = {"teacher": {"kind": "universal"}}
+    assert load_settings("universal-trees") == load_settings("few-trees", changes=universal)
+    assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
+
+
+def test_a_start_from_other_treebanks_in_an_old_model_is_passed_over() -> None:
+    text = load_settings("few-trees").to_toml() + "\n[transfer]\ntrees = 0\n"
+    assert from_toml(text, "settings.toml") == load_settings("few-trees")
 
 
 def test_presets_there_are() -> None:
@@ -388,7 +407,8 @@ def test_unknown_rules() -> None:
 # ------------------------------------------------------------------------------------------- the command
 def trained(vdgi: Vdgi, out: str, *options: str) -> model_file.ModelFile:
     """A perceptron of the tiny treebank."""
-    vdgi.good("train", "--train", "train.conllu", "--set", "parser.log2_buckets=8", *options, "--out", out)
+    small = ["--set", "parser.log2_buckets=8"]
+    vdgi.good("train", "--preset", "best", "--train", "train.conllu", *small, *options, "--out", out)
     return model_file.load(f"{out}/model.vdgi")
 
 
@@ -405,7 +425,7 @@ def test_rules_of_ones_own_change_the_recommended_model(vdgi: Vdgi, folder: Path
 
 def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("train.conllu"))
-    options = ["train", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
+    options = ["train", "--preset", "best", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
     status, out, err = vdgi(*options)
     assert (status, out) == (4, "")
     assert err == ("config: 'train.lr' is for recipe=neural, and recipe is taught\n")
@@ -415,7 +435,7 @@ def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Pat
 @pytest.mark.parametrize("option", [["--set", "data.max_len=9"], ["--set", "teacher.iterations=3"]])
 def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, option: list[str]) -> None:
     tiny.write(Path("trees.conllu"))
-    status, out, err = vdgi("train", "--trees", "trees.conllu", *option, "--out", "run")
+    status, out, err = vdgi("train", "--preset", "best", "--trees", "trees.conllu", *option, "--out", "run")
     assert (status, out) == (4, "")
     assert last_line(err).endswith(" would have no effect: there is no text to learn from, only trees")
     assert not Path("run").exists()

@@ -193,15 +193,8 @@ def test_rl_pc_pulls_towards_what_the_prior_prefers() -> None:
 
 # In a run
 
-UNDER_THE_PRIOR: dict[str, Any] = {
-    "rules": "best",
-    "posterior": {"features": "potentials", "strength": 1.0},
-}
-TAUGHT: dict[str, Any] = {
-    **UNDER_THE_PRIOR,
-    "teacher": {"kind": "dmv"},
-    "finetune": {"updates": 7},
-}
+UNDER_THE_PRIOR: dict[str, Any] = {"rules": "best", "posterior": {"features": "potentials", "strength": 1.0}}
+TAUGHT: dict[str, Any] = {**UNDER_THE_PRIOR, "teacher": {"kind": "dmv"}, "finetune": {"updates": 7}}
 
 
 def test_the_prior_is_that_of_the_training_text(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -105,6 +107,31 @@ def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tm
     assert sum(a == b for a, b in zip(again, right)) > 0.9 * len(right)
 
 
+def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    gold = Path("tagged.conllu").read_text(encoding="utf-8")
+    some = without_tags(gold, keep=30).replace("\t_\n", "\tTagConf=1|X=y\n")
+    (tmp_path / "some.conllu").write_text(some, encoding="utf-8")
+    arguments = ["universal", tmp_path / "some.conllu", "--tagger", "my.tagger", "--confidence"]
+    vdgi.good("parse", *arguments, "-o", tmp_path / "out.conllu")
+    words = [
+        line.split("\t") for line in (tmp_path / "out.conllu").read_text().split("\n") if line[:1].isdigit()
+    ]
+    notes = [columns[9].split("|") for columns in words if columns[0].isdigit()]
+    n_before = some.count("TagConf=1|", 0, some.index("\t_\t_\t_\t_\t_\t_\t"))
+    assert n_before > 9  # words that keep their tags keep the note about them
+    assert sum("TagConf=1" in note for note in notes) == n_before
+    tagged = list(Tagger.load("my.tagger").stream(tmp_path / "some.conllu"))
+    chances = [chance for each in tagged for chance in each.chances]
+    assert notes[30:] != []
+    for note, chance in list(zip(notes, chances))[30:]:
+        assert f"TagConf={chance:.4f}" in note
+    doubts = vdgi.good("doubts", tmp_path / "out.conllu", "-n", "1").out
+    least = min(chance for chance in chances if chance is not None)
+    assert f"{least:.4f}" in doubts
+    plain = vdgi.good("parse", *arguments[:-1]).out
+    assert plain.count("TagConf=1|") == some.count("TagConf=1|")
+
+
 def test_a_tagger_without_work_says_so(there: Path, vdgi: Vdgi) -> None:
     plain = vdgi.good("parse", "universal", "tagged.conllu")
     done = vdgi.good("parse", "universal", "tagged.conllu", "--tagger", "my.tagger")
@@ -124,15 +151,15 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
     cases = [
         (3, ["bare.conllu"], f"bare.conllu:{first}: column 4 (UPOS) is missing"),
         (3, ["bare.conllu"], "vdgi tag train"),
-        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize train"),
+        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (to learn a tokeniser"),
         (3, ["broken.conllu", *tagger], f"broken.conllu:{first}: expected 10 tab-separated columns"),
         (3, ["white.txt", *STEPS], "white.txt: no text"),
         (3, ["bytes.txt", *STEPS], "bytes.txt:2: byte 0xff is not UTF-8"),
         (2, ["raw.txt", *tokeniser], "raw.txt: raw text has no tags: name a tagger with --tagger; vdgi tag"),
         (2, ["tagged.conllu", *STEPS], "--tokeniser has no effect"),
         (2, ["tagged.conllu", "--retag"], "--retag needs a tagger"),
-        (4, ["raw.txt", "--tokeniser", "my.tagger", *tagger], "my.tagger: not a vdgi tokeniser"),
-        (4, ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"], "not a file of a tagger"),
+        (4, ["raw.txt", "--tokeniser", "my.tagger", *tagger], "my.tagger: this is a tagger, not a tokeniser"),
+        (4, ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"], "this is a tokeniser, not a tagger"),
         (2, ["raw.txt", *STEPS, "-o", "my.tagger"], "my.tagger"),
         (2, ["raw.txt", *STEPS, "-o", "raw.txt", "--in-place"], "--in-place would replace raw text"),
     ]
@@ -143,6 +170,22 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
         assert (done.status, message in done.err) == (status, True), (arguments, done.err)
     assert not (tmp_path / "out.conllu").exists()
     assert Path("my.tagger").read_bytes() == before
+
+
+def test_conllu_that_is_named_as_raw_text_is_not_tokenised(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    text = Path("tagged.conllu").read_text(encoding="utf-8")
+    first = 1 + next(n for n, line in enumerate(text.split("\n")) if line[:1] == "1")
+    for ending in ("\n", "\r\n"):
+        (tmp_path / "my.txt").write_text(text.replace("\n", ending), encoding="utf-8", newline="")
+        for command in (
+            ["parse", "universal", tmp_path / "my.txt", *STEPS],
+            ["tokenize", "my.tokeniser", tmp_path / "my.txt"],
+            ["train", "--train", "tagged.conllu", "--raw", tmp_path / "my.txt", "--out", tmp_path / "run"],
+        ):
+            done = vdgi(*command)
+            assert (done.status, f"my.txt:{first}: this is CoNLL-U, not raw text" in done.err) == (3, True)
+    Path("list.txt").write_text("# Title\n1\ta list\twith tabs\n", encoding="utf-8")
+    assert "list" in vdgi.good("tokenize", "my.tokeniser", "list.txt").out
 
 
 # ------------------------------------------------------------------------------------------- in the model
@@ -160,11 +203,12 @@ def run(made: Path) -> Path:
 def test_a_run_keeps_its_tokeniser_and_tagger(there: Path, run: Path, vdgi: Vdgi) -> None:
     own = vdgi.good("parse", "run", "raw.txt").out
     assert own == vdgi.good("parse", "run", "raw.txt", *STEPS).out
-    model = model_file.load(run / "model.vdgi")
-    assert model.steps == {
-        "tokeniser": Path("my.tokeniser").read_bytes(),
-        "tagger": Path("my.tagger").read_bytes(),
-    }
+    assert own != vdgi.good("parse", "run", "raw.txt", "--fast").out  # so it has both, too
+    for name in ("model.vdgi", "fast.vdgi"):
+        assert model_file.load(run / name).steps == {
+            "tokeniser": Path("my.tokeniser").read_bytes(),
+            "tagger": Path("my.tagger").read_bytes(),
+        }
 
 
 def test_the_model_says_whose_tags_it_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
@@ -200,8 +244,8 @@ def test_training_refuses_what_is_no_tagger(there: Path, vdgi: Vdgi) -> None:
     command = ["train", "--train", "half.conllu", "--preset", "universal", "--out", "none"]
     for status, options, message in (
         (3, [], "vdgi tag train"),
-        (4, ["--tagger", "my.tokeniser"], "my.tokeniser: not a file of a tagger"),
-        (4, ["--tagger", "nothing"], "nothing: no such file of a tagger"),
+        (4, ["--tagger", "my.tokeniser"], "my.tokeniser: this is a tokeniser, not a tagger"),
+        (4, ["--tagger", "nothing"], "nothing: no such tagger"),
     ):
         done = vdgi(*command, *options)
         assert (done.status, message in done.err) == (status, True), done.err
@@ -214,9 +258,105 @@ def test_a_damaged_step_inside_a_model_is_refused(there: Path, run: Path, vdgi: 
     model_file.save(tmp_path / "damaged.vdgi", model)
     done = vdgi("parse", tmp_path / "damaged.vdgi", "raw.txt", "-o", tmp_path / "out.conllu")
     assert done.status == 4
-    assert "tagger.zip: not a file of a tagger" in done.err
+    assert "tagger.zip: not a vdgi tagger" in done.err
     assert not (tmp_path / "out.conllu").exists()
     vdgi.good("parse", tmp_path / "damaged.vdgi", "tagged.conllu")
+
+
+def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    own = vdgi.good("tokenize", "run", "raw.txt").out
+    assert own == vdgi.good("tokenize", "my.tokeniser", "raw.txt").out
+    (tmp_path / "tokens.conllu").write_text(own, encoding="utf-8")
+    tagged = vdgi.good("tag", "run", tmp_path / "tokens.conllu").out
+    assert tagged == vdgi.good("tag", "run/model.vdgi", tmp_path / "tokens.conllu").out
+    assert tagged == vdgi.good("tag", "my.tagger", tmp_path / "tokens.conllu").out
+    assert (
+        vdgi.good("tag", "evaluate", "run", "new.conllu").out
+        == vdgi.good("tag", "evaluate", "my.tagger", "new.conllu").out
+    )
+    done = vdgi("tag", "run", tmp_path / "tokens.conllu", "-o", "run/model.vdgi")
+    assert (done.status, "run/model.vdgi" in done.err) == (2, True)
+
+
+# ------------------------------------------------------------------------------------------- learnt by a run
+@pytest.fixture(scope="module")
+def learnt(made: Path) -> Path:
+    """A run that learnt tokeniser and tagger from partly tagged sentences, and learnt from raw text."""
+    text = (made / "tagged.conllu").read_text(encoding="utf-8")
+    n_words = sum(map(len, conllu.read(made / "tagged.conllu")))
+    (made / "most.conllu").write_text(without_tags(text, keep=3 * n_words // 4), encoding="utf-8")
+    dynet_vdgi.train(made / "most.conllu", "universal", raw=[made / "raw.txt"], out=made / "learnt")
+    return made / "learnt"
+
+
+def test_raw_learns_both_steps_from_the_tagged_words(there: Path, learnt: Path, vdgi: Vdgi) -> None:
+    done = vdgi.good(
+        "train", "--train", "most.conllu", "--raw", "raw.txt", "--preset", "universal", "--out", "by_command"
+    )
+    model, other = model_file.load("by_command/model.vdgi"), model_file.load(learnt / "model.vdgi")
+    assert model.steps == other.steps
+    assert set(model.steps) == {"tokeniser", "tagger"}
+    told = vdgi.good("info", "by_command").out
+    n_known = sum(tag != "_" for s in conllu.read("most.conllu", tags="known") for tag in s.tags)
+    n_words = sum(map(len, conllu.read("most.conllu", tags="known")))
+    vdgi.good("tokenize", "by_command", "raw.txt", "-o", "tokens.conllu")
+    n_raw = sum(map(len, conllu.read("tokens.conllu", tags="known")))
+    assert (
+        f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without"
+        in done.err
+    )
+    assert f"{n_words - n_known + n_raw:,} words tagged by a tagger learnt in this run, which finds" in told
+    assert "raw.txt  sha256" in told
+    tagger = Tagger.load("", model.steps["tagger"])
+    assert tagger.told in done.err
+    assert tagger.told == f"the {' '.join(re.findall('tagger .*', told)[-1].split())}"
+    assert json.loads(vdgi.good("info", "by_command", "--json").out)["tagger"] == {
+        "accuracy": tagger.accuracy,
+        "words": n_known,
+    }
+    assert Tagger.load("", model.steps["tagger"]).n_words == n_known
+    parsed = vdgi.good("parse", "by_command", "raw.txt").out
+    assert parsed.count("\n1\t") > N_SENTENCES // 2
+
+
+def test_raw_without_files_learns_the_steps_all_the_same(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    vdgi.good("train", "--train", "half.conllu", "--raw", "--preset", "universal", "--out", tmp_path / "run")
+    assert "words tagged by a tagger" in vdgi.good("info", tmp_path / "run").out
+
+
+def test_trees_and_sentences_in_memory_are_learnt_from_as_files_are(there: Path, tmp_path: Path) -> None:
+    trees = list(conllu.read("tagged.conllu"))
+    steps = [
+        dynet_vdgi.train(preset="universal", raw="raw.txt", **given).model.steps
+        for given in ({"text": "tagged.conllu"}, {"text": trees}, {"trees": "tagged.conllu"})
+    ]
+    tokenisers = [tokeniser_file.load("", each["tokeniser"]).arrays() for each in steps]
+    for name, array in tokenisers[0].items():
+        assert all((array == other[name]).all() for other in tokenisers)
+    assert steps[0]["tagger"] == steps[1]["tagger"] == steps[2]["tagger"]
+
+
+def test_a_step_that_is_given_is_not_learnt(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    parser = dynet_vdgi.train(preset="universal", raw="raw.txt", tokeniser="my.tokeniser", tagger="my.tagger")
+    assert parser.model.steps["tagger"] == Path("my.tagger").read_bytes()
+    parser = dynet_vdgi.train("tagged.conllu", "universal", raw="raw.txt", tagger="my.tagger")
+    assert parser.model.steps["tagger"] == Path("my.tagger").read_bytes()
+
+
+def test_raw_text_that_nothing_is_known_about_is_refused(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    Path("bare.conllu").write_text(without_tags(Path("tagged.conllu").read_text(encoding="utf-8")))
+    for status, options, message in (
+        (2, ["--raw", "raw.txt"], "--raw needs tagged sentences"),
+        (2, ["--train", "raw.txt", "--raw"], "--raw needs tagged sentences, in CoNLL-U"),
+        (2, ["--train", "bare.conllu", "--raw", "raw.txt"], "no word has a tag"),
+        (2, ["--language", "a", "tagged.conllu", "--raw", "raw.txt"], "--raw learns one tokeniser and one"),
+        (3, ["--train", "tagged.conllu", "--raw", "raw"], "raw:1: this is plain text, not CoNLL-U"),
+        (2, ["--train", "tagged.conllu", "--raw", "none.txt"], "none.txt"),
+        (2, ["--train", "tagged.conllu", "--raw", "-"], "save standard input (-) to a file first"),
+    ):
+        done = vdgi("train", "--preset", "universal", *options, "--out", tmp_path / "run")
+        assert (done.status, message in done.err) == (status, True), (options, done.err)
+    assert not (tmp_path / "run").exists()
 
 
 def test_raw_text_is_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
@@ -235,7 +375,7 @@ def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vd
     model = model_file.load(tmp_path / "other" / "model.vdgi")
     assert model.steps == model_file.load(run / "model.vdgi").steps
     assert model.provenance.tags == "as given"
-    with pytest.raises(ModelError, match="not a file of a tagger"):
+    with pytest.raises(ModelError, match="not a vdgi tagger"):
         dynet_vdgi.load("universal", tagger="universal")
     done = vdgi("parse", "universal", "raw", *steps, "-o", "run/model.vdgi")
     assert (done.status, "run/model.vdgi" in done.err) == (2, True)

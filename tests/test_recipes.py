@@ -28,7 +28,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("toys")
 def test_a_teacher_from_outside_teaches(tmp_path: object) -> None:
-    parser = train(TEXT, settings={"teacher": {"kind": "chain"}})
+    parser = train(TEXT, "best", settings={"teacher": {"kind": "chain"}})
     assert parser(["a", "b", "c"], ["NOUN", "VERB", "NOUN"]).heads == (0, 1, 2)
     assert parser.model.settings.to_dict()["teacher"] == {"kind": "chain"}
 
@@ -54,12 +54,12 @@ def test_a_model_of_a_recipe_that_is_not_here_is_refused(tmp_path: object, toys:
 
 def test_trees_change_the_recipe_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
-        parser = train(TEXT, trees=TEXT[:10], settings={"parser": {"epochs": 1}})
+        parser = train(TEXT, "best", trees=TEXT[:10], settings={"parser": {"epochs": 1}})
     assert "recipe: few-trees, because there are gold trees" in caplog.messages
     settings = parser.model.settings
     assert settings == load_settings("few-trees", ["parser.epochs=1"])
     with pytest.raises(ConfigError, match="'parser.unknown' is for recipe=taught, and recipe is few-trees"):
-        train(TEXT, trees=TEXT[:10], settings={"parser": {"unknown": 0.5}})
+        train(TEXT, "best", trees=TEXT[:10], settings={"parser": {"unknown": 0.5}})
 
 
 def test_few_trees_needs_trees() -> None:
@@ -69,6 +69,6 @@ def test_few_trees_needs_trees() -> None:
 
 def test_the_numbers_of_few_trees_are_settings() -> None:
     usual = train(TEXT, "few-trees", trees=TEXT[:10]).model.parameters
-    assert same_arrays(usual, train(TEXT, trees=TEXT[:10]).model.parameters)
+    assert same_arrays(usual, train(TEXT, "best", trees=TEXT[:10]).model.parameters)
     other = train(TEXT, "few-trees", trees=TEXT[:10], settings={"crf": {"epochs": 1}}).model.parameters
     assert not same_arrays(usual, other)

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 import tiny
-from shell import interrupt_saving
-from tiny import UPDATES, Changes, Run, same_arrays
+from shell import interrupt_at, interrupt_saving
+from tiny import Changes, Run, assert_same_run, same_arrays
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.variational import trainer
-from dynet_vdgi.variational.trainer import Trainer
 
 # Resuming
 
@@ -26,36 +25,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
     """A run that was not interrupted, and its model."""
     run = Run(tmp_path_factory.mktemp("whole"))
     return run, run.train()
-
-
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, *updates: int, before: bool = True) -> list[int]:
-    """Control-C once at each of these numbers of updates done, before or after the next one."""
-    left = list(updates)
-    original = Trainer.update
-
-    def update(self: Trainer, batch: Any) -> float:
-        done = self.optimiser.updates
-        if before and done in left:
-            left.remove(done)
-            raise KeyboardInterrupt
-        norm = original(self, batch)
-        if not before and done in left:
-            left.remove(done)
-            raise KeyboardInterrupt
-        return norm
-
-    monkeypatch.setattr(Trainer, "update", update)
-    return left
-
-
-def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFile) -> None:
-    assert same_arrays(model.parameters, other_model.parameters)
-    assert same_arrays(model.training, other_model.training)
-    assert model.progress == other_model.progress
-    assert model.meta["updates"] == UPDATES
-    assert model.meta["complete"] is other_model.meta["complete"] is True
-    assert run.rows() == other.rows()
-    assert (run.out / "settings.toml").read_bytes() == (other.out / "settings.toml").read_bytes()
 
 
 VARIANTS: dict[str, tuple[Changes, bool]] = {

@@ -7,17 +7,15 @@ import math
 import brute_force
 import numpy as np
 import pytest
+import taught
 
 from dynet_vdgi.compiled.jit import as_python
-from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals.beam_search import Tables, room_for, search
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, count, no_counts, random_start, smoothed
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv_model import Packed
 
 N_TAGS, NONE = 3, 3
@@ -127,8 +125,7 @@ def test_smoothing_backs_off_from_two_tags_to_the_upper_one():
 # ------------------------------------------------------------------------------------------- the teacher
 @pytest.fixture(scope="module")
 def demo():
-    trees = conllu.read(str(resources() / "demo" / "demo-ud-train.conllu"), heads="required")
-    return treebank.prepare(trees, STANDARD, max_len=8).sentences[:150]
+    return taught.demo(150)
 
 
 def test_the_seed_decides_and_the_text_grows(demo):
@@ -162,12 +159,3 @@ def test_it_reads_one_word_and_none(demo):
     one, none = Sentence(("a",), ("NOUN",)), Sentence((), ())
     assert [matrix.tolist() for matrix in teacher.marginals([one])] == [[[1.0], [0.0]]]
     assert teacher.marginals([none])[0].shape == (1, 0)
-
-
-def test_faults():
-    with pytest.raises(ConfigError, match="beam"):
-        RasooliFaili(beam=0)
-    with pytest.raises(ConfigError, match="seed"):
-        RasooliFaili(seed=-1)
-    with pytest.raises(ValueError, match="^no sentences to learn from$"):
-        RasooliFaili().fit([], Prior.of_text(ANY, []))

@@ -172,7 +172,8 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
 # ------------------------------------------------------------------------------------------- the command
 def test_going_on_by_the_command(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("train.conllu"), 60)
-    options = ["train", "--train", "train.conllu", "--set", "parser.log2_buckets=8", "--out", "run"]
+    options = ["train", "--preset", "best", "--train", "train.conllu", "--set", "parser.log2_buckets=8"]
+    options += ["--out", "run"]
     vdgi.good(*options)
     before = Path("run/model.vdgi").read_bytes()
     result = vdgi.good(*options, "--resume")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi, interrupt_saving
-from tiny import Changes, Run, same_arrays
+from shell import Vdgi, interrupt_at, interrupt_saving
+from tiny import Changes, Run, assert_same_run, same_arrays
 
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.runs import model_file
@@ -289,30 +289,6 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
 }
 
 
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, *updates: int) -> list[int]:
-    """Control-C once at each of these numbers of updates, which count through all stages."""
-    left = list(updates)
-    original = Trainer.update
-
-    def update(self: Trainer, batch: Any) -> float:
-        if self.updates in left:
-            left.remove(self.updates)
-            raise KeyboardInterrupt
-        return original(self, batch)
-
-    monkeypatch.setattr(Trainer, "update", update)
-    return left
-
-
-def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFile) -> None:
-    assert same_arrays(model.parameters, other_model.parameters)
-    assert same_arrays(model.training, other_model.training)
-    assert model.progress == other_model.progress
-    assert {**model.meta, "created": "", "command": ""} == {**other_model.meta, "created": "", "command": ""}
-    assert run.rows() == other.rows()
-    assert (run.out / "settings.toml").read_bytes() == (other.out / "settings.toml").read_bytes()
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
@@ -541,17 +517,7 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
     second = ["--set", "finetune.updates=3", "--set", "finetune.lr=0"]
     vdgi.good("train", *options, "--out", "a")
     vdgi.good("train", *options, "--out", "b", *second)
-    vdgi.good(
-        "train",
-        *options,
-        "--out",
-        "c",
-        "--init",
-        "a/model.vdgi",
-        "--set",
-        "train.updates=0",
-        *second,
-    )
+    vdgi.good("train", *options, "--out", "c", "--init", "a/model.vdgi", "--set", "train.updates=0", *second)
     one, two, three = (model_file.load(f"{out}/model.vdgi").parameters for out in "abc")
     for name in one:  # steps of no length: all three have the weights of the first stage
         assert np.abs(one[name] - two[name]).max() < 1e-6

@@ -351,7 +351,7 @@ def test_damaged_files(folder: Path, vdgi: Vdgi, path: str, content: str, status
             "no treebank of the plan is a data set of these tables ('published' in ",
         ),
         (["x", "--bootstrap", "--against", "our"], "--against our: no such system; did you mean 'ours'?"),
-        (["x", "--bootstrap", "--draws", "0"], "--draws 0: at least 1"),
+        (["x", "--bootstrap", "--draws", "0"], "--draws 0: must be at least 1"),
     ],
 )
 def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: Sequence[str], message: str) -> None:

@@ -54,7 +54,7 @@ def test_a_tagger_is_learnt_and_its_accuracy_told(there, vdgi, tmp_path):
 def test_words_without_tags_get_them_and_everything_else_stays(there, vdgi, tmp_path):
     done = vdgi.good("tag", "my.tagger", "raw.conllu", "--confidence")
     assert [line.split("\t")[3] for line in done.out.splitlines() if line] == ["DET", "NOUN", "VERB"] * 3
-    assert len(re.findall(r"\tTagConf=[01]\.\d{3}\n", done.out)) == 9
+    assert len(re.findall(r"\tTagConf=[01]\.\d{4}\n", done.out)) == 9
     vdgi.good("tag", "words", "my.tagger", "raw.conllu", "-o", tmp_path / "new.conllu")
     bare = re.sub(r"\t(DET|NOUN|VERB)\t", "\t_\t", (tmp_path / "new.conllu").read_text(encoding="utf-8"))
     assert bare == (there / "raw.conllu").read_text(encoding="utf-8")
@@ -79,8 +79,8 @@ def test_frequent_words_are_listed_to_be_filled_in(there, vdgi):
     ("arguments", "status", "message"),
     [
         (["my.tagger", "none.conllu"], 3, "none.conllu"),
-        (["none.tagger", "raw.conllu"], 4, "no such file of a tagger"),
-        (["raw.conllu", "raw.conllu"], 4, "not a file of a tagger"),
+        (["none.tagger", "raw.conllu"], 4, "no such tagger"),
+        (["raw.conllu", "raw.conllu"], 4, "not a vdgi tagger"),
         (["train", "raw.conllu", "-o", "x"], 2, "no word has a tag"),
         (["train", "tagged.conllu", "-o", "tagged.conllu"], 2, "tagged.conllu"),
         (["list", "raw.conllu", "-n", "0"], 2, "at least 1"),

@@ -25,6 +25,7 @@ from dynet_vdgi.settings import config
 from dynet_vdgi.settings.presets import from_toml
 
 XPOS = ["--set", "data.tags=xpos"]
+BEST = ["--preset", "best"]
 MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"
 
 
@@ -164,9 +165,9 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
     model = train(vdgi, "both.conllu", "penn", *XPOS)
     message = f"swapped.conllu:2: {MISSING}"
     for arguments in (
-        ["train", "--train", "swapped.conllu", *XPOS, "--out", "run"],
-        ["train", "--train", "both.conllu", "--dev", "swapped.conllu", *XPOS, "--out", "run"],
-        ["train", "--train", "both.conllu", "--trees", "swapped.conllu", *XPOS, "--out", "run"],
+        ["train", *BEST, "--train", "swapped.conllu", *XPOS, "--out", "run"],
+        ["train", *BEST, "--train", "both.conllu", "--dev", "swapped.conllu", *XPOS, "--out", "run"],
+        ["train", *BEST, "--train", "both.conllu", "--trees", "swapped.conllu", *XPOS, "--out", "run"],
         ["parse", str(model), "swapped.conllu", "-o", "run"],
         ["rules", "estimate", "swapped.conllu", "--rules", "rules.txt", "--tags", "xpos", "-o", "run"],
     ):

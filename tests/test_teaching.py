@@ -132,7 +132,7 @@ def test_marginals_are_kept_only_if_they_are_wanted() -> None:
 def test_the_log_of_a_run_begins_with_its_teacher(folder: Path, vdgi: Vdgi) -> None:
     tiny.write(Path("train.conllu"))
     options = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1", "--out", "run"]
-    vdgi.good("train", "--train", "train.conllu", *options)
+    vdgi.good("train", "--preset", "best", "--train", "train.conllu", *options)
     rows = RunLog(Path("run/log.jsonl")).rows()
     assert [row["phase"] for row in rows] == ["text", *["teacher"] * 3, "taught", "student"]
     assert [(row["stage"], row["iteration"]) for row in rows[1:4]] == [(1, 1), (1, 2), (2, 3)]
@@ -164,7 +164,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, 
     assert rules_only is not None
     assert 100 * dda_of(vdgi, tmp_path / "a" / "model.vdgi", tmp_path) > float(rules_only[1])
 
-    vdgi.good("-q", "train", "--train", without_heads(tmp_path), "--out", tmp_path / "b")
+    vdgi.good("-q", "train", "--preset", "best", "--train", without_heads(tmp_path), "--out", tmp_path / "b")
     other = model_file.load(tmp_path / "b" / "model.vdgi")
     assert tiny.same_arrays(model.parameters, other.parameters)
 
@@ -186,7 +186,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path, vdgi: Vdgi
 
 def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
     out = tmp_path / "run"
-    vdgi.good("-q", "train", "--trees", TRAIN, "--dev", TEST, "--out", out)
+    vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--dev", TEST, "--out", out)
     told = model_file.load(out / "model.vdgi").provenance
     assert told.gold_trees[0].startswith("training: ")
     assert told.gold_trees[1:] == ("dev: progress figures only",)
@@ -202,7 +202,7 @@ def test_the_model_does_not_depend_on_the_number_of_processors(tmp_path: Path, v
     models = []
     for jobs in ("1", "2"):
         options = ["--set", "parser.epochs=1", "--set", "teacher.iterations=4", "--jobs", jobs]
-        vdgi.good("-q", "train", "--train", TRAIN, *options, "--out", tmp_path / jobs)
+        vdgi.good("-q", "train", "--preset", "best", "--train", TRAIN, *options, "--out", tmp_path / jobs)
         models.append(model_file.load(tmp_path / jobs / "model.vdgi"))
     one, two = models
     assert one.symbols == two.symbols
@@ -222,9 +222,13 @@ def test_numbers_of_processors_without_sense_are_refused(
 
 
 def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None:
-    vdgi.good("-q", "train", "--trees", TRAIN, "--out", tmp_path / "a")
+    vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--out", tmp_path / "a")
     model = tmp_path / "a" / "model.vdgi"
-    for more in (["--trees", TRAIN], ["--train", TRAIN], ["--train", TRAIN, "--preset", "paper"]):
+    for more in (
+        ["--preset", "best", "--trees", TRAIN],
+        ["--preset", "best", "--train", TRAIN],
+        ["--train", TRAIN, "--preset", "paper"],
+    ):
         result = vdgi("-q", "train", *more, "--init", model, "--out", tmp_path / "b")
         assert result.status == 2
         assert "a perceptron cannot be trained further; start from a neural model" in result.err
@@ -233,7 +237,7 @@ def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None
 
 def test_the_perceptron_needs_trees(tmp_path: Path, vdgi: Vdgi) -> None:
     options = ["--set", "teacher.kind=none", "--out", tmp_path / "run"]
-    result = vdgi("train", "--train", TRAIN, *options)
+    result = vdgi("train", "--preset", "best", "--train", TRAIN, *options)
     assert (result.status, last_line(result.err)) == (
         2,
         "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE",

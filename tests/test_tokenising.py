@@ -14,6 +14,7 @@ from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.runs import model_archive
 from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
 from dynet_vdgi.tokenising.characters import symbols_of
@@ -269,7 +270,7 @@ def test_symbols_of_white_space_and_of_paragraphs() -> None:
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
-    tokeniser_file.save(path, learnt, tokeniser_file.Made())
+    model_archive.write(path, tokeniser_file.members(learnt, tokeniser_file.Made()))
     return path
 
 
@@ -315,7 +316,7 @@ def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
     assert text.startswith("# newdoc id = raw.txt\n# newpar\n# sent_id = 1\n# text = Le chat du voisin d")
     assert "# newdoc id = b.txt\n# newpar\n# sent_id = 4\n" in text
     before = Path("my.tokeniser").read_bytes()
-    vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser")
+    vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser", "--overwrite")
     assert Path("my.tokeniser").read_bytes() == before
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.parsing import stream, universal_engine
-from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration
+from dynet_vdgi.parsing import exact_trees, stream
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
@@ -43,8 +43,12 @@ def sentences() -> list[Sentence]:
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     """The same sentences in a file."""
-    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
-    path = tmp_path / "text.conllu"
+    return beginning_of(DEMO, N_SENTENCES, tmp_path / "text.conllu")
+
+
+def beginning_of(file: Path, n_sentences: int, path: Path) -> Path:
+    """Another file with the first sentences."""
+    blocks = file.read_text(encoding="utf-8").split("\n\n")[:n_sentences]
     path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
     return path
 
@@ -155,7 +159,10 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
         assert "NC" not in treebank.licence
     assert model.provenance.gold_trees
     assert Parser(model).measures_text
-    assert 0.01 < model.parameters[EXPECTED_ERROR][0] < 0.2
+    expectation = Expectation.from_arrays(model.parameters)
+    assert expectation is not None
+    assert 0.01 < expectation.error < 0.1
+    assert model.parameters[SOURCES].shape[0] == len(model.provenance.treebanks)
 
 
 def test_its_rules_cannot_be_named(path: Path) -> None:
@@ -247,7 +254,7 @@ def test_nothing_to_parse_is_nothing(parser: Parser) -> None:
 def test_long_sentences_are_parsed_in_parts(
     parser: Parser, sentences: list[Sentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(universal_engine, "LONGEST", 7)
+    monkeypatch.setattr(exact_trees, "LONGEST", 7)
     measured = parser.measured(sentences)
     trees = [parse.heads for parse in measured.parse_all(sentences)]
     assert max(map(len, sentences)) > 14
@@ -269,12 +276,12 @@ def test_a_sentence_of_five_thousand_words_is_parsed(parser: Parser) -> None:
 
 def test_batches_hold_every_sentence_with_words_once() -> None:
     lengths = [3, 0, 2999, 40, 40, 900, 1, 2000]
-    found = list(universal_engine.batches(lengths))
+    found = list(exact_trees.batches(lengths))
     assert sorted(k for members in found for k in members) == [0, 2, 3, 4, 5, 6, 7]
     for members in found:
-        assert len(members) == 1 or sum(lengths[k] for k in members) <= universal_engine.WORDS
+        assert len(members) == 1 or sum(lengths[k] for k in members) <= exact_trees.WORDS
         arcs = sum(lengths[k] * (lengths[k] + 1) for k in members)
-        assert len(members) == 1 or arcs <= universal_engine.ARCS
+        assert len(members) == 1 or arcs <= exact_trees.ARCS
 
 
 # ------------------------------------------------------------------------------------------- other trees
@@ -332,52 +339,6 @@ def test_a_model_without_calibration_says_so(path: Path, text: Path, vdgi: Vdgi)
     result = vdgi("parse", path, text, "--confidence")
     assert result.status != 0
     assert "was learnt without a calibration" in result.err
-
-
-def calibrated(path: Path, sentences: list[Sentence], error: list[float]) -> Path:
-    """The toy with confidence, and this error of the share of right heads that is expected."""
-    parser = Parser(universal.model()).measured(sentences)
-    bare = parser._bare(sentences, GREEDY)[0]
-    found = parser.engine.with_margins(bare, keep_heads=False)
-    marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
-    arrays = Calibration.fit([s.tags for s in bare], found, marginals).arrays()
-    further = {EXPECTED_ERROR: np.array(error)} if error else {}
-    return universal.saved(path, further=arrays | further)
-
-
-def test_a_parse_says_what_share_of_heads_is_right(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, [0.0964])
-    out, run = tmp_path / "out.conllu", tmp_path / "run"
-    told = vdgi.good("parse", model, text, "--confidence", "-o", out).err
-    sure = [float(value) for value in re.findall(r"HeadConf=([\d.]+)", out.read_text(encoding="utf-8"))]
-    expected = f"about {100 * np.mean(sure):.0f} % of the heads are right (plus or minus 10 points)"
-    assert expected in told
-    assert 0 < np.mean(sure) < 1
-    few = tmp_path / "few.conllu"
-    few.write_text("1\tx\t_\tVERB" + "\t_" * 6 + "\n\n", encoding="utf-8")  # the only word is the root
-    several = vdgi.good("parse", model, text, few, "--confidence", "-o", "{}.x").err
-    assert several.index(expected) < several.index("about 100 % of the heads are right")
-    assert expected in vdgi.good("parse", model, text, "--confidence", "--jobs", "2").err
-    assert "are right" not in vdgi.good("parse", model, text).err
-    vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
-    assert expected in vdgi.good("parse", run, text, "--confidence").err
-
-
-def test_without_a_measured_error_no_share_is_said(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, [])
-    assert "are right" not in vdgi.good("parse", model, text, "--confidence").err
-
-
-@pytest.mark.parametrize("error", [[1.5], [-0.1], [0.1, 0.1]])
-def test_an_odd_error_of_the_share_is_refused(
-    sentences: list[Sentence], tmp_path: Path, error: list[float]
-) -> None:
-    with pytest.raises(ModelError, match="no number from 0 to 1"):
-        dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, error))
 
 
 # ------------------------------------------------------------------------------------------- streams
@@ -454,9 +415,7 @@ def test_parse_equals_pipe(path: Path, text: Path, vdgi: Vdgi) -> None:
 
 def test_the_text_measured_is_told(path: Path, text: Path, vdgi: Vdgi) -> None:
     assert f"measured: {N_SENTENCES} sentences" in vdgi.good("parse", path, text).err
-    few = text.with_name("few.conllu")
-    blocks = text.read_text(encoding="utf-8").split("\n\n")[:3]
-    few.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    few = beginning_of(text, 3, text.with_name("few.conllu"))
     assert "only 3 sentences" in vdgi.good("parse", path, few).err
 
 
@@ -472,7 +431,7 @@ def test_few_words_leave_the_profile_near_the_mean(parser: Parser, sentences: li
     assert isinstance(engine, UniversalEngine)
     for part in (sentences[:1], sentences):
         n_words = sum(map(len, part))
-        measured, raw = Measures.of(engine.scorer, part).profile, engine.scorer.profile(part)
+        measured, raw = Measures.of(engine.scorer, part).profile, engine.scorer.measured(part)[0]
         assert np.allclose(measured.numbers, raw.numbers * n_words / (n_words + STRENGTH))
         assert np.array_equal(measured.pairs, raw.pairs)
 
@@ -528,12 +487,10 @@ def test_a_run_keeps_what_was_measured(shipped: Path, text: Path, tmp_path: Path
     vdgi.good("train", "--train", text, "--preset", "universal", "--out", run)
     model = model_file.load(run / "model.vdgi")
     assert model.provenance.treebanks == universal.SOURCES
-    assert "other languages" in model.provenance.gold_trees[0]
+    assert "no tree of yours" in model.provenance.gold_trees[0]
     assert model.provenance.trained_on.sentences == N_SENTENCES
     assert vdgi.good("parse", run, text).out == vdgi.good("parse", shipped, text).out
-    few = tmp_path / "few.conllu"
-    blocks = text.read_text(encoding="utf-8").split("\n\n")[:3]
-    few.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    few = beginning_of(text, 3, tmp_path / "few.conllu")
     begins = vdgi.good("parse", run, few)
     assert vdgi.good("parse", run, text).out.startswith(begins.out)
     assert "measured" not in begins.err
@@ -557,18 +514,7 @@ SMALL = [f"learning.{value}" for value in ("updates=4", "batch=60", "words=200",
 def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
     run, again = tmp_path / "run", tmp_path / "again"
     train = DEMO.with_name("demo-ud-train.conllu")
-    options: list[str | Path] = [
-        "--preset",
-        "universal",
-        "--treebank",
-        "xx",
-        train,
-        "--treebank",
-        "yy",
-        text,
-        "--dev",
-        text,
-    ]
+    options = ["--preset", "universal", "--treebank", "xx", train, "--treebank", "yy", text, "--dev", text]
     for value in SMALL:
         options += ["--set", value]
     vdgi.good("train", *options, "--out", run)

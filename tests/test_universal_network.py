@@ -17,6 +17,7 @@ from dynet_vdgi.universal.examples import LearningSource, batch_of, drawn, with_
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.sizes import LayerSizes
+from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
@@ -33,7 +34,7 @@ def sentences() -> list[Any]:
 def source(sentences: list[Any]) -> LearningSource:
     features = known_features([sentences], 1)
     text = encode(sentences, features, band_of_forms(sentences))
-    profile = Profile.of(text, features)
+    profile = Profile.of(text, features, taught(sentences, text)[1].sum(0))
     return LearningSource(text, [profile], profile)
 
 

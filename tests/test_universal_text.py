@@ -26,6 +26,7 @@ from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.scorer import TextScorer
+from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile, TagCounts
 
 LEFT, RIGHT = 0, 1
@@ -79,8 +80,11 @@ def test_neighbours_and_words_in_reach_are_counted() -> None:
 
 def test_a_text_read_backwards_has_the_opposite_directions(demo: list[Sentence]) -> None:
     features = known_features([demo], 1)
-    forth = Profile.of(encode([replace(s, gaps=()) for s in demo], features), features)
-    back = Profile.of(encode([mirrored(s) for s in demo], features), features)
+    text = encode([replace(s, gaps=()) for s in demo], features)
+    _, arcs = taught(demo, text)
+    arcs = arcs.sum(0)
+    forth = Profile.of(text, features, arcs)
+    back = Profile.of(encode([mirrored(s) for s in demo], features), features, arcs[..., ::-1])
     np.testing.assert_allclose(forth.pairs[:, :, LEFT], back.pairs[:, :, RIGHT], atol=1e-6)
     np.testing.assert_allclose(forth.pairs[..., 10], -back.pairs[..., 10], atol=1e-6)
     assert np.abs(forth.pairs[..., 10]).max() > 0.5
@@ -88,7 +92,8 @@ def test_a_text_read_backwards_has_the_opposite_directions(demo: list[Sentence])
 
 def test_a_profile_without_features_or_sentences_is_finite() -> None:
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
-        profile = Profile.of(encode(text, ("Case=Nom",)), ("Case=Nom",))
+        coded = encode(text, ("Case=Nom",))
+        profile = Profile.of(coded, ("Case=Nom",), taught(text, coded)[1].sum(0))
         assert np.isfinite(profile.numbers).all()
         assert np.isfinite(profile.pairs).all()
 
@@ -146,7 +151,7 @@ def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sen
     scorer = learn(treebanks, settings, seed=2)
     again = learn(treebanks, settings, seed=2)
     assert all((scorer.weights[name] == again.weights[name]).all() for name in scorer.weights)
-    parser = TextScorer(scorer, scorer.profile(demo), band_of_forms(demo))
+    parser = TextScorer(scorer, scorer.measured(demo)[0], band_of_forms(demo))
     text = parser.encode(demo)
     assert text.heads is not None
     at, right, next_word = 0, 0, 0

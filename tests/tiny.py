@@ -163,14 +163,17 @@ def same_arrays(left: Arrays, right: Arrays) -> bool:
     )
 
 
-PENN = {
-    "DET": "DT",
-    "NOUN": "NN",
-    "VERB": "VBD",
-    "ADJ": "JJ",
-    "ADV": "RB",
-    "AUX": "MD",
-    "NUM": "CD",
-    "PUNCT": ".",
-}
+def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFile) -> None:
+    """Both runs are complete, and left the same, but for times and the command."""
+    assert same_arrays(model.parameters, other_model.parameters)
+    assert same_arrays(model.training, other_model.training)
+    assert model.progress == other_model.progress
+    assert model.meta["complete"] is True
+    assert {**model.meta, "created": "", "command": ""} == {**other_model.meta, "created": "", "command": ""}
+    assert run.rows() == other.rows()
+    assert (run.out / "settings.toml").read_bytes() == (other.out / "settings.toml").read_bytes()
+
+
+_TAGS = "DET/DT NOUN/NN VERB/VBD ADJ/JJ ADV/RB AUX/MD NUM/CD PUNCT/."
+PENN = dict(pair.split("/") for pair in _TAGS.split())
 """Tags of the Penn Treebank for those of the treebank here."""

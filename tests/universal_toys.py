@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
-from dynet_vdgi.universal.encoding import encode
+from dynet_vdgi.universal.encoding import N_TAGS, encode
 from dynet_vdgi.universal.scorer import Scorer
 from dynet_vdgi.universal.sizes import LayerSizes, shapes
 from dynet_vdgi.universal.typology import Profile
@@ -25,7 +25,8 @@ SOURCES = {
 
 def scorer(seed: int = 1, spread: float = 0.6) -> Scorer:
     """Weights large enough for trees that differ, sums small enough for probabilities below 1."""
-    n_numbers = len(Profile.of(encode([Sentence.of_tags(["VERB"])], FEATURES), FEATURES).numbers)
+    text = encode([Sentence.of_tags(["VERB"])], FEATURES)
+    n_numbers = len(Profile.of(text, FEATURES, np.zeros((N_TAGS + 1, N_TAGS, 2))).numbers)
     sizes = LayerSizes(len(FEATURES), n_numbers, 4, 4, 2, 2, 4, hidden=6, arc=8, relation=5)
     rng = np.random.default_rng(seed)
     weights: dict[str, Any] = {

@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dynet_vdgi.annotation import mending
-from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
+from dynet_vdgi.annotation.column_changes import COLUMN_CHANGES
+from dynet_vdgi.annotation.marked import (
+    NO_LABEL,
+    NOTHING,
+    ChangeError,
+    MarkedArc,
+    MarkedSentence,
+    SentenceState,
+    label_fault,
+)
 from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data.punctuation import heads_without
-from dynet_vdgi.errors import VdgiError
 
 Arcs = list[MarkedArc]
 
-NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
-"""Characters not allowed in a relation: the column ends at white space, and bars separate DEPS."""
 
-LONGEST_LABEL = 60
-
-
-class ChangeError(VdgiError):
-    """A change that cannot be made; the message gives the person the reason."""
-
-
-def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by: str) -> Arcs:
-    """The arcs after one change, one of `CHANGES`, by the person `by`.
+def new_state(marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> SentenceState:
+    """The state after one change, one of `ARC_CHANGES` or `COLUMN_CHANGES`, by the person `by`.
 
     Raises:
         ChangeError: the change is impossible.
     """
-    if what not in CHANGES:
-        raise ChangeError(f"no change is called {what[:20]!r} (there are: {', '.join(CHANGES)})")
+    if what in COLUMN_CHANGES:
+        if not 0 <= word <= len(marked):
+            raise ChangeError(f"there is no word {word}")
+        return COLUMN_CHANGES[what](marked, word, value, by)
+    if what not in ARC_CHANGES:
+        names = ", ".join((*ARC_CHANGES, *COLUMN_CHANGES))
+        raise ChangeError(f"no change is called {what[:20]!r} (there are: {names})")
+    state = marked.state._replace(arcs=tuple(new_arcs(marked, what, word, value, by)))
+    return _with_tags(marked, state, by) if what == "done" else state
+
+
+def new_arcs(marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> Arcs:
+    """The arcs after one of `ARC_CHANGES`. Raises: ChangeError, the change is impossible."""
     if what != "done" and not 1 <= word <= len(marked.arcs):
         raise ChangeError(f"there is no word {word}")
     try:
-        return settled(CHANGES[what](marked, word, value, by), marked.positions, marked.sentence.forms)
+        return settled(ARC_CHANGES[what](marked, word, value, by), marked.positions, marked.forms)
     except mending.CircleError as error:
-        raise ChangeError(_circle(error.words, marked.sentence.forms)) from None
+        raise ChangeError(_circle(error.words, marked.forms)) from None
+
+
+def _with_tags(marked: MarkedSentence, state: SentenceState, by: str) -> SentenceState:
+    """The state in which the tagger's guesses are confirmed. Raises: ChangeError, a word has no tag."""
+    if not marked.is_tagged:
+        raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
+    columns = [
+        shown._replace(
+            tag_by=word.tag_by if word.upos == shown.upos else by,
+            feats_by=word.feats_by if word.feats == shown.feats else by,
+            lemma_by=word.lemma_by if word.lemma == shown.lemma else by,
+        )
+        for word, shown in zip(state.columns, marked.columns)
+    ]
+    return state._replace(columns=tuple(columns))
 
 
 def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
@@ -86,9 +111,9 @@ def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
     return arc._replace(head=head)
 
 
-def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+def _head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     arcs = list(marked.arcs)
-    if not isinstance(value, int) or not 0 <= value <= len(arcs):
+    if type(value) is not int or not 0 <= value <= len(arcs):
         raise ChangeError(f"{str(value)[:20]!r} is no word of the sentence")
     if value == word:
         raise ChangeError("a word cannot be its own head")
@@ -118,34 +143,25 @@ def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
     return path if start == end else []
 
 
-def label_fault(text: str) -> str:
-    """Why a text cannot be a relation in CoNLL-U; empty if it can."""
-    if text in ("", NO_LABEL) or NO_LETTERS.search(text) or len(text) > LONGEST_LABEL:
-        expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
-        return f"{text[:20]!r} is no relation ({expected})"
-    return ""
-
-
-def _label(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+def _label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     arcs = list(marked.arcs)
-    text = str(value)
-    if fault := label_fault(text):
+    if fault := label_fault(value):
         raise ChangeError(fault)
     if arcs[word - 1].head == UNSET:
         raise ChangeError(f"word {word} has no head yet")
-    if (text == "root") != (arcs[word - 1].head == 0):
+    if (value == "root") != (arcs[word - 1].head == 0):
         raise ChangeError("the root has the relation root, and no other word: change the head first")
-    arcs[word - 1] = arcs[word - 1]._replace(label=text, label_by=by)
+    arcs[word - 1] = arcs[word - 1]._replace(label=value, label_by=by)
     return arcs
 
 
-def _right(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+def _right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     arcs = list(marked.arcs)
     arcs[word - 1] = _confirmed(arcs[word - 1], word, by)
     return arcs
 
 
-def _done(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+def _done(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     arcs = list(marked.arcs)
     for place in marked.positions:
         arcs[place - 1] = _confirmed(arcs[place - 1], place, by)
@@ -158,13 +174,13 @@ def _confirmed(arc: MarkedArc, word: int, by: str) -> MarkedArc:
     return arc._replace(head_by=arc.head_by or by, label_by=arc.label_by or by)
 
 
-def _open(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+def _open(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     arcs = list(marked.arcs)
     arcs[word - 1] = arcs[word - 1]._replace(head_by="", label_by="")
     return arcs
 
 
-CHANGES: dict[str, Callable[[MarkedSentence, int, int | str, str], Arcs]] = {
+ARC_CHANGES: dict[str, Callable[[MarkedSentence, int, Any, str], Arcs]] = {
     "head": _head,  # value: the number of the new head, 0 for the root
     "label": _label,  # value: the relation
     "right": _right,  # head and relation of a word are right

@@ -3,13 +3,16 @@
 The address contains a random token, so that no other page or user of the computer knows it. `Host` must be
 this server, so that the name of another site cannot be made to point here; `Origin`, if present, must be this
 page. No other page may read or change anything. Nothing is loaded from anywhere else.
+
+A tunnel or a proxy in front of the server has another name, which the user has to allow (`Reach`).
 """
 
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -49,12 +52,29 @@ HEADERS = (
 )
 
 
+_SHOWABLE = re.compile(rb"[A-Za-z0-9.:\[\]-]{1,100}")
+"""A host that a message may repeat."""
+
+
+class Reach(NamedTuple):
+    """How the page may be reached besides by 127.0.0.1 and its port."""
+
+    hosts: tuple[str, ...] = ()  # as in the header `Host`: with the port, unless it is that of http or https
+    prefix: str = ""  # a path that a proxy puts before the page's own; it may remove it from requests
+
+
 class Guard:
     """Passes only this page's own requests to `app`; see the module."""
 
-    def __init__(self, app: App, token: str, port: int) -> None:
-        self._app, self._prefix = app, f"/{token}/".encode()
-        self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+    def __init__(self, app: App, token: str, port: int, reach: Reach | None = None) -> None:
+        reach = reach or Reach()
+        self._app, self._begin = app, f"/{token}/".encode()
+        self._prefix = reach.prefix.encode()
+        self._own_hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+        self._hosts = self._own_hosts | {host.encode() for host in reach.hosts}
+        self._origins = {
+            f"{scheme}://{host}".encode() for host in reach.hosts for scheme in ("http", "https")
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -68,6 +88,7 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
+        scope = self._without_prefix(scope)
         status, why = self._fault(scope)
         body = b""
         if not status and scope["method"] == "POST":
@@ -83,6 +104,14 @@ class Guard:
 
         await self._app(scope, receive_body, send_with_headers)
 
+    def _without_prefix(self, scope: Scope) -> Scope:
+        """The request without the path that a proxy puts before the page's, if it is there."""
+        path = scope.get("raw_path", b"")
+        if not self._prefix or not path.startswith(self._prefix + b"/"):
+            return scope
+        whole = scope["path"][len(self._prefix) :]
+        return {**scope, "raw_path": path[len(self._prefix) :], "path": whole}
+
     def _fault(self, scope: Scope) -> tuple[int, str]:
         """Status and reason of a refusal; 0: no refusal."""
         headers: dict[bytes, list[bytes]] = {}
@@ -90,15 +119,18 @@ class Guard:
             headers.setdefault(name.lower(), []).append(value)
         host = headers.get(b"host", [])
         if len(host) != 1 or host[0] not in self._hosts:
-            return 421, "this server is 127.0.0.1 only"
-        if any(origin != b"http://" + host[0] for origin in headers.get(b"origin", [])):
+            named = host[0].decode() if len(host) == 1 and _SHOWABLE.fullmatch(host[0]) else "NAME:PORT"
+            remedy = f"behind a tunnel or proxy, start vdgi annotate with --allow-host {named}"
+            return 421, f"this server is 127.0.0.1 only; {remedy}"
+        own = {b"http://" + host[0]} if host[0] in self._own_hosts else set()
+        if any(origin not in own | self._origins for origin in headers.get(b"origin", [])):
             return 403, "another page may not ask"
         site = headers.get(b"sec-fetch-site", [b"none"])[0]
         is_navigation = headers.get(b"sec-fetch-mode", [b""])[0] == b"navigate" and scope["method"] == "GET"
         if site not in (b"none", b"same-origin") and not is_navigation:
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]
-        if not hmac.compare_digest(path[: len(self._prefix)], self._prefix):
+        if not hmac.compare_digest(path[: len(self._begin)], self._begin):
             return 404, "no such page; use the address that the program has printed"
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
             return 414, "the address is too long"

@@ -1,7 +1,8 @@
 """Learning and parsing in processes of their own, so that the page's program never waits for them.
 
-One process learns, the other parses single sentences with the model that the first sends it. Both end with
-the program that started them, whatever ends it.
+One process learns to parse, one learns to tag from the first time that this is needed, and one answers
+about single sentences with the models that the others send it. All end with the program that started them,
+whatever ends it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,9 +24,14 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system.ending import end_with_parent
 
 if TYPE_CHECKING:
-    from dynet_vdgi.annotation.loop import Course, Learnt
+    from dynet_vdgi.annotation.loop import Course, Knowledge, Learnt
+    from dynet_vdgi.annotation.tag_lessons import TagLesson, TagLessons
+    from dynet_vdgi.tagging.tagger import WordChoices
 
 NICENESS = 10
+MOST_NEW = 0.05
+"""Share of the words that may be new or others before the knowledge of the text is gathered again."""
+
 AHEAD = 50
 """Number of sentences that are chosen in advance."""
 
@@ -34,7 +40,7 @@ class HelperError(VdgiError):
     """A process failed or ended unexpectedly; only learning stops."""
 
 
-class Told(NamedTuple):
+class ToldTree(NamedTuple):
     """The confirmed parts of a sentence, for learning."""
 
     number: int
@@ -54,10 +60,10 @@ class Lesson(NamedTuple):
 class _Helper:
     """A process that answers questions one after the other."""
 
-    def __init__(self, serve: Any, *ends: Connection) -> None:
+    def __init__(self, serve: Any, *things: Any) -> None:
         context = multiprocessing.get_context("spawn")
         self._mine, its = Pipe()
-        self._process = context.Process(target=serve, args=(its, *ends), daemon=True)
+        self._process = context.Process(target=serve, args=(its, *things), daemon=True)
         self._process.start()
         its.close()
         self._guard = threading.Lock()
@@ -81,23 +87,32 @@ class _Helper:
 
 
 class Helpers:
-    """Both processes; calls wait, and may come from several threads."""
+    """The processes; calls wait, and may come from several threads. `tagger` is a tagger's file."""
 
-    def __init__(self, course: Course | None = None) -> None:
-        self._course = course
+    def __init__(self, course: Course | None = None, tagger: str | None = None) -> None:
         source, drain = Pipe()
-        self._learner = _Helper(_serve_learning, source)
-        self._parser = _Helper(_serve_parsing, drain)
+        self._tagger_source, tagger_drain = Pipe()
+        self._learner = _Helper(_serve_learning, source, course)
+        self._parser = _Helper(_serve_parsing, drain, tagger_drain)
+        self._tagger_file = tagger
+        self._tagger: _Helper | None = None
         source.close()
         drain.close()
+        tagger_drain.close()
 
-    def read(self, sentences: Sequence[Sentence]) -> bool:
-        """Reads the text; returns whether there is anything to learn from. Raises: HelperError."""
-        return bool(self._learner.ask("read", (list(sentences), self._course)))
+    @property
+    def has_tagger(self) -> bool:
+        """Whether there is a tagger to begin with."""
+        return self._tagger_file is not None
 
-    def learn(self, told: Sequence[Told]) -> Lesson:
-        """Learns from the text and the confirmed arcs, and parses the rest. Raises: HelperError."""
-        lesson: Lesson = self._learner.ask("learn", list(told))
+    def learn(self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]) -> Lesson | None:
+        """Learns from the text and the confirmed arcs, and parses the rest; None: there is no text.
+
+        `news` are sentences that are new or others than before, by id; None: this one is no more.
+
+        Raises: HelperError.
+        """
+        lesson: Lesson | None = self._learner.ask(list(told), dict(news))
         return lesson
 
     def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess | None:
@@ -106,12 +121,34 @@ class Helpers:
         Raises:
             HelperError: the process has failed.
         """
-        guess: Guess | None = self._parser.ask(sentence, tuple(shown), corrected)
+        guess: Guess | None = self._parser.ask("guess", (sentence, tuple(shown), corrected))
         return guess
 
+    def tag(self, news: Mapping[int, Sentence | None], own: Sequence[int]) -> TagLesson | None:
+        """Learns to tag, see `TagLessons`; None: there is nothing to learn from. Raises: HelperError."""
+        if self._tagger is None:
+            self._tagger = _Helper(_serve_tagging, self._tagger_source, self._tagger_file)
+        lesson: TagLesson | None = self._tagger.ask(dict(news), list(own), AHEAD)
+        return lesson
+
+    def choices(self, sentence: Sentence) -> list[WordChoices] | None:
+        """What the words of a sentence may be, see `Tagger.choices`; None: there is no tagger yet.
+
+        Raises: HelperError.
+        """
+        found: list[WordChoices] | None = self._parser.ask("choices", (sentence,))
+        return found
+
+    def likely(self, tree: Sentence) -> list[list[tuple[str, float]]] | None:
+        """The likely relations of a tree's words; None: nothing has been learnt yet. Raises: HelperError."""
+        found: list[list[tuple[str, float]]] | None = self._parser.ask("likely", (tree,))
+        return found
+
     def stop(self) -> None:
-        self._learner.stop()
-        self._parser.stop()
+        for helper in (self._learner, self._parser, self._tagger):
+            if helper is not None:
+                helper.stop()
+        self._tagger_source.close()
 
 
 # ------------------------------------------------------------------------------------------- inside
@@ -121,89 +158,121 @@ def _begin() -> None:
     end_with_parent()  # otherwise the end would be noticed only after learning
 
 
-def _serve_learning(questions: Connection, models: Connection) -> None:
-    """Answers `Helpers.read` and `Helpers.learn`, and forwards each model."""
+def _serve_learning(questions: Connection, models: Connection, course: Course | None) -> None:
+    """Answers `Helpers.learn`, and forwards each model."""
+    _serve_lessons(questions, models, lambda: _Lessons(course))
+
+
+def _serve_tagging(questions: Connection, taggers: Connection, path: str | None) -> None:
+    """Answers `Helpers.tag`, and forwards each tagger."""
+
+    def begin() -> TagLessons:
+        from dynet_vdgi.annotation.tag_lessons import TagLessons
+
+        return TagLessons(path)
+
+    _serve_lessons(questions, taggers, begin)
+
+
+def _serve_lessons(
+    questions: Connection, results: Connection, begin: Callable[[], _Lessons | TagLessons]
+) -> None:
+    """Answers each question by the lesson that `learn` makes of it, and forwards what was learnt."""
     _begin()
     with suppress(OSError):
         os.nice(NICENESS)
+    lessons: Any = None
     with suppress(EOFError, OSError):  # the asking program has ended
-        _learn_on(questions, models)
-
-
-def _learn_on(questions: Connection, models: Connection) -> None:
-    learner = None
-    while True:
-        what, content = questions.recv()
-        try:
-            if what == "read":
-                learner = _Lessons(*content)
-                answer: Any = learner.can_learn
-            else:
-                assert learner is not None
-                answer, learnt = learner.learn(content)
-                with suppress(OSError):  # the other process has ended, which the page reports
-                    models.send(learnt)
-        except Exception as error:  # the page reports it
-            answer = HelperError(f"{type(error).__name__}: {error}")
-        questions.send(answer)
+        while True:
+            question = questions.recv()
+            try:
+                lessons = lessons or begin()
+                found = lessons.learn(*question)
+                if found is not None:
+                    with suppress(OSError):  # the other process has ended, which the page reports
+                        results.send(found[1])
+                answer: Any = found and found[0]
+            except Exception as error:  # the page reports it
+                answer = HelperError(f"{type(error).__name__}: {error}")
+            questions.send(answer)
 
 
 class _Lessons:
-    """The text, and the knowledge about it."""
+    """The text, and the knowledge about it, which is gathered again when enough of the text is another."""
 
-    def __init__(self, sentences: list[Sentence], course: Course | None) -> None:
+    def __init__(self, course: Course | None) -> None:
+        self._course = course
+        self._sentences: dict[int, Sentence] = {}
+        self._knowledge: Knowledge | None = None
+        self._n_new = 0  # words since then
+
+    def _hear(self, news: Mapping[int, Sentence | None]) -> None:
         from dynet_vdgi.annotation import loop
 
-        self._sentences = sentences
-        self._knowledge = loop.knowledge_of(sentences, course)
-        self.can_learn = self._knowledge is not None
+        for k, sentence in news.items():
+            if sentence is None:
+                self._sentences.pop(k, None)
+            else:
+                self._sentences[k] = sentence
+                self._n_new += len(sentence)
+        n_words = sum(map(len, self._sentences.values()))
+        if self._knowledge is None or self._n_new > MOST_NEW * n_words:
+            self._knowledge = loop.knowledge_of(list(self._sentences.values()), self._course)
+            self._n_new = 0
 
-    def learn(self, told: Sequence[Told]) -> tuple[Lesson, Learnt]:
+    def learn(
+        self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]
+    ) -> tuple[Lesson, Learnt] | None:
         """Guesses for the unfinished sentences, and the model that made them."""
         from dataclasses import replace
 
         from dynet_vdgi.annotation import loop
 
-        assert self._knowledge is not None
         start = time.perf_counter()
+        self._hear(news)
+        if self._knowledge is None:
+            return None
         trees = {
             one.number: replace(self._sentences[one.number], heads=one.heads, deprels=one.labels)
             for one in told
         }
         learnt = loop.learn(self._knowledge, list(trees.values()))
         done = {one.number for one in told if one.is_done}
-        open_ones = [k for k, s in enumerate(self._sentences) if k not in done and len(s)]
+        open_ones = [k for k, s in self._sentences.items() if k not in done and len(s)]
         found = learnt.guesses([trees.get(k, self._sentences[k]) for k in open_ones])
         guesses = dict(zip(open_ones, found))
         nothing = Guess((), (), ())
-        everything = [guesses.get(k, nothing) for k in range(len(self._sentences))]
-        flags = [k not in guesses for k in range(len(self._sentences))]
-        chosen = loop.next_ones(self._sentences, flags, everything, AHEAD)
-        return Lesson(guesses, chosen, time.perf_counter() - start), learnt
+        ids = list(self._sentences)
+        everything = [guesses.get(k, nothing) for k in ids]
+        flags = [k not in guesses for k in ids]
+        chosen = loop.next_ones([self._sentences[k] for k in ids], flags, everything, AHEAD)
+        return Lesson(guesses, [ids[k] for k in chosen], time.perf_counter() - start), learnt
 
 
-def _serve_parsing(questions: Connection, models: Connection) -> None:
-    """Answers `Helpers.guess` with the newest available model."""
+def _serve_parsing(questions: Connection, models: Connection, taggers: Connection) -> None:
+    """Answers `Helpers.guess` and `Helpers.choices` with the newest available models."""
     _begin()
     with suppress(EOFError, OSError):  # the asking program has ended
-        _parse_on(questions, models)
+        _parse_on(questions, models, taggers)
 
 
-def _parse_on(questions: Connection, models: Connection) -> None:
-    learnt: Learnt | None = None
-    sources = [questions, models]
+def _parse_on(questions: Connection, models: Connection, taggers: Connection) -> None:
+    newest: dict[Connection, Any] = {models: None, taggers: None}
+    sources = [questions, models, taggers]
     while True:
         ready = wait(sources)
-        try:
-            if models in ready:
-                learnt = models.recv()
-        except (EOFError, OSError):  # the learning process has ended
-            sources = [questions]
+        for source in newest:
+            try:
+                if source in ready:
+                    newest[source] = source.recv()
+            except (EOFError, OSError):  # the learning process has ended
+                sources.remove(source)
         if questions not in ready:
             continue
-        sentence, shown, corrected = questions.recv()
+        what, content = questions.recv()
+        source = taggers if what == "choices" else models
         try:
-            answer: Any = learnt.guess(sentence, shown, corrected) if learnt else None
+            answer: Any = getattr(newest[source], what)(*content) if newest[source] else None
         except Exception as error:  # the page does without it
             answer = HelperError(f"{type(error).__name__}: {error}")
         questions.send(answer)

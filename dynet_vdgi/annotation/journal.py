@@ -1,7 +1,8 @@
 """A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
-noticed. Journals of format 1 have no checksums; they are read, and continued without.
+noticed. Journals of format 1 have no checksums; they are read, and continued without. Format 3 holds the text
+at the beginning, and changes of more than arcs.
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
-FORMAT = 2
-FORMATS = (1, FORMAT)
+FORMAT = 3
+FORMATS = (1, 2, FORMAT)
 
 Record = dict[str, Any]
 
@@ -33,38 +32,6 @@ HINT = "restore it, or move it away to go on from the file as it stands"
 _BEGIN = b'{"journal":'
 _SUM = re.compile(rb',"sum":"([0-9a-f]{8})"\}\n')
 _ENDING = len(b',"sum":"00000000"}\n')
-
-_TEXT = re.compile(r"[^\t\n\r|]*")
-"""Strings that relations and names can be without spoiling the file."""
-
-
-class Change(msgspec.Struct, frozen=True):
-    """The record of a change: arcs (head, relation, who confirmed each) by word, new and old."""
-
-    s: int
-    f: int
-    op: str
-    arcs: dict[int, tuple[int, str, str, str]]
-    was: dict[int, tuple[int, str, str, str]]
-    moved: Sequence[int]
-    renamed: Sequence[int]
-    moved_was: Sequence[int]
-    renamed_was: Sequence[int]
-
-
-def change_fault(record: Mapping[str, Any], n_words: int, least_head: int) -> str:
-    """Why a record is not a change of a sentence of this many words; empty if it is one."""
-    try:
-        change = msgspec.convert(record, Change, str_keys=True)
-    except (msgspec.ValidationError, UnicodeError) as error:  # half of a surrogate pair, such as "\\ud800"
-        return str(error)
-    for arcs in (change.arcs, change.was):
-        for word, (head, *texts) in arcs.items():
-            if not (1 <= word <= n_words and least_head <= head <= n_words and head != word):
-                return f"word {word} cannot have head {head}"
-            if not all(map(_TEXT.fullmatch, texts)):
-                return f"word {word} has a relation or name that no column can hold"
-    return ""
 
 
 class JournalError(VdgiError):
@@ -77,7 +44,8 @@ class Journal:
     A last line that is cut off is removed, because it was never acknowledged.
 
     Raises:
-        UsageError: another process has the journal, or it cannot be opened, is a link, or is no regular file.
+        InUseError: another process has the journal.
+        UsageError: it cannot be opened, is a link, or is no regular file.
         DataError: the file is no journal, or a line before the last is damaged.
     """
 
@@ -89,7 +57,7 @@ class Journal:
         try:
             if not take(self._file, wait=False):
                 message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
-                raise UsageError(f"{message} (close its page's program first)")
+                raise InUseError(f"{message} (end it with Ctrl-C in its terminal)")
             self.records = self._read()
         except BaseException:
             self.close()
@@ -130,7 +98,7 @@ class Journal:
             raise _foreign(self.path)
         if record["journal"] not in FORMATS:
             raise DataError(str(self.path), 1, "the journal is of another version of dynet_vdgi")
-        self._has_sums = record["journal"] == FORMAT
+        self._has_sums = record["journal"] > 1
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Adds a record, which is on the disk on return.
@@ -171,7 +139,7 @@ def _opened(path: Path) -> tuple[int, bool]:
     flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         try:
-            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666), True
+            return _created(path, flags), True
         except FileExistsError:
             found = os.open(path, flags)
     except OSError as error:
@@ -181,6 +149,18 @@ def _opened(path: Path) -> tuple[int, bool]:
         os.close(found)
         raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
     return found, False
+
+
+def _created(path: Path, flags: int) -> int:
+    """A descriptor of a new journal, which whoever may read or write the file may, and nobody else.
+
+    If the file is not there yet, it will get the usual permissions of new files, and so does the journal.
+    """
+    file = path.with_name(path.stem)
+    new = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600 if file.exists() else 0o666)
+    with suppress(OSError):  # of a file that is not there, or a system without such modes
+        os.chmod(path, stat.S_IMODE(file.stat().st_mode) & 0o666)
+    return new
 
 
 def _checked_sum(line: bytes, before: int) -> int:

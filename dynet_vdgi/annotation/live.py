@@ -10,14 +10,19 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, Told
-from dynet_vdgi.annotation.marked import MarkedSentence
+from dynet_vdgi.annotation.edits import PARSED_AGAIN
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
+from dynet_vdgi.annotation.marked import MarkedSentence, TagGuess
 from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.annotation.shown import Choices, Pairs
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.system.names import count
 
 EVERY = 10
 ORDERS = ("choose", "document")
@@ -26,6 +31,9 @@ WAIT_FOR_GUESS = 0.3
 """Seconds that a page waits for the guess of one sentence before it shows the present tree."""
 
 WRITE_EVERY = 1.0
+LEAST, TAGS_EVERY = 20, 40
+"""Words with new tags after which the tagger learns for the first time, and again."""
+
 OPEN_FOR = 10.0
 """Seconds that a sentence counts as open in a page after the page's last request about it."""
 
@@ -36,7 +44,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Live:
-    """A session with learning around it; without `helpers` there is no learning.
+    """A session with learning around it; without `helpers` there is no learning. Sentences go by their ids.
 
     The parser learns again after `every` sentences; `order` is the order of the next sentences.
     """
@@ -48,16 +56,24 @@ class Live:
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self._helpers, self._every = helpers, every
+        self.tagger = ""  # what the tagger has learnt from
         self.unwritten = ""  # why the last attempt to write the file failed
         self._queue: Sequence[int] = ()
         self._passed: dict[int, None] = {}  # sentences that were left unfinished, the latest at the end
         self._open: dict[int, float] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
-        self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head
+        self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
         self._parsing: dict[int, asyncio.Task[None]] = {}
-        self._done_before = len(session.finished)
+        self._told: dict[int, Sentence] = {}  # sentences as the learner has them
+        self._done_before = len(session.text.progress.finished)
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
+        self._tagged: dict[int, Sentence] = {}  # sentences as the tagger has them
+        self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
+        self._tag_wake = asyncio.Event()
+        self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
+        self._taggers = 0
 
     # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
@@ -65,6 +81,7 @@ class Live:
         self._tasks = [asyncio.create_task(self._write_on())]
         if self._helpers is not None:
             self._tasks.append(asyncio.create_task(self._learn_on(self._helpers)))
+            self._tasks.append(asyncio.create_task(self._tag_on(self._helpers)))
 
     async def stop(self) -> None:
         """Stops both; `Session.close` writes the file."""
@@ -89,47 +106,59 @@ class Live:
                         logger.warning("%s", error)
                     self.unwritten = str(error)
 
+    # --------------------------------------------------------------------------------------- learning
     async def _learn_on(self, helpers: Helpers) -> None:
         try:
-            bare = [marked.bare for marked in self.session.sentences]
-            if not await asyncio.to_thread(helpers.read, bare):
-                self.learning = {"state": "nothing", "lessons": 0}
-                return
             while True:
                 self._wake.clear()
-                self._done_before = len(self.session.finished)
+                self._done_before = len(self.session.text.progress.finished)
                 self.learning["state"] = "learning"
-                told = [
-                    Told(k, one.heads or (), one.deprels, marked.is_done)
-                    for k, marked in enumerate(self.session.sentences)
-                    if marked.is_touched
-                    for one in [marked.confirmed()]
-                ]
-                await self._take_over(await asyncio.to_thread(helpers.learn, told), len(told))
+                told = self._confirmed()
+                now = {marked.id: marked.bare for marked in self.session.sentences if marked.is_tagged}
+                news, self._told = _news(self._told, now), now
+                lesson = await asyncio.to_thread(helpers.learn, told, news)
+                if lesson is None:
+                    self.learning["state"] = "nothing"
+                else:
+                    await self._take_over(lesson, len(told))
                 if not self._is_due():
                     await self._wake.wait()
         except HelperError as error:
             logger.warning("learning has stopped: %s", error)
             self.learning |= {"state": "failed", "why": str(error)}
 
+    def _confirmed(self) -> list[ToldTree]:
+        """What has been confirmed about sentences whose words all have tags."""
+        return [
+            ToldTree(marked.id, one.heads or (), one.deprels, marked.is_done)
+            for marked in self.session.sentences
+            if marked.is_touched and marked.is_tagged
+            for one in [marked.confirmed()]
+        ]
+
     def _is_due(self) -> bool:
-        return len(self.session.finished) - self._done_before >= self._every
+        return len(self.session.text.progress.finished) - self._done_before >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
         self._queue = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
-        seen = {k: self.session.sentences[k].edits for k in lesson.guesses}
+        sentences = self.session.text.by_id
+        seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
-            marked = self.session.sentences[k]
+            marked = sentences.get(k)
+            if marked is None or k not in seen or marked.bare is not self._told.get(k):
+                continue
             is_open = time.monotonic() - self._open.get(k, -OPEN_FOR) < OPEN_FOR
             is_kept = marked.is_done or (marked.is_touched and marked.is_held) or (is_open and marked.sure)
             if marked.edits == seen[k] and not is_kept:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        for k in self._corrected:  # sentences that got new heads before there was a parser
+        if not n_trees:
+            self.session.keep_first_parse()
+        for k in list(self._corrected):  # sentences that were changed before there was a parser
             self._parse(k)
         self.learning = {
             "state": "ready",
@@ -138,93 +167,192 @@ class Live:
             "seconds": round(lesson.seconds, 1),
         }
 
+    # --------------------------------------------------------------------------------------- tagging
+    async def _tag_on(self, helpers: Helpers) -> None:
+        """Learns to tag once there are words without tags, or a person has set tags."""
+        try:
+            if all(marked.is_tagged for marked in self.session.sentences) and not helpers.has_tagger:
+                await self._tag_wake.wait()
+            while True:
+                self._tag_wake.clear()
+                self._tags_said = 0
+                sentences = self.session.sentences
+                own = [m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)]
+                now = {marked.id: marked.known for marked in sentences}
+                news, self._tagged = _news(self._tagged, now), now
+                lesson = await asyncio.to_thread(helpers.tag, news, own)
+                if lesson is not None:
+                    await self._take_tags(lesson.guesses)
+                    self._tag_queue = lesson.next_ones
+                    self._taggers += 1
+                    n_own = len(own)
+                    self.tagger = f"{count(lesson.n_words, 'word')}, {count(n_own, 'sentence')} of yours"
+                await self._tag_wake.wait()
+        except HelperError as error:
+            logger.warning("learning to tag has stopped: %s", error)
+            self.tagger = f"stopped: {error}"
+
+    async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
+        """Adopts guesses of tags, a few sentences at a time; then there is more to parse."""
+        text = self.session.text
+        for number, (k, guess) in enumerate(guesses.items()):
+            marked = text.by_id.get(k)
+            if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
+                text.put_tags(marked, guess)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if guesses:
+            self._wake.set()
+
+    async def choices(self, marked: MarkedSentence, *, waits: bool = True) -> Choices | None:
+        """What tagger and labeller say about the words of a sentence, if they say so within a moment.
+
+        Without waiting, it is what they said before, as far as that is still about the same words and heads.
+        """
+        if self._helpers is None:
+            return None
+        sentence, heads = marked.sentence, marked.heads
+        now = sentence, heads, self._taggers, self.learning["lessons"]
+        known = self._choices.get(marked.id)
+        if waits and (known is None or known[0] != now):
+            try:
+                asking = asyncio.to_thread(_choices, self._helpers, marked, sentence)
+                known = self._choices[marked.id] = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
+            except (HelperError, asyncio.TimeoutError):
+                pass
+        if known is None or known[0][0].forms != sentence.forms:
+            return None
+        likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]
+        return known[1]._replace(likely=likely)
+
     # --------------------------------------------------------------------------------------- requests
-    async def show(self, index: int) -> MarkedSentence:
+    async def show(self, number: int) -> MarkedSentence:
         """A sentence to show, with the best guess that is ready within a moment.
 
         A tree that somebody has edited stays as it is, however often it is viewed.
         """
-        self._open[index] = time.monotonic()
-        marked = self.session.sentences[index]
-        is_new = self._parsed.get(index) != (self.learning["lessons"], marked.edits)
+        marked = self.session.text.of_id(number)
+        self._open[number] = time.monotonic()
+        is_new = self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
-            self._parse(index)
-        return await self.parsed(index)
+            self._parse(number)
+        return await self.parsed(number)
 
-    async def change(self, index: int, seen: tuple[int, int], what: str, word: int, value: Any) -> None:
+    def change(self, number: int, seen: tuple[int, int], what: str, word: int, value: Any) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After a new head the rest of the sentence is parsed again, and `parsed` waits for this.
+        After some changes the rest of the sentence is parsed again, and `parsed` waits for this.
         """
-        self.session.change(index, seen, what, word, value)
-        self._changed(index)
-        if what == "head":
-            self._corrected[index] = word
-            self._parse(index)
+        before = _n_said(self.session.text.by_id.get(number))
+        found = self.session.change(number, seen, what, word, value)
+        said = abs(_n_said(self.session.text.by_id[found[0]]) - before)
+        self._tags_said += max(said, what in ("tag", "feats", "lemma"))
+        if self._tags_said >= (TAGS_EVERY if self._taggers else LEAST):
+            self._tag_wake.set()
+        for each in found:
+            self._changed(each)
+            is_first = self.learning["state"] == "nothing" and self.session.text.by_id[each].is_tagged
+            if is_first and what in PARSED_AGAIN:  # now there is something to learn from
+                self._wake.set()
+            if what in PARSED_AGAIN:
+                self._corrected[each] = word if what == "head" else 0
+                self._parse(each)
+        return found
 
-    def _changed(self, index: int) -> None:
-        self._open[index] = time.monotonic()
+    def _changed(self, number: int) -> None:
+        self._open[number] = time.monotonic()
         if self._is_due():
             self._wake.set()
 
     def back(self, what: str) -> int:
-        """Undoes or redoes a change; returns the number of its sentence."""
-        index = self.session.undo() if what == "undo" else self.session.redo()
-        self._corrected.pop(index, None)
-        self._changed(index)
-        return index
+        """Undoes or redoes a change; returns the id of its sentence."""
+        number = self.session.undo() if what == "undo" else self.session.redo()
+        self._corrected.pop(number, None)
+        self._changed(number)
+        return number
 
-    async def parsed(self, index: int) -> MarkedSentence:
+    async def parsed(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""
-        if index in self._parsing:
-            await asyncio.wait([self._parsing[index]], timeout=WAIT_FOR_GUESS)
-        return self.session.sentences[index]
+        if number in self._parsing:
+            await asyncio.wait([self._parsing[number]], timeout=WAIT_FOR_GUESS)
+        return self.session.text.of_id(number)
 
-    def _parse(self, index: int) -> None:
+    def _parse(self, number: int) -> None:
         """Starts to parse a sentence around its confirmed arcs, unless a parse of it is running."""
-        if self._helpers is not None and self.learning["lessons"] and index not in self._parsing:
-            self._parsing[index] = asyncio.create_task(self._parse_on(self._helpers, index))
+        if self._helpers is not None and self.learning["lessons"] and number not in self._parsing:
+            self._parsing[number] = asyncio.create_task(self._parse_on(self._helpers, number))
 
-    async def _parse_on(self, helpers: Helpers, index: int) -> None:
+    async def _parse_on(self, helpers: Helpers, number: int) -> None:
         """Parses until the sentence has not changed meanwhile; an undo ends it, too."""
-        marked = self.session.sentences[index]
         try:
-            while len(marked.bare) and not marked.is_done:
+            while marked := self.session.text.by_id.get(number):
+                if not marked.positions or marked.is_done or not marked.is_tagged:
+                    return
                 now = self.learning["lessons"], marked.edits
-                corrected = self._corrected.get(index, 0)
+                version = marked.bare
+                corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
-                bare, shown = marked.confirmed(), marked.shown()
-                guess = await asyncio.to_thread(helpers.guess, bare, shown, corrected)
+                guess = await asyncio.to_thread(helpers.guess, marked.confirmed(), marked.shown(), corrected)
                 if guess is None:
                     return
-                if marked.edits == now[1]:
-                    self.session.put(index, marked.version, guess)
-                    self._parsed[index] = now
-                    self._corrected.pop(index, None)
+                if (
+                    self.session.text.by_id.get(number) is marked
+                    and marked.edits == now[1]
+                    and marked.bare is version
+                ):
+                    self.session.put(number, marked.version, guess)
+                    self._parsed[number] = now
+                    self._corrected.pop(number, None)
                     return
-                if marked.is_held and index not in self._corrected:
+                if marked.is_held and number not in self._corrected:
                     return
         except HelperError as error:
-            logger.debug("sentence %d is not parsed: %s", index + 1, error)
+            logger.debug("sentence %d is not parsed: %s", number, error)
         finally:
-            del self._parsing[index]
+            del self._parsing[number]
 
-    def touch(self, index: int) -> None:
+    def touch(self, number: int) -> None:
         """Records that a page still shows a sentence."""
-        self._open[index] = time.monotonic()
+        self._open[number] = time.monotonic()
 
-    def next_one(self, after: int, order: str) -> int | None:
-        """The next unfinished sentence; None: all are done.
+    def next_one(self, after: int | None, order: str) -> int | None:
+        """The next unfinished sentence after one; None: all are done.
 
         In the order `choose`, a sentence left unfinished comes again after all others.
         """
-        sentences = self.session.sentences
-        rest = chain(range(after + 1, len(sentences)), range(after))
+        text = self.session.text
+        known = text.by_id.get(-1 if after is None else after)
+        place = -1 if known is None else text.number(known)
+        ids = [marked.id for marked in text.sentences]
+        rest = chain(ids[place + 1 :], ids[: max(0, place)])
         if order == "choose":
-            if 0 <= after < len(sentences):
-                self._passed.pop(after, None)
-                self._passed[after] = None
-            new = (k for k in chain(self._queue, rest) if k not in self._passed)
+            if known is not None:
+                self._passed.pop(known.id, None)
+                self._passed[known.id] = None
+            new = (k for k in chain(self._tag_queue, self._queue, rest) if k not in self._passed)
             rest = chain(new, self._passed)
-        return next((k for k in rest if k != after and not sentences[k].is_done), None)
+        wanted = (k for k in rest if k != after and k in text.by_id)
+        return next((k for k in wanted if not text.by_id[k].is_done), None)
+
+
+def _news(before: Mapping[int, Sentence], now: Mapping[int, Sentence]) -> dict[int, Sentence | None]:
+    """Sentences that are new or others than before, by id; None: this one is no more."""
+    news: dict[int, Sentence | None] = {k: one for k, one in now.items() if before.get(k) != one}
+    return news | dict.fromkeys(before.keys() - now.keys())
+
+
+def _n_said(marked: MarkedSentence | None) -> int:
+    """The number of a sentence's words whose tag a person has set or confirmed."""
+    return sum(bool(word.tag_by) for word in marked.state.columns) if marked is not None else 0
+
+
+def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
+    """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
+    positions = marked.positions
+    tree = replace(marked.bare, heads=marked.shown())
+    words = helpers.choices(sentence) or []
+    likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
+    for place, its in zip(positions, (helpers.likely(tree) if positions else None) or ()):
+        likely[place - 1] = its
+    return Choices([word.tags for word in words], [word.bundles for word in words], likely)

@@ -8,8 +8,9 @@ Letters: n words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ from dynet_vdgi.teachers.common import Base
 
 Floats = NDArray[np.float64]
 
+PRESET = "universal-trees"
+"""How the page learns by default: from a universal parser and a rule table."""
+
 MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
 
@@ -59,7 +63,7 @@ class Course:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, preset: Presets = "few-trees", rules: str | None = None, facts: str | None = None) -> Course:
+    def of(cls, preset: Presets = PRESET, rules: str | None = None, facts: str | None = None) -> Course:
         """Reads a preset, and the files of a rule table and of facts.
 
         Raises: UsageError, the preset is for another kind of parser; ConfigError, a file is at fault.
@@ -68,8 +72,9 @@ class Course:
         settings = load_settings(preset, changes=changes)
         if settings.recipe in ("taught", "universal"):
             settings = in_recipe("few-trees", settings, changes)
-        if not isinstance(settings, FewTreesSettings) or settings.transfer.trees:
-            raise UsageError("the page's parser learns from a few trees: use --preset best, or few-trees")
+        if not isinstance(settings, FewTreesSettings):
+            message = "the page's parser learns from a few trees: use --preset universal-trees, or best"
+            raise UsageError(message)
         table = load_rules(rules_path(settings.rules))
         return cls(settings, table, load_facts(facts, table) if facts else {})
 
@@ -85,6 +90,39 @@ class Knowledge:
     votes: list[Floats]  # (n + 1, n) for each sentence of the text
 
 
+@dataclass(frozen=True, eq=False)
+class KeptBase:
+    """A base that remembers its parts of the text's sentences, because every lesson needs them again."""
+
+    base: Base
+    known: dict[Sentence, Floats] = field(default_factory=dict, repr=False)
+
+    @property
+    def shares(self) -> Floats:
+        return self.base.shares
+
+    @property
+    def learns_shares(self) -> bool:
+        return self.base.learns_shares
+
+    def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
+        untold = [_untold(sentence) for sentence in sentences]
+        new = [sentence for sentence in untold if sentence not in self.known]
+        further = iter(self.base.all_parts(new))
+        return (self.known[s] if s in self.known else next(further) for s in untold)
+
+    def arrays(self) -> Mapping[str, Any]:
+        return self.base.arrays()
+
+    def keep(self, text: Sequence[Sentence]) -> None:
+        """Computes what is to be remembered."""
+        self.known.update(zip(map(_untold, text), self.base.all_parts(text)))
+
+
+def _untold(sentence: Sentence) -> Sentence:
+    return replace(sentence, heads=None, deprels=(), source=None)
+
+
 def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) -> Knowledge | None:
     """The knowledge from a text; None: no sentence is within the length limits.
 
@@ -98,7 +136,9 @@ def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) ->
         return None
     prior = Prior.of_text(course.rules, text, course.facts)
     teacher = teacher_of_kind(course.settings.teacher, course.settings.seed).fit(text, prior)
-    return Knowledge(course, text, prior, teacher.start(text, prior), teacher.marginals(text))
+    base = KeptBase(teacher.start(text, prior))
+    base.keep(text)
+    return Knowledge(course, text, prior, base, teacher.marginals(text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +149,7 @@ class Learnt:
     labeller: Labeller
 
     def guesses(self, sentences: Sequence[Sentence]) -> list[Guess]:
-        """Trees in linear time; they contain the confirmed heads if such trees exist."""
+        """The trees of many sentences; they contain the confirmed heads if such trees exist."""
         free = [replace(s, heads=None, deprels=()) for s in sentences]
         found = self.parser.confidences(free)
         trees = [tree for tree, _ in found]
@@ -122,6 +162,10 @@ class Learnt:
             Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
             for tree, (_, sure) in zip(labelled, found)
         ]
+
+    def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
+        """The most probable relations of each word of a tree, the best first."""
+        return self.labeller.likely(tree)
 
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
         """The best tree of a sentence that contains the confirmed heads.
@@ -145,19 +189,19 @@ class Learnt:
         """A tree that contains the given heads, and the CRF's probabilities (n,) of its heads.
 
         The tree maximises the expected number of right heads after the CRF's scores are raised for the held
-        heads, those of the first words, and for the linear-time parser's tree around all these, because that
-        parser sees features that the CRF does not.
+        heads, those of the first words, and, if there is a student, for its tree around all these, because it
+        sees features that the CRF does not.
         """
         heads = given.heads or ()
         scores = self.parser.crf.scores_after(given, RATE)
-        firm = [h if h != FREE else before for h, before in zip(heads, held)]
-        around = _possible([*firm, *heads[len(held) :]])
-        (parsed,) = self.parser.predict([replace(given, heads=around)], keep_heads=True)
         probabilities = chart.marginals(chart.constrained(scores, heads))
-        _favour(scores, parsed.heads or (), STUDENT)
+        if self.parser.student is not None:
+            firm = [h if h != FREE else before for h, before in zip(heads, held)]
+            around = _possible([*firm, *heads[len(held) :]])
+            (parsed,) = self.parser.predict([replace(given, heads=around)], keep_heads=True)
+            _favour(scores, parsed.heads or (), STUDENT)
         _favour(scores, held, HELD)
-        marginals = chart.marginals(chart.constrained(scores, heads))
-        tree = chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
+        tree = chart.expected_best(chart.marginals(chart.constrained(scores, heads)), heads)
         said = probabilities[list(tree), range(len(tree))]
         return tree, shifted(said, self.parser.calibration.shift if self.parser.calibration else 0.0)
 

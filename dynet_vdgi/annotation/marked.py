@@ -1,27 +1,48 @@
-"""Sentences of a CoNLL-U file with a person's statements about their arcs.
+"""Sentences of a CoNLL-U file with a person's statements about their words.
 
-In the file, `HeadBy=NAME` in MISC says who confirmed a head, `LabelBy=NAME` who confirmed a relation; arcs
-without these are guesses. All other columns and lines are written as they were read.
+In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `FeatsBy=NAME`
+and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the file's.
+
+A word has a number for life (`wids`) and a place, which changes when words are split and joined: 1..n, what
+CoNLL-U calls ID and HEAD refers to.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu import KNOWN
+from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.punctuation import heads_without, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuation
+from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.errors import DataError, VdgiError
 
 HEAD_BY, LABEL_BY = "HeadBy=", "LabelBy="
-NO_LABEL = "_"
+COLUMN_MARKS = {"tag_by": "TagBy=", "feats_by": "FeatsBy=", "lemma_by": "LemmaBy="}
+MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS.values())
+NO_LABEL = NOTHING = "_"
+
+FLAG = "# flag = look again"
+_FLAG = re.compile(r"#\s*flag\s*=.*")
+
+
+NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
+"""Characters not allowed in a relation: the column ends at white space, and bars separate DEPS."""
+
+LONGEST_LABEL = 60
+
+
+class ChangeError(VdgiError):
+    """A change that cannot be made; the message gives the person the reason."""
 
 
 class MarkedArc(NamedTuple):
@@ -33,6 +54,30 @@ class MarkedArc(NamedTuple):
     label_by: str = ""
 
 
+NO_ARC = MarkedArc()
+
+
+class MarkedColumns(NamedTuple):
+    """What a person can change of a word besides its arc, and who did; MISC is without marks."""
+
+    lemma: str = NOTHING
+    upos: str = NOTHING
+    feats: str = NOTHING
+    misc: str = NOTHING
+    xpos: str = NOTHING  # a guess is confirmed with the tag; nobody can change it otherwise
+    tag_by: str = ""
+    feats_by: str = ""
+    lemma_by: str = ""
+
+
+class SentenceState(NamedTuple):
+    """What a person can change of a sentence without touching its words' forms."""
+
+    arcs: tuple[MarkedArc, ...]
+    columns: tuple[MarkedColumns, ...]
+    comments: tuple[str, ...]
+
+
 class Guess(NamedTuple):
     """A parser's output for the words of a sentence that are not punctuation."""
 
@@ -41,29 +86,149 @@ class Guess(NamedTuple):
     sure: tuple[float, ...]  # probabilities of the heads
 
 
+class TagGuess(NamedTuple):
+    """A tagger's output for the words of a sentence; lemmas, XPOS and FEATS may be empty."""
+
+    tags: tuple[str, ...]
+    chances: tuple[float, ...]  # probabilities of these tags
+    lemmas: tuple[str, ...] = ()
+    xpos: tuple[str, ...] = ()
+    feats: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[tuple[Any, ...]]:
+        """For each word, what the tagger says of it, in the order of the fields."""
+        return list(zip(*(column or (NOTHING,) * len(self.tags) for column in self)))
+
+
+NO_TAGS = TagGuess((), ())
+
+
 @dataclass(eq=False)
 class MarkedSentence:
     """One sentence; `edits` counts a person's changes, `version` these and changed guesses."""
 
-    sentence: Sentence  # as in the file; its heads are ignored
-    bare: Sentence  # without punctuation, heads and relations
-    positions: tuple[int, ...]  # of the words of `bare`
-    arcs: tuple[MarkedArc, ...]
+    id: int
+    wids: tuple[int, ...]
+    source: Source | None  # as in the file
+    forms: tuple[str, ...]
+    first: SentenceState  # as in the file
+    state: SentenceState
+    guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
-    had_marks: bool = False  # in the file
-    moved: frozenset[int] = field(default=frozenset())  # words whose head a person changed
-    renamed: frozenset[int] = field(default=frozenset())  # words whose relation a person changed
+    recorded: tuple[MarkedArc, ...] = ()  # arcs as the journal knows them
+    problems: tuple[object, Sequence[Any]] | None = None  # of a state, see `problems.problems_of`
+    is_worked_on: bool = False  # a person has changed arcs, even if all was undone
+    moved: frozenset[int] = field(default=frozenset())  # wids of words whose head a person changed
+    renamed: frozenset[int] = field(default=frozenset())  # wids of words whose relation a person changed
+    _shown: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
+    _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
 
     @classmethod
-    def of(cls, sentence: Sentence, arcs: Sequence[MarkedArc]) -> MarkedSentence:
-        """The initial state of a sentence."""
-        plain = replace(sentence, heads=None, deprels=(), source=None)
-        bare, positions = without_punctuation(plain)
-        marked = cls(sentence, bare, positions, tuple(arcs))
-        marked.had_marks = marked.is_touched
+    def of(cls, sentence: Sentence, number: int = 0, wids: Sequence[int] = ()) -> MarkedSentence:
+        """The initial state of a sentence. Raises: DataError, marked heads cannot be in one tree."""
+        n = len(sentence)
+        if sentence.source is None:
+            nothing = (NOTHING,) * n
+            values = [
+                column or nothing
+                for column in (sentence.lemmas, sentence.tags, sentence.feats, (), sentence.xpos)
+            ]
+            state = SentenceState((MarkedArc(),) * n, tuple(map(MarkedColumns, *values)), ())
+        else:
+            state = _read_state(sentence, sentence.source)
+        places = tuple(wids) or tuple(range(1, n + 1))
+        marked = cls(number, places, sentence.source, sentence.forms, state, state)
+        if any(word.upos == NOTHING for word in state.columns):
+            tags = tuple(["PUNCT" if is_mark(form) else NOTHING for form in sentence.forms])
+            marked.guessed_tags = TagGuess(tags, tuple([float(tag != NOTHING) for tag in tags]))
+        if sentence.heads is None or UNSET in sentence.heads:  # otherwise they are a tree
+            marked._check()
+            if not marked.positions:  # no guess will give it a tree
+                marked.put(Guess((), (), ()))
+        marked.recorded = marked.arcs
         return marked
+
+    def _check(self) -> None:
+        """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
+        self.arcs = tuple([arc if arc.head_by else MarkedArc() for arc in self.arcs])
+        try:
+            mending.mended(self.heads, self.fixed)
+        except (ValueError, mending.CircleError) as error:
+            path, line = (self.source.path, self.source.line) if self.source else ("", 0)
+            raise DataError(path, line, str(error)) from None
+
+    # --------------------------------------------------------------------------------------- words
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def place(self, wid: int) -> int:
+        """The place of a word. Raises: ValueError, there is none of this number."""
+        return self.wids.index(wid) + 1
+
+    @property
+    def columns(self) -> tuple[MarkedColumns, ...]:
+        """The columns with the tagger's guesses for words whose UPOS is not the file's."""
+        guess, columns = self.guessed_tags, self.state.columns
+        if not guess.tags:
+            return columns
+        known = self._shown
+        if known is None or known[0] is not guess or known[1] is not columns:
+            filled = tuple([_filled(word, *its) for word, its in zip(columns, guess.words)])
+            known = self._shown = guess, columns, filled
+        return known[2]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """UPOS, or the tagger's guess for words that have none."""
+        return tuple([word.upos for word in self.columns])
+
+    @property
+    def sentence(self) -> Sentence:
+        """The words with their present tags, lemmas and features, without heads."""
+        return self._with(self.columns)
+
+    @property
+    def known(self) -> Sentence:
+        """The words as somebody has tagged them; the others have no tag."""
+        pairs = zip(self.state.columns, self.columns)
+        return self._with([word if word.upos == NOTHING else shown for word, shown in pairs])
+
+    def _with(self, columns: Sequence[MarkedColumns]) -> Sentence:
+        lemmas, tags, xpos, feats = zip(*((word.lemma, word.upos, word.xpos, word.feats) for word in columns))
+        return Sentence(self.forms, tags, lemmas=_some(lemmas), xpos=_some(xpos), feats=_some(feats))
+
+    @property
+    def bare(self) -> Sentence:
+        """The words without punctuation, heads and relations."""
+        return self._without_punctuation()[0]
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The places of the words of `bare`."""
+        return self._without_punctuation()[1]
+
+    def _without_punctuation(self) -> tuple[Sentence, tuple[int, ...]]:
+        known, columns = self._bare, self.columns
+        if known is None or known[0] is not columns:
+            known = self._bare = columns, *without_punctuation(self._with(columns))
+        return known[1:]
+
+    @property
+    def is_tagged(self) -> bool:
+        """True if every word has UPOS, or a guess."""
+        return NOTHING not in self.tags
+
+    # --------------------------------------------------------------------------------------- arcs
+    @property
+    def arcs(self) -> tuple[MarkedArc, ...]:
+        return self.state.arcs
+
+    @arcs.setter
+    def arcs(self, arcs: tuple[MarkedArc, ...]) -> None:
+        self.state = self.state._replace(arcs=arcs)
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -76,23 +241,27 @@ class MarkedSentence:
 
     @property
     def is_done(self) -> bool:
-        """True if all words but punctuation are confirmed."""
-        return all(self.arcs[p - 1].head_by and self.arcs[p - 1].label_by for p in self.positions)
+        """True if every word has a tag, and all but punctuation are confirmed."""
+        arcs = self.arcs
+        if not any(arc.head_by for arc in arcs) and self.positions:
+            return False
+        is_confirmed = all(arcs[p - 1].head_by and arcs[p - 1].label_by for p in self.positions)
+        return is_confirmed and all(word.upos != NOTHING for word in self.state.columns)
 
     @property
     def is_touched(self) -> bool:
-        """True if anything is confirmed."""
-        return any(arc.head_by or arc.label_by for arc in self.arcs)
+        """True if any head or relation is confirmed."""
+        return has_arc_marks(self.state)
 
     @property
     def is_held(self) -> bool:
-        """True if somebody has worked on the whole tree: then only setting a head causes a new parse."""
-        return (self.edits > 0 or self.is_touched) and UNSET not in self.heads
+        """True if somebody has worked on the whole tree: then only some changes cause a new parse."""
+        return (self.is_worked_on or self.is_touched) and UNSET not in self.heads
 
     @property
     def fingerprint(self) -> int:
         """A number that identifies the words."""
-        return zlib.crc32("\n".join(self.sentence.forms).encode())
+        return zlib.crc32("\n".join(self.forms).encode())
 
     def confirmed(self) -> Sentence:
         """The words without punctuation; unconfirmed heads are UNSET and relations "_"."""
@@ -108,8 +277,7 @@ class MarkedSentence:
 
     def put(self, guess: Guess) -> None:
         """Adopts a guess for everything that is not confirmed."""
-        fixed = self.fixed
-        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed, self.sentence.forms)
+        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, self.fixed, self.forms)
         labels = ["punct"] * len(heads)
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
@@ -121,6 +289,45 @@ class MarkedSentence:
         self.version += arcs != self.arcs
         self.arcs, self.sure = arcs, tuple(sure)
 
+    def put_tags(self, guess: TagGuess) -> None:
+        """Adopts a tagger's guess for the words that have no UPOS."""
+        before = self.columns
+        self.guessed_tags = guess
+        self.version += before != self.columns
+
+    # --------------------------------------------------------------------------------------- comments
+    @property
+    def is_flagged(self) -> bool:
+        """True if somebody wants to look at the sentence again."""
+        return any(map(_FLAG.fullmatch, self.state.comments))
+
+    def comment(self, key: str) -> str:
+        """The value of the first comment `# key = value`; "" without one. `key` is a regular expression."""
+        found = (re.fullmatch(rf"#\s*{key}\s*=\s*(.*?)\s*", line) for line in self.state.comments)
+        return next((match[1] for match in found if match), "")
+
+    @property
+    def sent_id(self) -> str:
+        """Its name among the comments; "" without one."""
+        return (self.source.sent_id or "") if self.source else ""
+
+
+def _filled(word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str, feats: str) -> MarkedColumns:
+    """A word with a guess in place of what nobody has said, unless its tag is the file's, or another one."""
+    if word.upos not in (NOTHING, tag) or (word.upos == tag != NOTHING and not word.tag_by):
+        return word
+    return word._replace(
+        upos=tag,
+        lemma=lemma if word.lemma == NOTHING and not word.lemma_by else word.lemma,
+        xpos=xpos if word.xpos == NOTHING else word.xpos,
+        feats=feats if word.feats == NOTHING and not word.feats_by else word.feats,
+    )
+
+
+def _some(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values of a column; () if it is empty."""
+    return values if any(value != NOTHING for value in values) else ()
+
 
 def _fitting(label: str, head: int) -> str:
     """The label, or another if needed so that `root` is the relation of the root and of it alone."""
@@ -129,84 +336,132 @@ def _fitting(label: str, head: int) -> str:
     return "dep" if label == "root" else label
 
 
+def has_arc_marks(state: SentenceState) -> bool:
+    """True if any head or relation is confirmed."""
+    return any(arc.head_by or arc.label_by for arc in state.arcs)
+
+
+def _has_marks(state: SentenceState) -> bool:
+    return has_arc_marks(state) or any(w.tag_by or w.feats_by or w.lemma_by for w in state.columns)
+
+
+def label_fault(text: Any) -> str:
+    """Why a value cannot be a relation in CoNLL-U; empty if it can."""
+    if (
+        type(text) is not str
+        or text in ("", NO_LABEL)
+        or NO_LETTERS.search(text)
+        or len(text) > LONGEST_LABEL
+    ):
+        expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
+        return f"{str(text)[:20]!r} is no relation ({expected})"
+    return ""
+
+
 # ------------------------------------------------------------------------------------------- reading
 def read_marked(path: AnyPath) -> list[MarkedSentence]:
-    """The sentences of a file, with the file's heads, relations and marks.
+    """The sentences of a file, with the file's heads, relations and marks; UPOS may be missing.
 
     Raises:
         DataError: the file is malformed, or marked heads form a circle.
     """
-    found = []
-    for sentence in conllu.read(path, on_repair=lambda repair: None):
-        marked = MarkedSentence.of(sentence, [_arc(sentence, k) for k in range(len(sentence))])
-        if sentence.heads is None or UNSET in sentence.heads:  # otherwise they are a tree
-            _check(marked, sentence)
-            if not marked.positions:  # no guess will give it a tree
-                marked.put(Guess((), (), ()))
-        found.append(marked)
-    return found
+    found = conllu.read(path, tags=KNOWN, on_repair=_ignore)
+    return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 
-def _arc(sentence: Sentence, k: int) -> MarkedArc:
-    assert sentence.source is not None
-    row = sentence.source.rows[k]
-    columns = sentence.source.lines[row].split("\t")
-    marks = {HEAD_BY: "", LABEL_BY: ""}
-    for part in columns[9].split("|"):
-        for key in marks:
-            if part.startswith(key):
-                marks[key] = part[len(key) :]
-    if columns[6] == "_":
-        return MarkedArc()
-    if not NUMBER.fullmatch(columns[6]) or int(columns[6]) > len(sentence):
-        line = sentence.source.line + row
-        raise DataError(sentence.source.path, line, f"HEAD {columns[6][:20]!r} is no word of the sentence")
-    return MarkedArc(int(columns[6]), columns[7], marks[HEAD_BY], marks[LABEL_BY])
+def read_text(text: str, name: str) -> list[MarkedSentence]:
+    """The sentences of CoNLL-U as `block` writes it. Raises: DataError, as `read_marked`."""
+    blocks = Passage(name, 1, text.encode()).blocks()
+    sentences = (conllu.sentence_of(block, "optional", KNOWN, _ignore) for block in blocks)
+    return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(sentences)]
 
 
-def _check(marked: MarkedSentence, sentence: Sentence) -> None:
-    """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
-    assert sentence.source is not None
-    marked.arcs = tuple([arc if arc.head_by else MarkedArc() for arc in marked.arcs])
-    try:
-        mending.mended(marked.heads, marked.fixed)
-    except (ValueError, mending.CircleError) as error:
-        raise DataError(sentence.source.path, sentence.source.line, str(error)) from None
+def _ignore(repair: DataError) -> None:
+    """The session writes the file in order."""
+
+
+def _read_state(sentence: Sentence, source: Source) -> SentenceState:
+    arcs, columns = [], []
+    is_tree = sentence.heads is not None
+    for k, row in enumerate(source.rows):
+        _, _, lemma, _, xpos, feats, head, label, _, misc = source.lines[row].split("\t")
+        head_by = label_by = ""
+        by: Sequence[str] = ()
+        if "By=" in misc:
+            misc, head_by, label_by, *by = _parted(misc)
+        if head == NOTHING:
+            arcs.append(NO_ARC)
+        elif not is_tree and (not NUMBER.fullmatch(head) or int(head) > len(sentence)):
+            message = f"HEAD {head[:20]!r} is no word of the sentence"
+            raise DataError(source.path, source.line + row, message)
+        else:
+            arcs.append(MarkedArc(int(head), label, head_by, label_by))
+        columns.append(MarkedColumns(lemma, sentence.tags[k], feats, misc, xpos, *by))
+    return SentenceState(tuple(arcs), tuple(columns), source.lines[: _n_comments(source)])
+
+
+def _parted(misc: str) -> list[str]:
+    """MISC without marks, and the names in them, "" for none."""
+    marks, parts = dict.fromkeys(MARKS, ""), []
+    for part in misc.split("|"):
+        key, sign, name = part.partition("=")
+        if (mark := key + sign) in marks:
+            marks[mark] = name
+        else:
+            parts.append(part)
+    return ["|".join(parts) or NOTHING, *marks.values()]
+
+
+def _n_comments(source: Source) -> int:
+    return next(k for k, line in enumerate(source.lines) if not line.startswith("#"))
 
 
 # ------------------------------------------------------------------------------------------- writing
-def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = True) -> str:
-    """The sentence as CoNLL-U with these arcs; unchanged if none is or was confirmed.
+def block(
+    marked: MarkedSentence,
+    state: SentenceState | None = None,
+    *,
+    marks: bool = True,
+    as_shown: bool = False,
+) -> str:
+    """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
 
-    Without `marks`, an unfinished sentence has no tree.
+    Guessed trees are written where something about the tree is or was confirmed. Without `marks`, an
+    unfinished sentence has no tree, and the flag is left out. `as_shown`: as the page shows it, with guessed
+    tags and trees and without marks.
     """
-    source = marked.sentence.source
+    state = marked.state if state is None else state
+    source, first = marked.source, marked.first
     assert source is not None
+    has_tree = has_arc_marks(state) or has_arc_marks(first)
+    as_first = state.columns == first.columns and state.comments == first.comments
+    if marks and as_first and not has_tree and not as_shown:
+        return "\n".join(source.lines) + "\n\n"
+    is_shown = marks or marked.is_done
+    has_tree |= as_shown
+    marks = marks and not as_shown
+    n_comments = _n_comments(source)
     lines = list(source.lines)
-    if marks and not marked.had_marks and not any(arc.head_by or arc.label_by for arc in arcs):
-        return "\n".join(lines) + "\n\n"
-    shown = marks or marked.is_done
-    for row, arc in zip(source.rows, arcs):
+    for row, arc, word in zip(source.rows, state.arcs, marked.columns if as_shown else state.columns):
         columns = lines[row].split("\t")
-        columns[6] = str(arc.head) if shown and arc.head != UNSET else "_"
-        columns[7] = arc.label if shown and arc.head != UNSET else "_"
-        columns[9] = _misc(columns[9], arc if marks else MarkedArc())
+        columns[2:6] = word.lemma, word.upos, word.xpos, word.feats
+        if has_tree or not marks:
+            columns[6] = str(arc.head) if is_shown and arc.head != UNSET else NOTHING
+            columns[7] = arc.label if is_shown and arc.head != UNSET else NOTHING
+        columns[9] = _misc(word, arc) if marks else word.misc
         lines[row] = "\t".join(columns)
-    return "\n".join(lines) + "\n\n"
+    comments = state.comments if marks else [c for c in state.comments if not _FLAG.fullmatch(c)]
+    return "\n".join([*comments, *lines[n_comments:]]) + "\n\n"
 
 
-def _misc(column: str, arc: MarkedArc) -> str:
-    """The column with the marks of an arc, and without other marks of this kind."""
-    parts = [] if column == "_" else column.split("|")
-    parts = [part for part in parts if not part.startswith((HEAD_BY, LABEL_BY))]
-    if arc.head_by:
-        parts.append(HEAD_BY + arc.head_by)
-    if arc.label_by:
-        parts.append(LABEL_BY + arc.label_by)
-    return "|".join(parts) or "_"
+def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
+    """MISC with the marks of a word."""
+    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by
+    parts = [] if word.misc == NOTHING else [word.misc]
+    return "|".join([*parts, *(mark + name for mark, name in zip(MARKS, names) if name)]) or NOTHING
 
 
 def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, *, marks: bool = True) -> None:
     """Writes a file atomically, with marks or without. Raises: UsageError, it cannot be written."""
     with atomic_writer(path) as handle:
-        handle.writelines(block(marked, marked.arcs, marks=marks) for marked in sentences)
+        handle.writelines(block(marked, marks=marks) for marked in sentences)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.errors import InUseError, VdgiError
 from dynet_vdgi.system.locks import take
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -20,7 +20,7 @@ class OwnFile:
     `digest` is the checksum of the content last read or written.
 
     Raises:
-        UsageError: another process has the file.
+        InUseError: another process has the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,8 +30,10 @@ class OwnFile:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if self._descriptor is not None and not take(self._descriptor, wait=False):
             self.close()
-            message = f"{path.name} is being annotated by another process (close its page's program first)"
-            raise UsageError(message)
+            message = (
+                f"{path.name} is being annotated by another process (end it with Ctrl-C in its terminal)"
+            )
+            raise InUseError(message)
         self._ends, self._mark = b"\n", b""
         self._stat: tuple[int, ...] = ()
         self.digest = ""
@@ -47,6 +49,11 @@ class OwnFile:
     def encoded(self, text: str) -> bytes:
         """A text with the line ends and the byte order mark of the file."""
         return self._mark + text.encode().replace(b"\n", self._ends)
+
+    def decoded(self) -> str:
+        """The text of the file as `encoded` takes it."""
+        content = self.path.read_bytes().removeprefix(BYTE_ORDER_MARK)
+        return content.replace(self._ends, b"\n").decode()
 
     def write(self, content: bytes, digest: str) -> None:
         """Replaces the file's content, which has this checksum. Raises: UsageError, it cannot be written."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
+from dynet_vdgi.annotation.marked import NO_LABEL, MarkedSentence, label_fault
+from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import did_you_mean
 
 ROOT = "ROOT"
@@ -16,26 +20,35 @@ class Relations:
     """Relations of a file: the initial ones, and how often each was confirmed for each pair of tags."""
 
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
+        self.project: frozenset[str] = frozenset()  # a project's list; empty: none
         self._first: set[str] = set()
         self._confirmed: Counter[tuple[str, str, str]] = Counter()  # by tags of word and head, and relation
         for marked in sentences:
             self._first.update(arc.label for arc in marked.arcs if arc.label != NO_LABEL)
-            self.change(marked, (), marked.arcs)
+            self.enter(marked)
 
-    def change(self, marked: MarkedSentence, before: Sequence[MarkedArc], after: Sequence[MarkedArc]) -> None:
-        """Records that a sentence has other arcs."""
-        for arcs, count in ((before, -1), (after, 1)):
-            for word, arc in enumerate(arcs, 1):
+    def enter(self, marked: MarkedSentence) -> None:
+        """Counts the confirmed relations of a sentence."""
+        self._add(marked, 1)
+
+    def leave(self, marked: MarkedSentence) -> None:
+        """Takes a sentence that is about to change out of the counts."""
+        self._add(marked, -1)
+
+    def _add(self, marked: MarkedSentence, count: int) -> None:
+        if marked.is_touched:
+            tags = marked.tags
+            for word, arc in enumerate(marked.arcs, 1):
                 if arc.label_by:
-                    tag, head_tag = tags_of(marked, word, arc.head)
-                    self._confirmed[tag, head_tag, arc.label] += count
+                    self._confirmed[tags[word - 1], _tag_of(tags, arc.head), arc.label] += count
 
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known."""
         known = self._known()
-        if relation in known:
+        if relation in known and not (self.project and relation not in self.project):
             return ""
-        return f"{relation!r} is no relation of UD or of this file{did_you_mean(relation, sorted(known))}"
+        where = "the project's list" if self.project else "UD or of this file"
+        return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, and then anywhere."""
@@ -47,12 +60,47 @@ class Relations:
                 here[relation] += count
         return sorted(self._known(), key=lambda relation: (-here[relation], -anywhere[relation], relation))
 
+    def listed(self) -> dict[str, Any]:
+        """All known relations, and those of them that are not in the project's list, with a key."""
+        names = sorted(self._known())
+        others = [name for name in names if self.project and name not in self.project]
+        key = f"{zlib.crc32(chr(10).join([*names, '', *others]).encode()):08x}"
+        return {"key": key, "names": names, "unlisted": others}
+
+    def likely(self, marked: MarkedSentence, word: int) -> list[tuple[str, float]]:
+        """The relations confirmed between the tags of a word and its head, with their shares."""
+        if marked.arcs[word - 1].head <= 0:
+            return []
+        pair = tags_of(marked, word)
+        here = Counter({r: n for (t, h, r), n in self._confirmed.items() if (t, h) == pair and n > 0})
+        total = sum(here.values())
+        return [(relation, n / total) for relation, n in here.most_common()]
+
     def _known(self) -> set[str]:
         confirmed = {relation for (_, _, relation), count in self._confirmed.items() if count > 0}
-        return {*LABELS, *self._first, *confirmed}
+        return {*(self.project or LABELS), *self._first, *confirmed}
 
 
-def tags_of(marked: MarkedSentence, word: int, head: int) -> tuple[str, str]:
+def read_list(path: str) -> frozenset[str]:
+    """The relations of a project: one a line, or several with blanks between; # begins a comment.
+
+    Raises: ConfigError, the file cannot be read, has none, or what stands there is no relation.
+    """
+    names: list[str] = []
+    for number, line in enumerate(read_table(path, "list of relations").splitlines(), 1):
+        for name in line.partition("#")[0].split():
+            if fault := label_fault(name):
+                raise ConfigError(f"{path}:{number}: {fault}")
+            names.append(name)
+    if not names:
+        raise ConfigError(f"{path}: there is no relation in it")
+    return frozenset(names)
+
+
+def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
     """The tags of a word and of its head; ROOT for the root, "" if there is no head."""
-    tags = marked.sentence.tags
-    return tags[word - 1], ROOT if head == 0 else tags[head - 1] if head > 0 else ""
+    return marked.tags[word - 1], _tag_of(marked.tags, marked.arcs[word - 1].head)
+
+
+def _tag_of(tags: Sequence[str], head: int) -> str:
+    return ROOT if head == 0 else tags[head - 1] if head > 0 else ""

@@ -5,71 +5,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import secrets
 import socket
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from dynet_vdgi.annotation import changes
-from dynet_vdgi.annotation.changes import ChangeError
-from dynet_vdgi.annotation.guard import Guard
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation.finding import found
+from dynet_vdgi.annotation.guard import Reach
 from dynet_vdgi.annotation.live import ORDERS, Live
-from dynet_vdgi.annotation.marked import MarkedSentence
+from dynet_vdgi.annotation.marked import ChangeError, label_fault
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
-from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.system.extras import how_to_install
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
-    from starlette.routing import Route
-except ImportError:
-    raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
-
-ADDRESS = "127.0.0.1"
-MOST_FOUND = 50
-PAGE = Path(__file__).with_name("page")
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+from dynet_vdgi.annotation.shown import Choices, shown_sentence
+from dynet_vdgi.annotation.tokens import MOST_PARTS
+from dynet_vdgi.annotation.validator import Validator
+from dynet_vdgi.errors import VdgiError
 
 
-def listening(port: int) -> socket.socket:
-    """A socket on 127.0.0.1; port 0: any free port. Raises: UsageError, the port is taken."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((ADDRESS, port))
-    except OSError as error:
-        found.close()
-        raise UsageError(
-            f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
-        ) from None
-    return found
-
-
-def serve(live: Live, listener: socket.socket, announce: Callable[[str], None]) -> None:
+def serve(
+    live: Live, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
+) -> None:
     """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    port = listener.getsockname()[1]
-    token = secrets.token_urlsafe(24)
-    app = Guard(_app(live, token), token, port)
-    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
-    config.lifespan = "on"
-    server = uvicorn.Server(config)
-
-    async def run() -> None:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        if server.started:
-            announce(f"http://{ADDRESS}:{port}/{token}/")
-        await serving
-
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
-        asyncio.run(run())
+    serving.serve(lambda token: _app(live, token), listener, announce, reach)
 
 
 def _app(live: Live, token: str) -> Starlette:
@@ -79,7 +42,7 @@ def _app(live: Live, token: str) -> Starlette:
         yield
         await live.stop()
 
-    answers = _Answers(live)
+    answers = _PageAnswers(live)
     routes = [
         Route(f"/{token}/state", answers.state),
         Route(f"/{token}/next", answers.next),
@@ -90,19 +53,9 @@ def _app(live: Live, token: str) -> Starlette:
         Route(f"/{token}/change", answers.change, methods=["POST"]),
         Route(f"/{token}/undo", answers.undo, methods=["POST"]),
         Route(f"/{token}/redo", answers.redo, methods=["POST"]),
-        Route(f"/{token}/{{name}}", _asset),
-        Route(f"/{token}/", _asset),
+        *serving.files(token, "index.html"),
     ]
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers={VdgiError: _refused})
-
-
-async def _asset(request: Request) -> Response:
-    """A file of the page."""
-    name = request.path_params.get("name", "index.html")
-    known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-    if name not in known:
-        return JSONResponse({"fault": "no such page"}, 404)
-    return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -116,71 +69,77 @@ class UnknownRelationError(ChangeError):
     """A relation that nobody has used in the file; it is stored if sent again with `anyway`."""
 
 
-class _Answers:
-    """The requests about a session; sentences are numbered from 0."""
+class _PageAnswers:
+    """The requests about a session; sentences go by their ids."""
 
     def __init__(self, live: Live) -> None:
-        self._live, self._session = live, live.session
+        self._live, self._session, self._text = live, live.session, live.session.text
+        self._validator = Validator(self._text)
+        self._has_validator = self._validator.is_installed
 
     async def state(self, request: Request) -> Response:
         """Progress, learning, faults, and the version of the sentence that the page shows."""
         session = self._session
         session.is_changed_by_others()
-        shown = _number(request, "shown")
-        versions = None
-        if shown is not None and 0 <= shown < len(session.sentences):
-            self._live.touch(shown)
-            marked = session.sentences[shown]
-            versions = [marked.edits, marked.version]
+        marked = self._text.by_id.get(-1 if (number := _number(request, "shown")) is None else number)
+        if marked is not None:
+            self._live.touch(marked.id)
+        place, word = session.place
+        last = self._text.by_id.get(place)
         content = {
             "id": self._live.id,
             "file": session.path.name,
             "annotator": session.annotator,
             "order": self._live.order,
             "learning": self._live.learning,
-            "progress": session.progress(),
+            "progress": session.figures(),
+            "saved": self._text.progress.saved(),
+            "place": {"sentence": place, "word": word, "done": last is not None and last.is_done},
+            "tagger": self._live.tagger,
+            "validator": self._has_validator,
             "fault": session.fault or self._live.unwritten,
-            "versions": versions,
+            "versions": None if marked is None else [marked.edits, marked.version],
         }
+        labels = self._text.relations.listed()
+        if request.query_params.get("labels", "") != labels["key"]:
+            content["labels"] = labels
         return JSONResponse(content)
 
     async def next(self, request: Request) -> Response:
-        """The number of the next sentence, null if all are done."""
+        """The id of the next sentence, null if all are done; or of the one with a `number` in the file."""
+        number = _number(request, "number")
+        if number is not None:
+            if number >= len(self._text.sentences):
+                raise ChangeError("there is no such sentence")
+            return JSONResponse({"next": self._text.sentences[number].id})
         order = request.query_params.get("order", ORDERS[0])
-        after = _number(request, "after")
         if order not in ORDERS:
             raise ChangeError("no such order")
-        return JSONResponse({"next": self._live.next_one(-1 if after is None else after, order)})
+        return JSONResponse({"next": self._live.next_one(_number(request, "after"), order)})
 
     async def find(self, request: Request) -> Response:
-        """The sentences that contain a text in their words or comments, at most `MOST_FOUND`."""
-        wanted = request.query_params.get("text", "").casefold()
-        found: list[dict[str, Any]] = []
-        for number, marked in enumerate(self._session.sentences):
-            text = " ".join(marked.sentence.forms)
-            if wanted in text.casefold() or any(wanted in line.casefold() for line in _comments(marked)):
-                if len(found) == MOST_FOUND:
-                    return JSONResponse({"found": found, "more": True})
-                found.append({"number": number, "text": text[:120], "done": marked.is_done})
-        return JSONResponse({"found": found, "more": False})
+        """The sentences of a kind, see `finding` and `validator`."""
+        kind, query = request.query_params.get("kind", "words"), request.query_params.get("q", "")
+        if kind == "official":
+            return JSONResponse(await asyncio.to_thread(self._validator.found, query))
+        return JSONResponse(await asyncio.to_thread(found, self._text, kind, query))
 
     async def sentence(self, request: Request) -> Response:
-        number = self._in_path(request)
-        return JSONResponse(shown_sentence(number, await self._live.show(number)))
+        marked = await self._live.show(_in_path(request))
+        return self._shown(marked.id, await self._live.choices(marked))
 
     async def guess(self, request: Request) -> Response:
         """A sentence, after it was parsed again around a new head if that takes only a moment."""
-        number = self._in_path(request)
-        return JSONResponse(shown_sentence(number, await self._live.parsed(number)))
+        marked = await self._live.parsed(_in_path(request))
+        return self._shown(marked.id, await self._live.choices(marked))
 
     async def relations(self, request: Request) -> Response:
         """The relations to offer for a word, the likeliest first."""
-        marked = self._session.sentences[self._in_path(request)]
+        marked = self._text.of_id(_in_path(request))
         word = _number(request, "word") or 0
-        if not 1 <= word <= len(marked.arcs):
+        if not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        tags = tags_of(marked, word, marked.arcs[word - 1].head)
-        return JSONResponse({"relations": self._session.relations.offered(*tags)})
+        return JSONResponse({"relations": self._text.relations.offered(*tags_of(marked, word))})
 
     async def change(self, request: Request) -> Response:
         """Makes one change; the answer comes when the change is on the disk."""
@@ -190,83 +149,51 @@ class _Answers:
             what, value, anyway = order["what"], order.get("value", 0), order.get("anyway", False)
             if any(type(number) is not int for number in whole):  # true, 1.5, Infinity
                 raise ValueError
-            if type(what) is not str or type(value) not in (int, str) or type(anyway) is not bool:
+            parts = value if type(value) is list and len(value) <= MOST_PARTS else [value]
+            if any(type(part) not in (int, str, bool) for part in parts):
+                raise ValueError
+            if type(what) is not str or type(anyway) is not bool:
                 raise ValueError
             number, edits, version, word = whole
         except (ValueError, TypeError, KeyError, RecursionError):
             raise ChangeError("this is no change") from None
-        number = self._place(number)
-        fault = self._session.relations.fault(str(value)) if what == "label" and not anyway else ""
-        if fault and not changes.label_fault(str(value)):
+        fault = "" if anyway or what != "label" or label_fault(value) else self._text.relations.fault(value)
+        if fault:
             raise UnknownRelationError(fault)
-        await self._live.change(number, (edits, version), what, word, value)
-        return JSONResponse(shown_sentence(number, self._session.sentences[number]))
+        now = self._live.change(number, (edits, version), what, word, value)
+        return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else None)
 
     async def undo(self, request: Request) -> Response:
-        return self._back("undo")
+        return await self._back("undo")
 
     async def redo(self, request: Request) -> Response:
-        return self._back("redo")
+        return await self._back("redo")
 
-    def _back(self, what: str) -> Response:
+    async def _back(self, what: str) -> Response:
+        """The sentence after an undo or redo, with the change that `went`."""
         number = self._live.back(what)
-        return JSONResponse(shown_sentence(number, self._session.sentences[number]))
+        record = (self._text.redo if what == "undo" else self._text.undo)[-1].record
+        return await self._after_change(number, {"went": {"what": record.op, "word": record.w}})
 
-    def _in_path(self, request: Request) -> int:
-        """The sentence that an address refers to."""
-        text = request.path_params["number"]
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
-            raise HTTPException(404)
-        return self._place(int(text))
+    async def _after_change(self, number: int, more: Mapping[str, Any] | None = None) -> Response:
+        """The sentence, or the first of those that a change leaves, and `more`; nothing is waited for."""
+        choices = await self._live.choices(self._text.of_id(number), waits=False)
+        return self._shown(number, choices, more)
 
-    def _place(self, number: int) -> int:
-        if not 0 <= number < len(self._session.sentences):
-            raise ChangeError("there is no such sentence")
-        return number
+    def _shown(self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None) -> Response:
+        marked = self._text.of_id(number)
+        content = shown_sentence(self._text.number(marked), marked, self._text.relations, choices)
+        return JSONResponse({**content, **(more or {})})
+
+
+def _in_path(request: Request) -> int:
+    """The id of a sentence in an address."""
+    text = request.path_params["number"]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise HTTPException(404)
+    return int(text)
 
 
 def _number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _comments(marked: MarkedSentence) -> list[str]:
-    source = marked.sentence.source
-    return [line for line in source.lines if line.startswith("#")] if source else []
-
-
-def shown_sentence(number: int, marked: MarkedSentence) -> dict[str, Any]:
-    """A sentence for the page; an arc is [head, relation, head confirmed, relation confirmed]."""
-    sentence = marked.sentence
-    nothing = ("_",) * len(sentence)
-    sure = marked.sure or (None,) * len(sentence)
-    words = zip(
-        sentence.forms,
-        sentence.tags,
-        sentence.feats or nothing,
-        sentence.lemmas or nothing,
-        marked.arcs,
-        (None if s is None else round(s, 3) for s in sure),
-    )
-    return {
-        "number": number,
-        "edits": marked.edits,
-        "version": marked.version,
-        "done": marked.is_done,
-        "comments": _comments(marked),
-        "words": [
-            {
-                "form": form,
-                "tag": tag,
-                "feats": feats,
-                "lemma": lemma,
-                "head": arc.head,
-                "label": arc.label,
-                "head_by": arc.head_by,
-                "label_by": arc.label_by,
-                "sure": probability,
-            }
-            for form, tag, feats, lemma, arc, probability in words
-        ],
-        "punctuation": [p for p, tag in enumerate(sentence.tags, 1) if tag == "PUNCT"],
-    }

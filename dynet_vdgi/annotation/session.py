@@ -1,7 +1,7 @@
 """A file under annotation: changes, undo, progress; every change is on the disk before it counts.
 
-Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file, then each
-change with the arcs before and after it, and the checksum of each state of the file that was written.
+Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file and its
+text, then each change with what it replaced, and the checksum of each state of the file that was written.
 
 The file gets the trees of sentences in which somebody has confirmed something. The others stay in it as they
 are, and an unchanged file is not written.
@@ -11,31 +11,35 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from dynet_vdgi.annotation import changes
-from dynet_vdgi.annotation.changes import ChangeError
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record, change_fault
+from dynet_vdgi.annotation import edits, taking_over
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, ids_of
+from dynet_vdgi.annotation.changes import new_arcs
+from dynet_vdgi.annotation.finished import heads_by_wid
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal
 from dynet_vdgi.annotation.marked import (
+    ChangeError,
     Guess,
-    MarkedArc,
     MarkedSentence,
+    SentenceState,
     block,
     read_marked,
+    read_text,
 )
 from dynet_vdgi.annotation.mending import UNSET, CircleError
+from dynet_vdgi.annotation.old_journals import parts, replayed
 from dynet_vdgi.annotation.own_file import OwnFile
-from dynet_vdgi.annotation.relations import Relations
-from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.annotation.records import ChangeRecord, record_of
+from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 
 Given = Literal["right", "guessed"]
-
-RECENT = 10
-"""Sentences over which the running accuracy is taken."""
 
 
 class StaleError(ChangeError):
@@ -46,22 +50,6 @@ class UnwrittenError(VdgiError):
     """The file cannot be written; the journal has all confirmed arcs."""
 
     exit_status = 2
-
-
-class Finished(NamedTuple):
-    """A person's changes to a finished sentence."""
-
-    words: int
-    heads_changed: int
-    labels_changed: int
-
-
-class Reversible(NamedTuple):
-    """A change that can be undone or redone; the sentence as shown after that, if known."""
-
-    record: Record
-    arcs: tuple[MarkedArc, ...] | None = None
-    sure: tuple[float | None, ...] = ()
 
 
 class Session:
@@ -76,171 +64,195 @@ class Session:
 
     def __init__(self, path: str | Path, annotator: str, given: Given | None = None) -> None:
         self.path, self.annotator = Path(path), annotator
+        self.fault = ""  # why the file is no longer saved
+        self.is_unsaved = False  # True if the file must be written
+        self.place = (0, 1)  # sentence by id, and word, where somebody was last
+        self._written: dict[int, tuple[SentenceState, str]] = {}  # blocks, by id, and their states
+        self._guard = threading.Lock()  # for the journal and the file
         self._file = OwnFile(self.path)
+        journal = self.path.with_name(self.path.name + ENDING)
         try:
-            self.sentences = read_marked(self.path)
-            self._file.look()
-            self.journal = Journal(self.path.with_name(self.path.name + ENDING))
+            found = None if os.path.lexists(journal) else read_marked(self.path)
+            try:
+                self._file.look()
+            except OSError:
+                read_marked(self.path)  # gives the reason
+                raise
+            self.journal = Journal(journal)
         except BaseException:
             self._file.close()
             raise
-        self.fault = ""  # why the file is no longer saved
-        self.finished: dict[int, Finished] = {}  # by sentence, in the order of completion
-        self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and their arcs
-        self.is_unsaved = False  # True if the file must be written
-        self._undo: list[Reversible] = []
-        self._redo: list[Reversible] = []
-        self._guard = threading.Lock()  # for the journal and the file
         try:
-            self._begin(given)
+            self.text = self._begun(found, given)
         except BaseException:
-            self._file.close()
-            self.journal.close()
+            self.release()
             if self.journal.is_new and self.journal.is_empty:
                 self.journal.path.unlink(missing_ok=True)
             raise
 
+    @property
+    def sentences(self) -> list[MarkedSentence]:
+        """In the order of the file."""
+        return self.text.sentences
+
     # --------------------------------------------------------------------------------------- beginning
-    def _begin(self, given: Given | None) -> None:
-        self._words = sum(len(marked.positions) for marked in self.sentences)
-        self._sentences_done = self._words_done = 0
-        for marked in self.sentences:
-            self._count(marked, marked.is_done)
-        digest, records = self._file.digest, self.journal.records
-        if not records:
-            self._take(given)
-            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(self.sentences)})
-            self.journal.add({"written": digest})
-            self.relations = Relations(self.sentences)
-            if given == "right":
-                self.save()
-            return
+    def _begun(self, found: list[MarkedSentence] | None, given: Given | None) -> AnnotatedText:
+        """The text as it was left; `found` are the sentences of the file, None: it has not been read."""
+        records = self.journal.records
+        has_base = any("base" in record for record in records)
+        is_known = has_base and any(record.get("written") == self._file.digest for record in records)
+        if found is None and not is_known:
+            found = read_marked(self.path)
+        if not has_base and not any("s" in record for record in records):
+            return self._new(found or [], given)
         if given is not None:
             raise UsageError(f"--given has no effect: {self.path.name} has been annotated before")
-        known = {str(record["written"]) for record in records if "written" in record}
-        read = [marked.arcs for marked in self.sentences]
-        in_file = self._replay(records)
-        if digest not in known:
-            self._check_other_file(in_file)
+        digest = self._file.digest
+        if not has_base and found is not None:
+            before = "".join(map(block, found))
+            text = replayed(self.path, found, records, self.journal.path, digest)
+            after = "".join(map(block, text.sentences))
+            self.journal.add({"base": after})
             self.journal.add({"written": digest})
-        for marked, arcs in zip(self.sentences, read):
-            if _said(arcs) == _said(marked.arcs):  # the guesses of the file are newer than the journal's
-                marked.arcs = arcs
-            self.is_unsaved |= marked.arcs != arcs
-        self.relations = Relations(self.sentences)
+            self.is_unsaved = after != before
+            return text
+        return self._continued(found)
 
-    def _take(self, given: Given | None) -> None:
-        """Determines the status of the trees in a file without journal."""
-        trees = [marked for marked in self.sentences if any(arc.head != UNSET for arc in marked.arcs)]
-        if any(marked.is_touched for marked in trees) or not trees:
-            if given is not None:
-                what = "its arcs are marked already" if trees else "the file has no trees"
-                raise UsageError(f"--given has no effect: {what}")
-        elif given is None:
+    def _new(self, found: list[MarkedSentence], given: Given | None) -> AnnotatedText:
+        self._take(found, given)
+        if not self.journal.records:
+            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
+        self.journal.add({"base": "".join(map(block, found))})
+        self.text = AnnotatedText(found, str(self.path))
+        if given == "right":
+            self.save()
+        else:
+            self.journal.add({"written": self._file.digest})
+        return self.text
+
+    def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
+        """Decides what the trees of a new file are."""
+        trees = [m for m in found if m.positions and any(arc.head != UNSET for arc in m.arcs)]
+        has_marks = any(marked.is_touched for marked in found)
+        if given is not None and (has_marks or not trees):
+            why = "its arcs are marked already" if has_marks else "the file has no trees"
+            raise UsageError(f"--given has no effect: {why}")
+        if has_marks or not trees:
+            return
+        if given is None:
             what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
             raise UsageError(
                 f"{self.path.name} has {what}, --given right (kept, and "
                 "learnt from) or --given guessed (a program's, and replaced by better ones)"
             )
-        elif given == "right":
+        if given == "right":
             for marked in trees:
-                was_done = marked.is_done
-                marked.arcs = tuple(changes.new_arcs(marked, "done", 0, 0, self.annotator))
-                self._count(marked, marked.is_done - was_done)
+                marked.arcs = tuple(new_arcs(marked, "done", 0, 0, self.annotator))
 
-    def _replay(self, records: Sequence[Record]) -> list[tuple[MarkedArc, ...]]:
-        """Repeats all changes; returns the arcs of all sentences when the file was last written."""
-        in_file = [marked.arcs for marked in self.sentences]
-        said: dict[tuple[int, str], Sequence[Any]] = {}  # arcs by sentence and word
-        for number, record in enumerate(records, 1):
-            if "written" in record:
-                in_file = [marked.arcs for marked in self.sentences]
-            if "s" not in record:
-                continue
-            index = record["s"]
-            known = isinstance(index, int) and 0 <= index < len(self.sentences)
-            if not known or self.sentences[index].fingerprint != record.get("f"):
-                hint = (
-                    f"the changes are in {self.journal.path.name}; restore the file, or move the journal away"
-                )
-                raise DataError(
-                    str(self.path), None, f"not the sentences of line {number} of its journal", hint
-                )
-            fault = change_fault(record, len(self.sentences[index].arcs), UNSET)
-            fault = fault or _contradiction(record, said)
-            if fault or (record["op"] in ("undo", "redo") and not self._stack(record["op"])):
-                detail = f" ({fault})" if fault else ""
-                raise DataError(str(self.journal.path), number, DAMAGED + detail, HINT)
-            self._apply(record)
-            said |= {(index, word): arc for word, arc in record["arcs"].items()}
-        self._undo = [Reversible(step.record) for step in self._undo]  # the trees are the file's
-        self._redo = [Reversible(step.record) for step in self._redo]
-        for marked in self.sentences:
-            if marked.edits:
-                try:
-                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
-                except CircleError as error:
-                    raise DataError(str(self.journal.path), None, str(error), HINT) from None
-        return in_file
+    def _continued(self, found: list[MarkedSentence] | None) -> AnnotatedText:
+        """Repeats the changes in the journal; changes of the file by other programs are taken over.
 
-    def _stack(self, what: str) -> list[Reversible]:
-        """The changes that can be undone, or redone."""
-        return self._undo if what == "undo" else self._redo
+        `found` is None if the file is as this program has read or written it.
+        """
+        records = self.journal.records
+        begin = next(k for k, record in enumerate(records) if "base" in record)
+        matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
+        writings = [k for k, record in enumerate(records) if "written" in record and k > begin]
+        last = (matches or writings or [begin])[-1]
+        text = AnnotatedText(
+            read_text(records[begin]["base"], self.journal.path.name), self.journal.path.name
+        )
+        in_file: list[tuple[int, str]] = []  # the sentences of the file when it was last written
+        guesses: list[int] = []
+        for number, record in enumerate(records):
+            if "first" in record:
+                for s, heads in record["first"].items():
+                    text.progress.first_heads[int(s)] = dict(zip(text.by_id[int(s)].wids, heads))
+            if "place" in record:
+                self.place = tuple(record["place"])
+            if "s" in record:
+                self._repeat(text, record, number, is_history=number < begin)
+            if number == last:
+                guesses = [marked.id for marked in text.sentences]
+                if not matches:
+                    in_file = [(marked.id, block(marked)) for marked in text.sentences]
+        text.forget_shown()
+        self._settled(text)
+        self.text = text
+        self.is_unsaved = any("s" in record for record in records[last + 1 :])
+        if found is None:
+            self._take_guesses(guesses)
+        else:
+            self._take_over(found, in_file)
+        return text
 
-    def _check_other_file(self, in_file: Sequence[Sequence[MarkedArc]]) -> None:
-        """Accepts a file changed by another program, unless its confirmed arcs changed."""
-        for arcs, found in zip(in_file, read_marked(self.path)):
-            for word, (mine, theirs) in enumerate(zip(arcs, found.arcs), 1):
-                source = found.sentence.source
-                if source is None or not (mine.head_by or mine.label_by):
-                    continue
-                if (mine.head_by and mine.head != theirs.head) or (
-                    mine.label_by and mine.label != theirs.label
-                ):
-                    hint = (
-                        f"{self.journal.path.name} says {mine.head} {mine.label}; restore the file, or move "
-                        "the journal away to go on from the file as it stands"
-                    )
-                    line = source.line + source.rows[word - 1]
-                    message = (
-                        f"another program has changed confirmed word {word} to {theirs.head} {theirs.label}"
-                    )
-                    raise DataError(str(self.path), line, message, hint)
+    def _repeat(
+        self, text: AnnotatedText, record: Mapping[str, Any], number: int, *, is_history: bool
+    ) -> None:
+        """Repeats a change; one of the history before the text of the journal is only remembered."""
+        try:
+            change = record_of(record)
+            if is_history:
+                text.remember(change)
+            else:
+                text.apply(change)
+                self.place = _place_of(change)
+        except ValueError as error:
+            detail = f"{DAMAGED} ({error})"
+            raise DataError(str(self.journal.path), number + 1, detail, HINT) from None
+
+    def _settled(self, text: AnnotatedText) -> None:
+        try:
+            text.settle()
+        except CircleError as error:
+            raise DataError(str(self.journal.path), None, str(error), HINT) from None
+
+    def _take_guesses(self, ids: Sequence[int]) -> None:
+        """The guessed arcs of the file are newer than those of the journal."""
+        blocks = self._file.decoded().strip("\n").split("\n\n")
+        if len(blocks) != len(ids):  # it has not been written yet, and its empty lines are odd
+            return
+        for number, content in zip(ids, blocks):
+            marked = self.text.by_id.get(number)
+            if marked is not None and marked.is_touched:
+                (its,) = read_text(content + "\n\n", self.path.name)
+                if marked.forms == its.forms and parts(marked.arcs) == parts(its.arcs):
+                    marked.arcs = its.arcs
+
+    def _take_over(self, found: Sequence[MarkedSentence], in_file: Sequence[tuple[int, str]]) -> None:
+        """Takes over what other programs have changed in the file."""
+        before = [block(marked) for marked in found]
+        record = taking_over.record_of(self.text, found, in_file, self.path, self.journal.path)
+        if record is not None:
+            self.journal.add(record.to_json())
+            self.text.apply(record)
+        self.journal.add({"written": self._file.digest})
+        self.is_unsaved = [block(marked) for marked in self.sentences] != before
 
     # --------------------------------------------------------------------------------------- changing
     def change(
-        self, index: int, seen: tuple[int, int], what: str, word: int = 0, value: int | str = 0
-    ) -> None:
-        """Makes one change, see `changes.CHANGES`, to a sentence that was seen with these (edits, version).
+        self, number: int, seen: tuple[int, int], what: str, word: int = 0, value: Any = 0
+    ) -> list[int]:
+        """Makes one change, one of `edits.CHANGES`, to a sentence that was seen with these (edits, version).
 
         A person who confirms a guess must have seen the last one; a person who sets a value need not.
+        Returns the ids of the sentences that are now where the sentence was.
 
         Raises:
             ChangeError: the change is impossible, or the page is not up to date (StaleError).
             JournalError: the change could not be put on the disk, and so was not made.
         """
-        if not 0 <= index < len(self.sentences):
-            raise ChangeError(f"there is no sentence {index + 1}")
-        marked = self.sentences[index]
-        edits, version = seen
-        if edits != marked.edits:
+        marked = self.text.of_id(number)
+        if seen[0] != marked.edits:
             raise StaleError("The sentence has been changed elsewhere. Here it is as it stands now.")
-        if what in ("right", "done") and version != marked.version:
+        if what in ("right", "done") and seen[1] != marked.version:
             raise StaleError("The sentence has just been parsed again. Please look at it once more.")
-        arcs = changes.new_arcs(marked, what, word, value, self.annotator)
-        before = marked.arcs[word - 1] if word else None
-        moved, renamed = marked.moved, marked.renamed
-        if before and what == "head" and before.head not in (UNSET, value):
-            moved |= {word}
-        if before and what == "label" and before.label != value:
-            renamed |= {word}
-        record = _difference(marked.arcs, arcs)
-        record |= {"moved": sorted(moved), "renamed": sorted(renamed)}
-        record |= {"moved_was": sorted(marked.moved), "renamed_was": sorted(marked.renamed)}
-        self._add(index, what, record)
+        record = edits.record_of(self.text, marked, what, word, value, self.annotator)
+        self._add(record)
+        return [one.id for one in record.new.sentences or ()] or [number]
 
     def undo(self) -> int:
-        """Undoes the last change; returns the number of its sentence, whose tree is as it was before.
+        """Undoes the last change; returns the id of its sentence, which is as it was before.
 
         Raises: ChangeError, there is none.
         """
@@ -251,70 +263,40 @@ class Session:
         return self._back("redo")
 
     def _back(self, what: str) -> int:
-        if not self._stack(what):
+        stack = self.text.undo if what == "undo" else self.text.redo
+        if not stack:
             raise ChangeError(f"nothing to {what}")
-        last, arcs, sure = self._stack(what)[-1]
-        record = {key: last[key] for key in ("arcs", "was", "moved", "renamed", "moved_was", "renamed_was")}
-        if what == "undo":
-            for key in ("moved", "renamed"):
-                record[key], record[f"{key}_was"] = record[f"{key}_was"], record[key]
-            record["arcs"], record["was"] = record["was"], record["arcs"]
-        self._add(last["s"], what, record)
-        marked = self.sentences[last["s"]]
-        if arcs is None:
-            arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
-        else:
-            marked.sure = sure
-        marked.arcs = arcs
-        return int(last["s"])
+        step = stack[-1]
+        record = step.record.again(what, self.annotator, round(time.time()))
+        self._add(record)
+        self.text.show_again(step)
+        return next(number for number in [record.s, *ids_of(record)] if number in self.text.by_id)
 
-    def _add(self, index: int, what: str, record: Record) -> None:
-        head = {"s": index, "f": self.sentences[index].fingerprint, "op": what}
-        record = {**head, "by": self.annotator, "at": round(time.time()), **record}
+    def _add(self, record: ChangeRecord) -> None:
         with self._guard:
-            self.journal.add(record)
-        before = self.sentences[index].arcs
-        self._apply(record)
-        self.relations.change(self.sentences[index], before, self.sentences[index].arcs)
+            self.journal.add(record.to_json())
+        self.text.apply(record)
+        self.place = _place_of(record)
         self.is_unsaved = True
 
-    def _apply(self, record: Record) -> None:
-        marked = self.sentences[record["s"]]
-        was_done, before = marked.is_done, (marked.arcs, marked.sure)
-        arcs = list(marked.arcs)
-        for word, arc in record["arcs"].items():
-            arcs[int(word) - 1] = MarkedArc(*arc)
-        marked.arcs = tuple(arcs)
-        marked.moved, marked.renamed = frozenset(record["moved"]), frozenset(record["renamed"])
-        marked.edits += 1
-        marked.version += 1
-        is_done = marked.is_done
-        self._count(marked, is_done - was_done)
-        if not is_done:
-            self.finished.pop(record["s"], None)
-        else:
-            counts = len(marked.positions), len(marked.moved), len(marked.renamed)
-            self.finished[record["s"]] = Finished(*counts)
-        if record["op"] == "undo":
-            self._redo.append(Reversible(self._undo.pop().record, *before))
-        elif record["op"] == "redo":
-            self._undo.append(Reversible(self._redo.pop().record, *before))
-        else:
-            self._undo.append(Reversible(record, *before))
-            self._redo.clear()
-
-    def _count(self, marked: MarkedSentence, change: int) -> None:
-        self._sentences_done += change
-        self._words_done += change * len(marked.positions)
-
-    def put(self, index: int, version: int, guess: Guess) -> bool:
+    def put(self, number: int, version: int, guess: Guess) -> bool:
         """Adopts a guess made for this version of a sentence; returns whether that is still the version."""
-        marked = self.sentences[index]
-        if marked.version != version:
+        marked = self.text.by_id.get(number)
+        if marked is None or marked.version != version:
             return False
         marked.put(guess)
         self.is_unsaved |= marked.is_touched
         return True
+
+    def keep_first_parse(self) -> None:
+        """Records the present trees as those of the first parse, where there was none before."""
+        known = self.text.progress.first_heads
+        new = [m for m in self.sentences if m.sure and m.id not in known and UNSET not in m.heads]
+        if new:
+            heads = {marked.id: heads_by_wid(marked) for marked in new}
+            with self._guard:
+                self.journal.add({"first": {str(s): list(its.values()) for s, its in heads.items()}})
+            known.update(heads)
 
     # --------------------------------------------------------------------------------------- the file
     def save(self) -> bool:
@@ -345,12 +327,15 @@ class Session:
         return True
 
     def _blocks(self) -> list[str]:
-        """The sentences as CoNLL-U; only sentences with changed arcs are formatted again."""
-        for k, marked in enumerate(self.sentences):
-            arcs = marked.arcs  # may be replaced while this runs in a thread
-            if k not in self._written or self._written[k][0] is not arcs:
-                self._written[k] = arcs, block(marked, arcs)
-        return [self._written[k][1] for k in range(len(self.sentences))]
+        """The sentences as CoNLL-U; only changed sentences are formatted again."""
+        found = []
+        for marked in list(self.sentences):  # may change while this runs in a thread
+            state = marked.state
+            known = self._written.get(marked.id)
+            if known is None or known[0] is not state:
+                known = self._written[marked.id] = state, block(marked, state)
+            found.append(known[1])
+        return found
 
     def is_changed_by_others(self) -> bool:
         """True if the content is not the one last read or written; from then on `fault` says so.
@@ -385,68 +370,54 @@ class Session:
         self.journal.close()
 
     # --------------------------------------------------------------------------------------- figures
-    def progress(self) -> Mapping[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """The finished part, and how much of it had to be changed."""
-        finished = list(self.finished.values())
-        recent = finished[-RECENT:]
-        return {
-            "sentences": len(self.sentences),
-            "sentences_done": self._sentences_done,
-            "words": self._words,
-            "words_done": self._words_done,
-            "heads_right": _share_right(sum(f.words for f in recent), sum(f.heads_changed for f in recent)),
-            "labels_right": _share_right(sum(f.words for f in recent), sum(f.labels_changed for f in recent)),
-            "over_time": [_share_right(f.words, f.heads_changed) for f in finished[-100:]],
-            "can_undo": bool(self._undo),
-            "can_redo": bool(self._redo),
-        }
+        can = {"can_undo": bool(self.text.undo), "can_redo": bool(self.text.redo)}
+        return self.text.progress.figures() | can
 
 
-def _said(arcs: Sequence[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
-    """The confirmed parts of arcs."""
-    return [
-        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
-        for arc in arcs
-    ]
-
-
-def _contradiction(record: Record, said: Mapping[tuple[int, str], Sequence[Any]]) -> str:
-    """The differences between the arcs before a change and the journal's record of them; empty: none.
-
-    Only confirmed parts are compared, because changes of guesses are not recorded.
-    """
-    for word, arc in record["was"].items():
-        before = said.get((record["s"], word), arc)
-        if _said([MarkedArc(*arc)]) != _said([MarkedArc(*before)]):
-            return f"word {word} was not so after the lines before"
-    return ""
-
-
-def _share_right(words: int, changed: int) -> float | None:
-    return round(1 - changed / words, 4) if words else None
-
-
-def _difference(before: Sequence[MarkedArc], after: Sequence[MarkedArc]) -> Record:
-    """The arcs that differ, after and before, by the word's number."""
-    words = [k for k, (old, new) in enumerate(zip(before, after), 1) if old != new]
-    return {
-        "arcs": {str(word): list(after[word - 1]) for word in words},
-        "was": {str(word): list(before[word - 1]) for word in words},
-    }
+def _place_of(record: ChangeRecord) -> tuple[int, int]:
+    """The sentence and the word that somebody has changed."""
+    sentences = record.new.sentences
+    return (sentences[0].id if sentences else record.s), max(1, record.w)
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:
-    """The sentences of a file that nobody is annotating now, from its journal.
+    """The sentences of a file as its journal has them, also while somebody is annotating the file.
 
     Raises:
-        UsageError: somebody is annotating the file, or it has no journal and no marks.
+        UsageError: it has no journal and no marks.
         DataError: as `Session`.
     """
     sentences = read_marked(path)
     if os.path.lexists(Path(path).with_name(Path(path).name + ENDING)):
-        session = Session(path, "")
-        session.release()
-        return session.sentences
+        try:
+            return _released(path)
+        except InUseError:
+            return _of_copy(Path(path))
     if not any(marked.is_touched for marked in sentences):
         raise UsageError(f"{path}: nothing is confirmed in it (annotate it first)")
     return sentences
+
+
+def _released(path: str | Path) -> list[MarkedSentence]:
+    session = Session(path, "")
+    session.release()
+    return session.sentences
+
+
+def _of_copy(path: Path) -> list[MarkedSentence]:
+    """The sentences of a file that another process has; nothing of it is locked or written to."""
+    journal = path.with_name(path.name + ENDING)
+    with tempfile.TemporaryDirectory(prefix="vdgi-export-") as folder:
+        copy = Path(folder, path.name)
+        try:
+            for one in (path, journal):  # the file follows the journal, so the journal is the later one
+                shutil.copyfile(one, copy.with_name(one.name))
+        except OSError as error:
+            raise UsageError(f"{path.name} cannot be copied to be read: {error}") from None
+        try:
+            return _released(copy)
+        except DataError as error:
+            place = str(path.with_name(Path(error.path).name))
+            raise DataError(place, error.line, error.message, error.hint) from None

@@ -6,14 +6,19 @@ A module's docstring is its help text. Modules import what is heavy (NumPy, DyNe
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import textwrap
+import zipfile
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-WIDEST = 100
-"""Columns of help on a wide terminal."""
+from dynet_vdgi.errors import UsageError
+
+WIDEST = 80
+"""Columns of help, on a wide terminal, too."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -45,6 +50,21 @@ def _command(line: str, width: int) -> str:
     return "\n".join([*([f"  # {comment}"] if comment else []), "  " + " \\\n      ".join(words)])
 
 
+def model_first(model: str, names: Sequence[str]) -> None:
+    """Raises: UsageError, a text stands where the model belongs, and a model among the texts."""
+    from dynet_vdgi.settings import config
+    from dynet_vdgi.settings.bundled import bundled
+
+    def is_model(name: str) -> bool:
+        if os.path.isdir(name):
+            return os.path.isfile(os.path.join(name, config.MODEL_NAME))
+        return zipfile.is_zipfile(name) if os.path.isfile(name) else name in bundled("models")
+
+    found = [name for name in names if is_model(name)]
+    if found and os.path.isfile(model) and not is_model(model):
+        raise UsageError(f"the model comes first: {found[0]} {model}, not {model} {found[0]}")
+
+
 def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.ArgumentParser:
     """The parser of a verb or task: its help is the module's docstring, whose first line is the summary."""
     summary, _, details = (module.__doc__ or "").partition("\n")
@@ -56,3 +76,28 @@ def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.Argument
     )
     module.add_arguments(parser)
     return parser
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option -o, by default standard output."""
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+    )
+
+
+def add_tags(parser: argparse.ArgumentParser) -> None:
+    """The option --tags of verbs about rule tables."""
+    from dynet_vdgi.data.conllu import TAG_COLUMNS
+
+    parser.add_argument(
+        "--tags",
+        default="upos",
+        choices=TAG_COLUMNS,
+        help="column of the rules' tags (default: %(default)s)",
+    )
+
+
+def check_at_least_1(option: str, number: int) -> None:
+    """Raises: UsageError, the number of an option is below 1."""
+    if number < 1:
+        raise UsageError(f"{option} {number}: must be at least 1")

@@ -6,13 +6,23 @@ and when you correct an arc it parses the rest of the sentence at once. Needs th
 
   vdgi annotate my.conllu
   vdgi annotate my.conllu --rules my-rules.txt --language-facts facts.txt
+  vdgi annotate raw.txt                                      # begins with plain text, in raw.conllu
   vdgi annotate my.conllu --export trees.conllu
+  vdgi annotate ben.conllu --beside anna.conllu -o both.conllu
+
+Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger. Plain text is
+split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it.
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
 CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
-next start continues where you were. --export writes the file without these marks: finished sentences with
-their trees, others without. A file that has trees but no marks needs --given: `right` trees are kept and
-learnt from; `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
+next start continues where you were. --export writes the file without these marks, even while the page is
+open: finished sentences with their trees, and others without them or, with --finished, not at all.
+
+A file that has trees but no marks needs --given: `right` trees are kept and learnt from; `guessed` ones, such
+as those of `vdgi parse`, are replaced by better ones.
+
+--beside opens another page, with the differences of two annotations of one text. What you decide goes to the
+file of -o; see also vdgi agreement.
 """
 
 from __future__ import annotations
@@ -21,23 +31,19 @@ import argparse
 import getpass
 import logging
 import re
-import threading
-import webbrowser
-from pathlib import Path
+from collections.abc import Sequence
 
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
 
-TEXT_BROWSERS = ("www-browser", "links", "elinks", "lynx", "w3m")
-"""These browsers would share the terminal with this program, and cannot show the page."""
-
 _NAME = re.compile(r"[\w.@+-]{1,40}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="CoNLL-U file with tags; it is written to")
+    parser.add_argument("file", metavar="FILE", help="CoNLL-U, which is written to; or text (.txt)")
     parser.add_argument(
         "--given", choices=("right", "guessed"), help="what the trees of a file without marks are"
     )
@@ -54,19 +60,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which sentence is next: the most useful one (default), or the next one of the file",
     )
     parser.add_argument("--port", type=int, metavar="N", help="port of the page (default: 0, any free one)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        metavar="HOST",
+        help="name, with its port, by which a tunnel or proxy shows the page, such as localhost:8000; may be "
+        "repeated",
+    )
+    parser.add_argument("--prefix", metavar="PATH", help="path of the page behind a proxy, such as /annotate")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     parser.add_argument(
         "--preset",
         action="append",
         metavar="NAME",
-        help="how the parser learns: few-trees (default), best, another preset of these recipes, or a .toml "
-        "file; if repeated, the last is on top",
+        help="how the parser learns: universal-trees (default), best, another preset of these recipes, or a "
+        ".toml file; if repeated, the last is on top",
     )
     parser.add_argument("--rules", metavar="FILE", help="rule table: a file, or a name such as best")
     parser.add_argument(
         "--language-facts", metavar="FILE", help="facts about the language, such as `objects = before`"
     )
+    parser.add_argument(
+        "--tagger", metavar="FILE", help="a tagger that proposes tags until it is clear what yours are"
+    )
+    parser.add_argument("--tokeniser", metavar="FILE", help="a tokeniser that splits FILE, if it is text")
+    parser.add_argument(
+        "--labels", metavar="LIST", help="file of the project's relations; others are marked, never lost"
+    )
+    parser.add_argument(
+        "--beside",
+        metavar="OTHER",
+        help="decide between FILE and OTHER, two annotations of one text; neither is written to",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="file of the decisions, with --beside")
     parser.add_argument("--export", metavar="OUT", help="write FILE without marks to OUT, and open no page")
+    parser.add_argument(
+        "--finished", action="store_true", help="with --export: write finished sentences only"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -74,55 +104,94 @@ def run(arguments: argparse.Namespace) -> None:
     if path == files.STANDARD or path.lower().endswith(".gz"):
         raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")
     (path,) = files.expand([path])
+    if arguments.tokeniser is not None and not path.endswith(".txt"):
+        raise UsageError("--tokeniser has no effect: the file is CoNLL-U (text is a file named .txt)")
     if arguments.export is not None:
         _export(path, arguments)
         return
-    every = 10 if arguments.every is None else arguments.every
+    if arguments.finished:
+        raise UsageError("--finished belongs to --export OUT")
+    if (arguments.beside is None) != (arguments.output is None):
+        raise UsageError("--beside OTHER and -o OUT belong together: OUT gets what you decide")
     port = arguments.port or 0
     name = arguments.annotator or _user()
-    if every < 1:
-        raise UsageError(f"--every {every}: must be at least 1")
     if not 0 <= port < 65536:
         raise UsageError(f"--port {port}: must be from 0 to 65535")
     if not _NAME.fullmatch(name):
         raise UsageError(f"--annotator {name!r}: up to 40 letters, digits and any of . @ + - _")
-    from dynet_vdgi.annotation import server
+    if arguments.beside is None:
+        _annotate(path, name, port, arguments)
+    else:
+        _decide(path, name, port, arguments)
+
+
+def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
+    every = 10 if arguments.every is None else arguments.every
+    check_at_least_1("--every", every)
+    from dynet_vdgi.annotation import serving  # first, because it says what is not installed
     from dynet_vdgi.annotation.helpers import Helpers
     from dynet_vdgi.annotation.live import ORDERS, Live
-    from dynet_vdgi.annotation.loop import Course
+    from dynet_vdgi.annotation.loop import PRESET, Course
+    from dynet_vdgi.annotation.plain_text import beside
+    from dynet_vdgi.annotation.relations import read_list
     from dynet_vdgi.annotation.session import Session
+    from dynet_vdgi.parsing.steps import step_file
+    from dynet_vdgi.tagging.tagger import Tagger
 
-    presets = arguments.preset or ["few-trees"]
+    reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
+    presets = arguments.preset or [PRESET]
     course = Course.of(presets, arguments.rules, arguments.language_facts)
-    with server.listening(port) as listener:
+    labels = read_list(arguments.labels) if arguments.labels is not None else frozenset()
+    if arguments.tagger is not None:
+        Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
+    from dynet_vdgi.annotation import server
+
+    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+        if path.endswith(".txt"):
+            path = beside(path, arguments.tokeniser)
+            logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
         session = Session(path, name, arguments.given)
+        session.text.relations.project = labels
         try:
-            live = Live(session, Helpers(course), every, arguments.order or ORDERS[0])
-            server.serve(live, listener, lambda address: _announce(address, not arguments.no_browser))
+            live = Live(session, Helpers(course, arguments.tagger), every, arguments.order or ORDERS[0])
+            server.serve(live, listener, announce, reach)
         finally:
             session.close()
     logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
 
 
-def _announce(address: str, opens_browser: bool) -> None:
-    print(address, flush=True)
-    logger.info("the page is there; end with Ctrl-C")
-    if opens_browser:
-        _open_browser(address)
+def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
+    """The page on which somebody decides between two files."""
+    _refuse(
+        "beside",
+        arguments,
+        ("given", "every", "order", "preset", "rules", "language-facts", "tagger", "labels"),
+    )
+    from dynet_vdgi.annotation import serving
+
+    reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
+    from dynet_vdgi.annotation import beside
+    from dynet_vdgi.annotation.adjudication import Adjudication
+
+    files.check_named(arguments.output)
+    file_checks.check_output(arguments.output, [path, arguments.beside])
+    file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
+    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+        work = Adjudication(path, arguments.beside, arguments.output, name)
+        try:
+            beside.serve(work, listener, announce, reach)
+        finally:
+            work.close()
+    counts = work.counts()
+    left = counts["differences"] - counts["decided"]
+    logger.info("%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open")
 
 
-def _open_browser(address: str) -> None:
-    """Opens the address without waiting for the browser, which may run as long as this program."""
-    try:
-        browser = webbrowser.get()
-    except webbrowser.Error:
-        logger.info("no browser is found: open the address in one")
-        return
-    name = Path(getattr(browser, "name", "")).name
-    if name in TEXT_BROWSERS:
-        logger.info("%s shows text only: open the address in another browser", name)
-        return
-    threading.Thread(target=browser.open, args=(address,), daemon=True).start()
+def _refuse(option: str, arguments: argparse.Namespace, others: Sequence[str]) -> None:
+    """Raises: UsageError, one of the other options was given, which has no effect with this one."""
+    for other in others:
+        if getattr(arguments, other.replace("-", "_")) not in (None, False):
+            raise UsageError(f"--{other} has no effect with --{option}")
 
 
 def _user() -> str:
@@ -134,18 +203,30 @@ def _user() -> str:
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
-    for option in ("given", "annotator", "every", "order", "port", "preset", "rules", "language-facts"):
-        if getattr(arguments, option.replace("-", "_")) is not None:
-            raise UsageError(f"--{option} has no effect with --export")
-    if arguments.no_browser:
-        raise UsageError("--no-browser has no effect with --export")
-    from dynet_vdgi.annotation.marked import write_marked
+    of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
+    of_text = ("language-facts", "tagger", "tokeniser", "labels")
+    _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
+    from dynet_vdgi.annotation.marked import NOTHING, write_marked
+    from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
+    from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path])
     sentences = exported(path)
-    write_marked(sentences, arguments.export, marks=False)
-    done = sum(marked.is_done for marked in sentences)
-    logger.info("%s with trees, %s without", count(done, "sentence"), len(sentences) - done)
+    done = [marked for marked in sentences if marked.is_done]
+    rest = [marked for marked in sentences if not marked.is_done]
+    if arguments.finished and not done:
+        raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
+    write_marked(done if arguments.finished else sentences, arguments.export, marks=False)
+    untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
+    what = "left out" if arguments.finished else "without"
+    if untagged and not arguments.finished:
+        what += " trees and without tags" if untagged == len(rest) else f", {untagged:,} of them without tags"
+    logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
+    if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
+        logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
+    if faulty := sum(bool(problems_of(marked)) for marked in done):
+        which = f"{count(faulty, 'of these has', 'of these have')} faults by the rules of UD"
+        logger.info("%s: vdgi validate %s lists them", which, arguments.export)

@@ -16,6 +16,7 @@ from itertools import count
 
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
+from dynet_vdgi.data.conllu_faults import is_other_format
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.system.names import count as counted
@@ -53,7 +54,13 @@ def run(arguments: argparse.Namespace) -> None:
     for name in files.expand(arguments.files):
         faults = count()
 
-        def report(fault: DataError, faults: count[int] = faults) -> None:
+        foreign: list[str] = []
+
+        def report(fault: DataError, faults: count[int] = faults, foreign: list[str] = foreign) -> None:
+            if foreign:  # each of its lines is a fault
+                return
+            if is_other_format(fault.message):
+                foreign.append(fault.path)
             if next(faults) < arguments.max_faults:
                 print(told(str(fault)))
 
@@ -68,9 +75,10 @@ def run(arguments: argparse.Namespace) -> None:
         in_file = next(faults)
         n_faults += in_file
         print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
-        print(told("\n".join(summary.lines())))
+        print(told("\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))))
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
+    print("sound: this program can use it; vdgi validate FILE tells whether it is valid UD")
 
 
 class FaultsFoundError(VdgiError):

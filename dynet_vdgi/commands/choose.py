@@ -16,8 +16,8 @@ from __future__ import annotations
 import argparse
 import logging
 
+from dynet_vdgi.commands import add_output, check_at_least_1, model_first
 from dynet_vdgi.data import conllu, file_checks, files
-from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--number", type=int, default=20, metavar="N", help="sentences (default: %(default)s)"
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: standard output")
+    add_output(parser)
     parser.add_argument(
         "--covered",
         nargs="+",
@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    model_first(arguments.model, arguments.text)
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
-    if arguments.number < 1:
-        raise UsageError(f"-n {arguments.number}: must be at least 1")
+    check_at_least_1("-n", arguments.number)
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     tags = parser.model.settings.data.tags
     text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
     before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    logger.info("parsing %s", count(len(text), "sentence"))
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:
         handle.writelines(blocks)

@@ -17,8 +17,9 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress
 
 logger = logging.getLogger("dynet_vdgi")
@@ -42,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.texts)
-    if arguments.clusters < 1:
-        raise UsageError(f"-c {arguments.clusters}: must be at least 1")
+    check_at_least_1("-c", arguments.clusters)
     file_checks.check_output(arguments.output, names)
     cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynet_vdgi.commands import HelpFormatter
+from dynet_vdgi.commands import HelpFormatter, add_output
 from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="standard",
         help="which tags count as punctuation (default: %(default)s)",
     )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="output file (default: standard output)"
-    )
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

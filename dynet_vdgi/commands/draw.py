@@ -26,6 +26,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynet_vdgi.commands import add_output
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count as counted
@@ -59,9 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "svg", "png"), help="default: by the output's name, otherwise text"
     )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
-    )
+    add_output(parser)
     parser.add_argument(
         "--width",
         type=int,

@@ -25,6 +25,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.system.names import plain
@@ -60,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.experiments import expansion, plan, plan_files, runner, tasks
 
-    if arguments.jobs < 1:
-        raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+    check_at_least_1("--jobs", arguments.jobs)
     files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
     content = plan.load(path)

@@ -2,10 +2,12 @@
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
 of gold trees; then its settings. A universal model also has the treebanks of other languages that it was
-learnt from, with their branches and licences.
+learnt from, with their branches and licences; a model that keeps a tagger, how good that is. Of the file of
+a tokeniser or a tagger it tells what it has learnt from.
 
   vdgi info runs/my
   vdgi info universal
+  vdgi info my.tagger
 """
 
 from __future__ import annotations
@@ -15,21 +17,37 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file, the folder of a run, or universal")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="model file, the folder of a run, universal, or the file of a tagger or tokeniser",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parsing.description import everything, facts
+    from dynet_vdgi.parsing.steps import Steps, description
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import model_path
     from dynet_vdgi.system.names import told
     from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
+    if (step := description(path)) is not None:
+        if arguments.json:
+            files = [text for name, text in step if name == "file"]
+            print(json.dumps({**dict(step), "file": files}, indent=1, ensure_ascii=False))
+        else:
+            print(told(aligned([("path", str(path)), *step], left=2)))
+        return
     model = model_file.load(path)
+    tagger = Steps.of(path, model, {}).tagger
     if arguments.json:
-        print(json.dumps(everything(model), indent=1))
+        of_tagger = {"accuracy": tagger.accuracy, "words": tagger.n_words} if tagger else None
+        print(json.dumps({**everything(model), "tagger": of_tagger}, indent=1))
         return
     rows = [("model", str(path)), *facts(model), ("weights", f"{model.n_weights:,}")]
+    if tagger is not None:
+        rows.append(("tagger", tagger.told.removeprefix("the tagger ")))
     print(told(f"{aligned(rows, left=2)}\n\n{model.settings.to_toml().rstrip()}"))

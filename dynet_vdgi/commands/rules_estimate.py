@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.data import conllu, file_checks, files
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.commands import add_output, add_tags, check_at_least_1
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.settings.bundled import rules_path
 
 
@@ -26,12 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules", default="ud", metavar="FILE", help="rules whose expectations to count (default: ud)"
     )
-    parser.add_argument(
-        "--tags",
-        default="upos",
-        choices=conllu.TAG_COLUMNS,
-        help="column of the rules' tags (default: %(default)s)",
-    )
+    add_tags(parser)
     parser.add_argument(
         "--max-len",
         type=int,
@@ -39,17 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="longest sentence, in words without punctuation (default: %(default)s)",
     )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
-    )
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.grammar.estimated_rules import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 
-    if arguments.max_len < 1:
-        raise UsageError(f"--max-len {arguments.max_len}: at least 1")
+    check_at_least_1("--max-len", arguments.max_len)
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)
     file_checks.check_output(arguments.output, [*names, path])

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynet_vdgi.commands import add_tags
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.bundled import rules_path
@@ -42,12 +43,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language-facts", metavar="FILE", help="facts about the language, added to the evidence of the text"
     )
-    parser.add_argument(
-        "--tags",
-        default="upos",
-        choices=conllu.TAG_COLUMNS,
-        help="column of the rules' tags (default: %(default)s)",
-    )
+    add_tags(parser)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.commands import add_output, add_tags
+from dynet_vdgi.data import file_checks, files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tagged text in which the table measures the language (default: the trees' own sentences)",
     )
     parser.add_argument("--rules", default="best", metavar="FILE", help="rule table (default: best)")
-    parser.add_argument(
-        "--tags",
-        default="upos",
-        choices=conllu.TAG_COLUMNS,
-        help="column of the table's tags (default: %(default)s)",
-    )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
-    )
+    add_tags(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

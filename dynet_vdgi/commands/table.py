@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.system.names import plain
 
 DRAWS = 10_000
@@ -54,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.experiments.tables import build, formats
 
-    if arguments.draws < 1:
-        raise UsageError(f"--draws {arguments.draws}: at least 1")
+    check_at_least_1("--draws", arguments.draws)
     against = arguments.against if arguments.bootstrap else None
     shown = build.tables(
         [Path(folder) for folder in arguments.folders],

@@ -13,18 +13,20 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tag evaluate`."""
-    parser.add_argument("model", metavar="MODEL", help="a tagger, made by `vdgi tag train`")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a tagger, made by vdgi tag train, or a run that keeps one"
+    )
     parser.add_argument("gold", metavar="GOLD", help="CoNLL-U with gold tags; - is standard input")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tag evaluate`."""
     from dynet_vdgi.data.corpus import read
+    from dynet_vdgi.parsing.steps import loaded
     from dynet_vdgi.system.text_tables import aligned
     from dynet_vdgi.tagging.label_scores import scores_of
-    from dynet_vdgi.tagging.tagger import Tagger
 
-    tagger = Tagger.load(arguments.model)
+    tagger = loaded("tagger", arguments.model)
     gold = list(read(arguments.gold, heads="ignored"))
     scores = scores_of(gold, tagger.predict(gold, retag=True))
     rows = [["", "right", "words", "%"]]

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 
+from dynet_vdgi.commands import add_output, check_at_least_1
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tag list`."""
@@ -19,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--number", type=int, default=200, metavar="N", help="how many words (default: %(default)s)"
     )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="output file (default: standard output)"
-    )
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -29,10 +29,8 @@ def run(arguments: argparse.Namespace) -> None:
     from collections import Counter
 
     from dynet_vdgi.data import file_checks, files, text
-    from dynet_vdgi.errors import UsageError
 
-    if arguments.number < 1:
-        raise UsageError(f"-n {arguments.number}: must be at least 1")
+    check_at_least_1("-n", arguments.number)
     names = files.expand(arguments.texts)
     file_checks.check_output(arguments.output, names)
     counts = Counter(word for words in text.sentences(names) for word in words if any(map(str.isalpha, word)))

@@ -5,7 +5,7 @@ UPOS is _ count as text. The more text without tags, the better: it shows how un
 
 A list of words with their usual tag, as `vdgi tag list` writes it to be filled in, helps few tagged sentences
 and can replace them. A line has form, UPOS and FEATS with tabs between them, _ where they are unknown.
-Punctuation and numbers need not be listed.
+Punctuation and numbers need not be listed. A tagger that exists is replaced only with --overwrite.
 
   vdgi tag train tagged.conllu --text more.conllu -o my.tagger
   vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
@@ -19,9 +19,6 @@ import time
 
 logger = logging.getLogger("dynet_vdgi")
 
-ENOUGH = 0.9
-"""UPOS accuracy below which correcting tags helps a parser more than correcting trees."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tag train`."""
@@ -29,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", nargs="+", default=[], metavar="FILE", help="CoNLL-U, tags do not matter")
     parser.add_argument("--tag-list", metavar="FILE", help="words with their usual tag")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the tagger")
+    parser.add_argument("--overwrite", action="store_true", help="replace a tagger that exists")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -44,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not tagged and not (listing and text):
         raise UsageError("nothing to learn from: give TAGGED files, or --tag-list with --text")
     file_checks.check_output(arguments.output, [*tagged, *text, *listing])
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
     sentences, raw = (
         [each for path in paths for each in read(path, heads="ignored", tags="known")]
@@ -52,14 +51,6 @@ def run(arguments: argparse.Namespace) -> None:
     tagger = Tagger().fit(sentences, raw, tag_list=arguments.tag_list)
     tagger.save(arguments.output)
     n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words
-    found = (
-        ""
-        if tagger.accuracy is None
-        else (f"; learning from other sentences finds {100 * tagger.accuracy:.1f} % of UPOS")
-    )
     numbers = count(tagger.n_words, "word"), count(n_raw, "word")
-    logger.info("%s with tags, %s without%s (%.1f CPU seconds)", *numbers, found, time.process_time() - start)
-    if tagger.accuracy is None:
-        logger.info("without tagged sentences nobody knows how good the tags are: tag some, and evaluate")
-    elif tagger.accuracy < ENOUGH:
-        logger.info("below 90 %, a parser gains more from corrected tags than from corrected trees")
+    logger.info("%s with tags, %s without (%.1f CPU seconds)", *numbers, time.process_time() - start)
+    logger.info("%s", tagger.told)

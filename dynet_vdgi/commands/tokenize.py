@@ -5,12 +5,14 @@ Nothing but the forms and the comment `# text` or SpaceAfter=No of a treebank is
 are enough to begin. Multiword tokens such as French du = de le are learnt, as are scripts without spaces.
 
   vdgi tokenize train my.conllu -o my.tokeniser
-  vdgi tokenize my.tokeniser raw.txt -o raw.conllu
+  vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 
 An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. Each FILE
 becomes a document (`# newdoc`), each paragraph begins with `# newpar`. Nothing of the text is lost: MISC
 tells of all spaces, with SpaceAfter=No, or as UDPipe does with SpacesAfter, SpacesBefore and SpacesInToken.
+
+-o replaces a text that exists, but a tokeniser only with --overwrite.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import argparse
 import logging
 from collections.abc import Sequence
 
+from dynet_vdgi.commands import model_first
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -30,7 +33,9 @@ TRAIN = "train"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tokenize`."""
-    parser.add_argument("model", metavar="MODEL", help=f"a tokeniser's file; the word {TRAIN}: make one")
+    parser.add_argument(
+        "model", metavar="MODEL", help=f"a tokeniser, or a run that keeps one; {TRAIN}: make one"
+    )
     parser.add_argument(
         "files",
         nargs="*",
@@ -45,22 +50,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"output file (default: standard output); after {TRAIN}: the tokeniser's",
     )
+    parser.add_argument(
+        "--overwrite", action="store_true", help=f"after {TRAIN}: replace a tokeniser that exists"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tokenize`."""
+    model_first(arguments.model, arguments.files)
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     if arguments.model == TRAIN:
-        _train(names, arguments.output)
+        _train(names, arguments.output, overwrite=arguments.overwrite)
+    elif arguments.overwrite:
+        raise UsageError(f"--overwrite is for vdgi tokenize {TRAIN}: a text is replaced without it")
     else:
         tokenise(arguments.model, names, arguments.output)
 
 
-def _train(names: Sequence[str], output: str) -> None:
+def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
     if output == files.STANDARD:
         raise UsageError(f"vdgi tokenize {TRAIN} needs a file for the tokeniser: -o my.tokeniser")
     file_checks.check_output(output, names)
+    file_checks.check_new(output, overwrite=overwrite)
     file_checks.check_read_again(names, "it is read twice")
     from dynet_vdgi.tokenising import tokeniser_file
 
@@ -77,10 +89,12 @@ def tokenise(model: str, names: Sequence[str], output: str) -> None:
         DataError: a text is not UTF-8, or has nothing but white space; the output is then unchanged.
         UsageError: the output cannot be written.
     """
-    file_checks.check_output(output, [model, *names])
-    from dynet_vdgi.tokenising import tokeniser_file
+    from dynet_vdgi.runs.run_folder import model_path
 
-    tokeniser, n_sentences, n_tokens = tokeniser_file.load(model), 0, 0
+    file_checks.check_output(output, [model_path(model), *names])
+    from dynet_vdgi.parsing.steps import loaded
+
+    tokeniser, n_sentences, n_tokens = loaded("tokeniser", model), 0, 0
     with files.atomic_writer(output) as handle:
         for name in names:
             for part, text in tokeniser.read(name, n_sentences + 1):

@@ -1,21 +1,26 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with UPOS tags, or a tagger for words without them (see vdgi tag train). Heads in the
+Needs CoNLL-U files with UPOS tags. With --raw, the run learns from their words to split raw text and to tag
+what has no tags; or name a tokeniser and a tagger (see vdgi tokenize, vdgi tag). Heads in the
 files of --train are ignored, unless the protocol, the choice of the model or the expectations of the rules
 use them; the model file records every use of gold trees. Writes model.vdgi, log.jsonl and settings.toml into
 the folder --out. You can name several files, or a quoted pattern. Like the seed, their order decides which
 sentences come first, so another order gives another parser, about as good. Equal commands give equal model
 files, except for the time in them; the environment variable SOURCE_DATE_EPOCH sets that time.
 
+By default the parser is the universal one, which has learnt from gold trees of other languages, with what it
+measures in the text; a fast student of it is kept as fast.vdgi (see vdgi parse --fast). With --trees it is a
+parser that starts as the universal one. The preset best uses no gold tree of any language, but a rule table.
+
   vdgi train --train my.conllu --out runs/my
-  vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
-  vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # facts about the language
+  vdgi train --train my.conllu --preset best --out runs/best                 # no gold tree of any language
+  vdgi train --train my.conllu --preset best --rules my-rules.txt --out runs/my2    # with your own rule table
+  vdgi train --train my.conllu --preset best --language-facts facts.txt --out runs/my4
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
-  vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
-  vdgi train --preset universal --treebank fr fr.conllu --treebank it it.conllu --out runs/u     # no text
-  vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
+  vdgi train --treebank fr fr.conllu --treebank it it.conllu --out runs/u    # a universal parser of your own
+  vdgi train --preset best --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
-  vdgi train --train my.conllu --tokeniser my.tokeniser --tagger my.tagger --out runs/raw    # for raw text
+  vdgi train --train tagged.conllu --raw more.txt --preset universal --out runs/raw  # then parse raw text
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
@@ -28,6 +33,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
@@ -35,13 +41,16 @@ from dynet_vdgi.settings import presets
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_text_and_trees(parser)
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; created if missing")
+    parser.add_argument(
+        "-o", "--out", required=True, metavar="DIR", help="folder of the run; created if missing"
+    )
     parser.add_argument(
         "--preset",
         action="append",
         metavar="NAME",
         help=f"start from {', '.join(presets.preset_names())} or a .toml file (default: "
-        f"{presets.DEFAULT_PRESET}); if repeated, the last is on top",
+        f"{presets.DEFAULT_PRESET}, or with --trees {presets.DEFAULT_WITH_TREES}); "
+        "if repeated, the last is on top",
     )
     parser.add_argument("--init", metavar="MODEL", help="start from the weights of this neural model or run")
     parser.add_argument(
@@ -105,8 +114,15 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("LABEL", "FILE"),
-        help="gold trees of another language to start from, once for each language; for the preset transfer, "
-        "and to learn a new universal parser, without text, with the preset universal",
+        help="gold trees of another language, once for each language: a new universal parser learns from "
+        "them, without text",
+    )
+    parser.add_argument(
+        "--raw",
+        nargs="*",
+        metavar="FILE",
+        help="learn a tokeniser and a tagger from the tagged words, and tag the others; and more text to "
+        "learn from: raw (.txt), or CoNLL-U without tags",
     )
     parser.add_argument(
         "--tokeniser", metavar="FILE", help="splits raw text (.txt) into words; is kept in the model"
@@ -127,14 +143,13 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.runs.run_folder import model_path
 
     files.check_named(arguments.out)
-    if arguments.jobs < 1:
-        raise UsageError(f"--jobs {arguments.jobs}: must be at least 1")
+    check_at_least_1("--jobs", arguments.jobs)
     changes: dict[str, Any] = {}
     if arguments.rules is not None:
         changes["rules"] = arguments.rules
     if arguments.seed is not None:
         changes["seed"] = arguments.seed
-    names = arguments.preset or [presets.DEFAULT_PRESET]
+    names = arguments.preset or [presets.default_preset(has_trees=bool(arguments.trees))]
     settings = presets.load_settings(names, arguments.set, changes)
     languages = _by_label(arguments.language, "--language")
     treebanks = _by_label(arguments.treebank, "--treebank")
@@ -152,6 +167,7 @@ def run(arguments: argparse.Namespace) -> None:
             treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
             tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
             tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
+            raw=None if arguments.raw is None else Given(tuple(files.expand(arguments.raw))),
         ),
         settings,
         out=Path(arguments.out),

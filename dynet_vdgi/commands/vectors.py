@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import progress
@@ -51,8 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
         ("--epochs", arguments.epochs),
         ("--min-count", arguments.min_count),
     ):
-        if value is not None and value < 1:
-            raise UsageError(f"{option} {value}: must be at least 1")
+        if value is not None:
+            check_at_least_1(option, value)
     if not 0 <= arguments.seed < 2**32:
         raise UsageError(f"--seed {arguments.seed}: must be from 0 to {2**32 - 1}")
     names = files.expand(arguments.texts)

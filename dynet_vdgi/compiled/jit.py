@@ -166,11 +166,11 @@ def announced(what: str, is_kept: bool = True) -> Iterator[None]:
         if what in _said:
             return
         _said.add(what)
-        how_often = "kept for later runs" if is_kept else "at every start"
+        how_often = "for its first use on this computer, and kept" if is_kept else "at every start"
         if code_cache.writable_folder() is None:
             remedy = "set NUMBA_CACHE_DIR to a folder of yours alone"
             how_often = f"at every start, since no cache can be written: {remedy}"
-        logger.info("compiling %s (%s); it may take ten seconds", what, how_often)
+        logger.info("compiling a part of %s (%s); it may take ten seconds", what, how_often)
 
     start, timer = time.monotonic(), threading.Timer(max(0.0, PATIENCE - _waited), say)
     timer.daemon = True

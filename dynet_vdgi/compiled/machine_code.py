@@ -162,15 +162,13 @@ class Kernel:
 
     def _made(self, arguments: tuple[Any, ...]) -> bytes | None:
         """Machine code that is compiled now; None: the kernel needs more than itself."""
-        with announced(self.what):
-            if not _has_passed():
-                _check_known_answer()
+        with announced(self.what), _proving():
             code = self._on_disk(arguments)  # from an earlier process that could not store its check
             if code is None:
                 code = object_code(self.function, arguments)
                 if code is not None:
                     code_cache.keep(file_name(self.function, arguments), code)
-            return code
+        return code
 
     def _by_numba(self, arguments: tuple[Any, ...]) -> Native:
         """The function as numba compiles and calls it. Raises: VdgiError, numba cannot."""
@@ -210,17 +208,30 @@ def _has_passed() -> bool:
     return _is_proven
 
 
-def _check_known_answer() -> None:
-    """Runs `known_answer.check` in a process of its own. Raises: RuntimeError, it failed; OSError."""
+@contextmanager
+def _proving() -> Iterator[None]:
+    """A block that compiles; beside it `known_answer.check` runs, unless it has passed, in another process.
+
+    Raises: RuntimeError, it failed; OSError, it could not be run.
+    """
     global _is_proven
+    if _has_passed():
+        yield
+        return
     import subprocess
 
     imports = f"import sys; sys.path[:] = {sys.path!r}; from dynet_vdgi.compiled import known_answer"
     command = [sys.executable, "-c", f"{imports}; known_answer.check()"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
-    if done.returncode:
-        said = done.stderr.strip().rpartition("\n")[2]
-        raise RuntimeError(said or f"the kernel whose answer is known ended with {done.returncode}")
+    nowhere, told = subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=told, text=True) as process:
+        try:
+            yield
+            said = process.communicate(timeout=PATIENCE)[1]
+        finally:
+            process.kill()  # if it still runs
+    if process.returncode:
+        said = said.strip().rpartition("\n")[2]
+        raise RuntimeError(said or f"the kernel whose answer is known ended with {process.returncode}")
     _is_proven = True
     code_cache.keep(_passed_name(), b"passed")
 

@@ -8,7 +8,7 @@ Letters: N words, S sentences, c columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
@@ -60,13 +60,20 @@ def code_of(kind: str, text: str) -> int:
     return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
 
 
-def packed_rows(kinds: Codes, ids: Ints, first: Ints) -> tuple[PackedRows, Ints]:
-    """Packs sentences, given the row ids (N,) of words' atoms in `kinds` (R, c); also each word's row."""
+def codes_of(kind: str, texts: Iterable[str]) -> Codes:
+    """The numbers (N,) of `code_of` for texts."""
+    begin = f"{kind}\0"
+    digests = [blake2b((begin + text).encode(), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+def packed_rows(atoms: Codes, first: Ints) -> tuple[PackedRows, Ints]:
+    """Packs sentences, given the atoms (N, c) of their words; also each word's row."""
     n_sentences = len(first) - 1
-    rows = np.tile(np.array(special("nothing"), np.uint64), (len(ids) + EXTRA_ROWS * n_sentences, 1))
+    rows = np.tile(np.array(special("nothing"), np.uint64), (len(atoms) + EXTRA_ROWS * n_sentences, 1))
     number = np.arange(n_sentences)
-    places = np.arange(len(ids)) + EXTRA_ROWS * np.repeat(number, np.diff(first)) + 1
-    rows[places] = kinds[ids]
+    places = np.arange(len(atoms)) + EXTRA_ROWS * np.repeat(number, np.diff(first)) + 1
+    rows[places] = atoms
     rows[first[1:] + EXTRA_ROWS * number + 1] = special("ROOT")
     return PackedRows(rows, first), places
 
@@ -114,15 +121,32 @@ class Atoms:
 
 def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]:
     """The atoms (c,) of a word type; "_" stands for a missing column."""
+    morphology = of_morphology(tag, feats, xpos)
+    return [*morphology[:W], *of_form(form), _cached_code("L", lemma), 0, 0, *morphology[W:]]
+
+
+@lru_cache(maxsize=100_000)
+def of_morphology(tag: str, feats: str, xpos: str) -> tuple[int, ...]:
+    """The atoms T, M, C and those of AGREEING features."""
     values = values_of(feats)
     short = "|".join(values.get(name, "") for name in SHORT_FEATS)
     if feats == "_":
         feats, short = xpos, xpos.rpartition("+")[2]
-    lower = form.lower()
-    texts = (tag, tag + feats, tag + short, lower, lower[-3:], lemma)
-    codes = [_cached_code(kind, text) for kind, text in zip(COLUMNS, texts)]
     agreeing = [_cached_code(name, values[name]) if name in values else 0 for name in AGREEING]
-    return [*codes, 0, 0, *agreeing]
+    return code_of("T", tag), code_of("M", tag + feats), code_of("C", tag + short), *agreeing
+
+
+def of_form(form: str) -> tuple[int, int]:
+    """The atoms W and S."""
+    lower = form.lower()
+    return code_of("W", lower), _cached_code("S", lower[-3:])
+
+
+def of_forms(forms: Sequence[str]) -> Codes:
+    """The atoms (N, 2) of `of_form` for forms."""
+    lower = [form.lower() for form in forms]
+    ends = [_cached_code("S", text[-3:]) for text in lower]
+    return np.stack([codes_of("W", lower), np.array(ends, np.uint64)], 1)
 
 
 @lru_cache(maxsize=100_000)

@@ -67,7 +67,7 @@ def read(path: AnyPath) -> Clusters:
             paths[word], counts[word] = bits, count
     clusters = Clusters(paths, counts)
     if not paths:
-        raise DataError(name, None, "no word clusters", "file is empty; a Git LFS or partial checkout?")
+        raise DataError(name, None, "no word clusters", "the file is empty: was it downloaded in full?")
     if without_bits is not None and clusters.n_clusters > 1:
         hint = "only a single cluster has none"
         raise DataError(name, without_bits, "the bit string is empty", hint)

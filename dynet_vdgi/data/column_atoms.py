@@ -1,5 +1,8 @@
 """The atoms of many sentences' words at once, computed on columns; equal to `Atoms.pack` (the reference).
 
+Tags and FEATS, forms, and lemmas are numbered apart, because a text has far fewer of each than of their
+combinations.
+
 Letters: N words, K of them kept, S sentences, c columns of atoms.
 """
 
@@ -9,26 +12,49 @@ from collections.abc import Collection
 
 import numpy as np
 
-from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, P, PackedRows, code_of, of_type, packed_rows
-from dynet_vdgi.data.column_kernels import FEATS, FORM, Flags, Ints
-from dynet_vdgi.data.columns import Columns, Texts
+from dynet_vdgi.data.atoms import (
+    AGREEMENT,
+    COLUMNS,
+    EXTRA_ROWS,
+    GAPS,
+    Codes,
+    L,
+    P,
+    PackedRows,
+    W,
+    code_of,
+    codes_of,
+    of_form,
+    of_forms,
+    of_morphology,
+    packed_rows,
+)
+from dynet_vdgi.data.column_kernels import FORM, LEMMA, Flags, Ints
+from dynet_vdgi.data.columns import Columns, Texts, Types, WordColumns
 
 _NO_TOKEN, _NOWHERE, _ABSENT = np.array([code_of("P", ""), code_of("P", "nothing"), 0], np.uint64)
 
 
 class ColumnAtoms:
-    """Makes atoms from columns and keeps those of each word type; leaves out what is `ignored`."""
+    """Makes atoms from columns and keeps those of each tag with FEATS, form and lemma.
 
-    def __init__(self, by_xpos: bool, ignored: Collection[str]) -> None:
-        self._by_xpos, self._ignored = by_xpos, ignored
-        self._texts = Texts(FORM, FEATS)
+    Leaves out what is `ignored`; `types` are those of the words.
+    """
 
-    def pack(self, columns: Columns, is_removed: Flags, first: Ints) -> PackedRows:
-        """The atoms of words, less those removed (N,); first (S + 1,): kept words before each sentence."""
-        numbers, lengths = self._texts.numbers(columns), np.diff(first)
-        kept, of_word = np.flatnonzero(~is_removed), np.repeat(np.arange(len(lengths)), lengths)
-        atoms = self._texts.table("atoms", self._atoms, np.uint64)
-        packed, words = packed_rows(atoms, numbers[kept], first)
+    def __init__(self, types: Types, ignored: Collection[str]) -> None:
+        self._types, self._ignored = types, ignored
+        self._forms, self._lemmas = Texts(FORM), Texts(LEMMA)
+
+    def pack(self, columns: Columns, types: Ints, is_removed: Flags, first: Ints) -> PackedRows:
+        """The atoms of words with types (N,), less those removed (N,), without lemmas, which parsers do not
+        see; first (S + 1,): kept words before each sentence."""
+        kept, lengths = np.flatnonzero(~is_removed), np.diff(first)
+        of_word = np.repeat(np.arange(len(lengths)), lengths)
+        morphology = self._types.table("atoms of tag", lambda row: self._morphology(row.tag, row), np.uint64)
+        numbers = self._forms.numbers(columns)
+        atoms = self._joined(morphology[types[kept]], numbers[kept])
+        atoms[:, L] = code_of("L", "_")
+        packed, words = packed_rows(atoms, first)
         rows, roots = packed.rows, first[1:] + EXTRA_ROWS * np.arange(len(lengths)) + 1
         begins = np.zeros(len(numbers), np.bool_)
         begins[columns.first[:-1]] = True
@@ -38,7 +64,8 @@ class ColumnAtoms:
         has = in_sentence > 0
         if "punctuation" in self._ignored or not has.any():
             return packed
-        tokens = self._texts.table("token", _last_token, np.uint64)[numbers]
+        tokens = np.zeros(len(numbers), np.uint64)
+        tokens[is_removed] = self._tokens(numbers[is_removed])
         of_words = np.where(gaps, tokens[kept - 1], _NO_TOKEN)
         rows[words, P] = np.where(has[of_word], of_words, _ABSENT)
         rows[words, GAPS] = before[1:] - before[first[:-1]][of_word]
@@ -49,16 +76,33 @@ class ColumnAtoms:
             rows[place[has], P] = _NOWHERE
         return packed
 
-    def _atoms(self, text: str) -> list[int]:
-        form, _, upos, xpos, feats = text.split("\t")
-        return of_type(
-            xpos if self._by_xpos else upos,
-            "_" if "feats" in self._ignored else feats,
-            "_" if "forms" in self._ignored else form,
-            "_",  # parsers see no lemmas
-            "_" if "xpos" in self._ignored else xpos,
-        )
+    def with_lemmas(self, columns: Columns, types: Ints) -> Codes:
+        """The atoms (N, c) of words with these types (N,), under their universal tags, without P and GAPS."""
+        morphology = self._types.table("atoms", lambda row: self._morphology(row.upos, row), np.uint64)
+        atoms = self._joined(morphology[types], self._forms.numbers(columns))
+        if "forms" in self._ignored:
+            atoms[:, L] = code_of("L", "_")
+        else:
+            lemmas = self._lemmas.numbers(columns)
+            atoms[:, L] = self._lemmas.table_of_all("atoms", lambda texts: codes_of("L", texts))[lemmas]
+        return atoms
 
+    def _joined(self, morphology: Codes, forms: Ints) -> Codes:
+        """Atoms (N, c) without lemmas, P and GAPS, from those of tags and FEATS (N, 3 + 4) and forms (N,)."""
+        atoms = np.zeros((len(forms), len(COLUMNS)), np.uint64)
+        atoms[:, :W], atoms[:, AGREEMENT:] = morphology[:, :W], morphology[:, W:]
+        if "forms" in self._ignored:
+            atoms[:, W:L] = of_form("_")
+        else:
+            atoms[:, W:L] = self._forms.table_of_all("atoms", of_forms)[forms]
+        return atoms
 
-def _last_token(text: str) -> int:
-    return code_of("P", text.partition("\t")[0].rpartition(" ")[2])
+    def _morphology(self, tag: str, row: WordColumns) -> tuple[int, ...]:
+        feats = "_" if "feats" in self._ignored else row.feats
+        return of_morphology(tag, feats, "_" if "xpos" in self._ignored else row.xpos)
+
+    def _tokens(self, numbers: Ints) -> Codes:
+        """The codes of the last tokens of removed words with these forms."""
+        different, places = np.unique(numbers, return_inverse=True)
+        texts = (self._forms.known[k].rpartition(" ")[2] for k in different.tolist())
+        return codes_of("P", texts)[places]

@@ -33,6 +33,9 @@ _PADDING = 16  # zeros, so that kernels may look ahead
 WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
 """Characters of text above which it pays to load, or compile, the kernels that read columns."""
 
+WORTH_COMPILING_BESIDE = 1_500_000
+"""Characters above which it pays to compile them in another process, which takes ten seconds of its time."""
+
 # None of these ever runs as Python, hence work=ALWAYS: small inputs use `conllu`.
 _SCAN = Kernel(column_kernels.scan, "reading")
 _NUMBER = Kernel(column_kernels.number_texts, "reading")
@@ -83,11 +86,27 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     )
 
 
+def make_ready() -> None:
+    """Compiles or loads the kernels that read a text and write it with trees, unless that was done before."""
+    columns = columns_of(b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    assert columns is not None
+    types = Types(by_xpos=False).numbers(columns)
+    assert types is not None
+    nothing = np.zeros(0, np.int64)
+    heads = restored(columns.heads, np.zeros(1, np.bool_), np.zeros(1, np.int64), columns.first)
+    with_trees(columns, heads, types, Names(["root"]), nothing, Names(()))
+
+
 def is_worth_it(n_chars: int) -> bool:
     """Whether `n_chars` of text justify loading the kernels, or even compiling them, which takes seconds."""
     if n_chars < WORTH_LOADING or sys.byteorder != "little":
         return False
-    return n_chars >= WORTH_COMPILING or _SCAN.is_ready(*_to_scan(b"", "optional"))
+    return n_chars >= WORTH_COMPILING or is_ready()
+
+
+def is_ready() -> bool:
+    """Whether the kernel that reads columns is on disk."""
+    return _SCAN.is_ready(*_to_scan(b"", "optional"))
 
 
 def _octets(text: bytes) -> Hashes:
@@ -128,9 +147,8 @@ class Texts(Known[str]):
         self._hashes = np.zeros(1 << 11, np.uint64)
         self._sizes, self._begins = np.zeros(1 << 11, np.int64), np.zeros(1 + (1 << 11), np.int64)
         self._store = np.zeros(1 << 13, np.uint64)
-        self._secrets = np.frombuffer(os.urandom(24), np.uint64) | np.uint64(
-            1
-        )  # see `column_kernels.hash_of`
+        secrets = np.frombuffer(os.urandom(24), np.uint64)
+        self._secrets = secrets | np.uint64(1)  # see `column_kernels.hash_of`
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
         """The numbers (N,) of all words, or of `words`; texts may be forgotten first, never in between."""
@@ -160,9 +178,12 @@ class Texts(Known[str]):
                 break
             begin, end = fields[counts[1], [self.column, self.last + 1]].tolist()
             self._grow(counts, end - begin)
-        new, content = slice(len(self.known), int(counts[0])), self._store.view(np.uint8)
-        for begin, size in zip(8 * self._begins[new], self._sizes[new]):
-            self.known.append(content[begin : begin + size].tobytes().decode())
+        new = slice(len(self.known), int(counts[0]))
+        begins, sizes = (8 * self._begins[new]).tolist(), self._sizes[new].tolist()
+        if begins:
+            content = self._store.view(np.uint8)[begins[0] : begins[-1] + sizes[-1]].tobytes()
+            starts = (begin - begins[0] for begin in begins)
+            self.known += [content[start : start + size].decode() for start, size in zip(starts, sizes)]
         return numbers
 
     def _grow(self, counts: Ints, more: int) -> None:

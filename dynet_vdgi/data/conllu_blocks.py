@@ -91,7 +91,7 @@ def warn(repair: DataError) -> None:
 def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]:
     """Texts of at least `size` bytes or blocks, faults of the file and repairs, in file order."""
     name = shown(path)
-    hint = "file is empty; a Git LFS or partial checkout?"
+    hint = "the file is empty: was it downloaded in full?"
     try:
         with open_source(path) as source:
             for item in _read_passages(source, name, size):

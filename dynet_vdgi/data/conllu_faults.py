@@ -10,8 +10,8 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-TAGGERS = "tag the text first, e.g. with vdgi tag train or Stanza"
-_SPLIT = "vdgi tokenize train makes a tokeniser, for vdgi tokenize and for --tokeniser"
+TAGGERS = "tag it first, or name --tagger MODEL, of vdgi tag train"
+_SPLIT = "to learn a tokeniser, vdgi tokenize train needs CoNLL-U; then vdgi tokenize makes CoNLL-U of text"
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -19,6 +19,11 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _JOINED = "a byte-order mark; files joined?"
 _NEW_SENTENCE = "new sentence without an empty line?"
 _CONLL_2009 = range(14, 100)  # columns; 14 and one for each predicate
+
+
+def is_other_format(message: str) -> bool:
+    """Whether a fault is that the file is plain text, XML or the like: further faults say nothing new."""
+    return message.startswith("this is ") and ", not CoNLL-U" in message
 
 
 class Repair(DataError):

@@ -90,11 +90,7 @@ def with_notes(
 
 
 def with_columns(
-    sentence: Sentence,
-    lemmas: Sequence[str],
-    upos: Sequence[str],
-    xpos: Sequence[str],
-    feats: Sequence[str],
+    sentence: Sentence, lemmas: Sequence[str], upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str]
 ) -> Sentence:
     """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS."""
     source = sentence.source
@@ -106,13 +102,7 @@ def with_columns(
         source = replace(source, lines=tuple(lines))
     known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]
     return replace(
-        sentence,
-        tags=tuple(upos),
-        upos=(),
-        lemmas=known[0],
-        xpos=known[1],
-        feats=known[2],
-        source=source,
+        sentence, tags=tuple(upos), upos=(), lemmas=known[0], xpos=known[1], feats=known[2], source=source
     )
 
 

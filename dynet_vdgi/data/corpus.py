@@ -11,7 +11,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import count, did_you_mean
 
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
@@ -96,3 +96,30 @@ def unfit(found: Any, wanted: str) -> UsageError:
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
     remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
     return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
+
+
+def of_columns(**columns: Iterable[str]) -> Sentence:
+    """A sentence of these columns: words, tags, feats, lemmas, xpos; an empty one is not known.
+
+    Raises:
+        UsageError: there is no word, a column has another length, is a text or no list, or has an entry that
+            is no text.
+    """
+    known: dict[str, tuple[str, ...]] = {}
+    for name, column in columns.items():
+        if isinstance(column, str) or not isinstance(column, Iterable):
+            raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
+        known[name] = tuple(column)
+        for entry in known[name]:
+            if not isinstance(entry, str):
+                raise UsageError(f"{name}: {entry!r} is no text; '_' stands for nothing known")
+    words, tags = known.pop("words"), known.pop("tags")
+    if len(words) != len(tags) or not words:
+        numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
+        raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
+    for name, entries in known.items():
+        if entries and len(entries) != len(words):
+            number = count(len(entries), "entry", "entries")
+            raise UsageError(f"{name}: {number} for {count(len(words), 'word')}")
+    feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
+    return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)

@@ -26,6 +26,14 @@ def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name a
                 raise UsageError(f"-o {os.fspath(output)}: {what}, which would be lost ({hint})")
 
 
+def check_new(output: AnyPath, *, overwrite: bool) -> None:
+    """Raises: `UsageError`, the file is there already, and it may not be overwritten."""
+    if os.path.isfile(output) and not overwrite:
+        raise UsageError(
+            f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)"
+        )
+
+
 def check_read_once(names: Iterable[AnyPath]) -> None:
     """Raises: `UsageError`, standard input, a pipe or a device is named twice but can be read only once."""
     met: set[tuple[int, int] | AnyPath] = set()

@@ -33,10 +33,14 @@ class Known(Generic[T]):
         Results are kept under the key, so the function is called once for a value. It may number further
         values meanwhile.
         """
+        return self.table_of_all(key, lambda values: np.array([function(value) for value in values], dtype))
+
+    def table_of_all(self, key: Hashable, function: Callable[[list[T]], NDArray[Any]]) -> NDArray[Any]:
+        """As `table`, of a function that takes new values together."""
         made = self._tables.get(key)
         while made is None or len(made) < len(self.known):
             n_made = 0 if made is None else len(made)
-            new = np.array([function(value) for value in self.known[n_made:]], dtype)
+            new = function(self.known[n_made:])
             made = np.concatenate([made, new]) if made is not None and n_made else new
         self._tables[key] = made
         return made

@@ -155,7 +155,7 @@ def read(path: AnyPath) -> Iterator[Tree]:
         hint = f"open at the end of the file: {len(stack)}"
         raise DataError(name, stack[0].line, "bracket is never closed", hint)
     if not any_tree:
-        raise DataError(name, None, "no trees", "a Git LFS or partial checkout?")
+        raise DataError(name, None, "no trees", "was the file downloaded in full?")
 
 
 def _check_outside(stack: list[_Bracket], name: str) -> None:

@@ -5,6 +5,7 @@ Words are numbered 1..n, head 0 is the root.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from itertools import compress
 
@@ -25,6 +26,11 @@ FAMILIES = {
 """The brackets and quotation marks that are partners, by form, see `tree_kernels.FIRST_QUOTE`."""
 
 _restore_tree = as_python(restore_tree)
+
+
+def is_mark(form: str) -> bool:
+    """Whether a form consists of punctuation only, by Unicode's category P."""
+    return all(unicodedata.category(letter)[0] == "P" for letter in form)
 
 
 def is_projective(heads: Sequence[int]) -> bool:

@@ -7,6 +7,7 @@ space, here, includes control characters and byte-order marks, because a form ca
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ NOTHING = ("_",) * 7
 
 _COMMENT = re.compile(r"#\s*(newdoc|newpar)\b")
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
+_BEGINS_AS_CONLLU = re.compile(r"\ufeff?\s*(?:#[^\n]*\n)*(1(?:-[0-9]+)?\t[^\t\n]+(?:\t[^\t\n]+){8}\r?\n)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
 _ESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
 _ESCAPES = {character: "\\" + letter for letter, character in _ESCAPED.items()}
@@ -67,16 +69,30 @@ SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
 """White space."""
 
 
+def is_named(path: AnyPath) -> bool:
+    """Whether a file is raw text by its name."""
+    return os.fspath(path).endswith((".txt", ".txt.gz"))
+
+
+def check_raw(text: str, name: str) -> None:
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and then the first word's columns."""
+    if found := _BEGINS_AS_CONLLU.match(text):
+        line = 1 + text.count("\n", 0, found.start(1))
+        remedy = "if its words are to be kept, let its name end in .conllu"
+        raise DataError(name, line, "this is CoNLL-U, not raw text", remedy)
+
+
 def token_blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[TokenBlock]:
     """The tokens of each sentence of a CoNLL-U file, whose columns from the third on may be empty (`_`).
 
     Raises: DataError, the first fault in form.
     """
     for block in blocks(path, on_repair):
-        yield _tokens(block)
+        yield token_block(block)
 
 
-def _tokens(block: Block) -> TokenBlock:
+def token_block(block: Block) -> TokenBlock:
+    """The tokens of one sentence. Raises: DataError, the first fault in form."""
     check = BlockCheck(block.path, block.line)
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []
@@ -115,12 +131,13 @@ def read_documents(paths: Iterable[AnyPath]) -> list[Document]:
 
     Raises: DataError, a file is malformed, or a sentence's tokens do not give its `# text`.
     """
-    return [document for path in paths for document in _documents(path)]
+    return [document for path in paths for document in documents_of(blocks(path))]
 
 
-def _documents(path: AnyPath) -> Iterator[Document]:
+def documents_of(sentences: Iterable[Block]) -> Iterator[Document]:
+    """The documents of some sentences in a row. Raises: as `read_documents`."""
     document = _Builder()
-    for sentence in token_blocks(path):
+    for sentence in map(token_block, sentences):
         kinds = {found[1] for line in sentence.block.lines if (found := _COMMENT.match(line))}
         if "newdoc" in kinds and document.sentences:
             yield document.finished()

@@ -31,12 +31,17 @@ class Source:
     @property
     def sent_id(self) -> str | None:
         """The sentence's name among the comments; None without one."""
-        for line in self.lines:
-            if not line.startswith("#"):
-                break
-            if found := _SENT_ID.fullmatch(line):
-                return found[1]
-        return None
+        return sent_id_of(self.lines)
+
+
+def sent_id_of(lines: Iterable[str]) -> str | None:
+    """The name that the comments above a sentence's words give it; None if they do not."""
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        if found := _SENT_ID.fullmatch(line):
+            return found[1]
+    return None
 
 
 @dataclass(frozen=True)

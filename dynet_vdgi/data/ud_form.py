@@ -6,7 +6,7 @@ Such lines are read unchanged, so they are no faults for `conllu.read`; `vdgi ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dynet_vdgi.system.names import count
@@ -61,8 +61,7 @@ class UdForm:
         for match in _FEATS.finditer(text):
             feats = match[1]
             if feats not in self._is_sorted:
-                names = [feature.partition("=")[0].lower() for feature in feats.split("|")]
-                self._is_sorted[feats] = names == sorted(set(names))
+                self._is_sorted[feats] = are_in_order([part.partition("=")[0] for part in feats.split("|")])
             if not self._is_sorted[feats]:
                 yield match.start()
 
@@ -74,16 +73,22 @@ class UdForm:
         for block in text.split("\n\n"):
             for line in block.split("\n"):
                 if line.startswith(_TEXT):
-                    if line[len(_TEXT) :].split() != _text_of(block).split():
+                    if line[len(_TEXT) :].split() != text_of(block.split("\n")).split():
                         yield place + block.index(line)
                     break
             place += len(block) + 2
 
 
-def _text_of(block: str) -> str:
+def are_in_order(names: list[str]) -> bool:
+    """Whether names are sorted without regard to capitals, each once."""
+    small = [name.lower() for name in names]
+    return small == sorted(set(small))
+
+
+def text_of(lines: Iterable[str]) -> str:
     """The text that the words of a sentence make up: forms, with spaces except after SpaceAfter=No."""
     pieces, inside = [], 0
-    for line in block.split("\n"):
+    for line in lines:
         if line[:1] in ("", "#"):
             continue
         token, form, *_, misc = line.split("\t")

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
+from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import token_blocks
 from dynet_vdgi.errors import DataError
@@ -93,14 +94,23 @@ class Side:
     heads: list[int]  # by number in `columns`; -1: the root, -2: there is none
     multiword: list[Range]  # first word and the one after the last, of each multiword token
     lines: list[int]  # of the tokens
+    blocks: list[Block]  # of the sentences, as they were read
+    firsts: list[int]  # the number of each sentence's first word
+
+    def words_in(self, sentences: range) -> range:
+        """The numbers of the words of some sentences, one after the other."""
+        end = self.firsts[sentences.stop] if sentences.stop < len(self.firsts) else len(self.words)
+        return range(self.firsts[sentences.start], end)
 
 
 def read(path: AnyPath) -> Side:
     """A CoNLL-U file. Raises: DataError, it is malformed, or a head is outside its sentence."""
-    side = Side(str(path), "", [], [], [], [], [], [], [])
+    side = Side(str(path), "", [], [], [], [], [], [], [], [], [])
     forms, place = [], 0
     for sentence in token_blocks(path):
         begin, first = place, len(side.columns)
+        side.blocks.append(sentence.block)
+        side.firsts.append(first)
         for (columns, words), row in zip(sentence.tokens, sentence.rows):
             form = _without_spaces(columns[1])
             forms.append(form)
@@ -143,12 +153,9 @@ def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str,
 
 def compared(gold: Side, found: Side) -> dict[str, Score]:
     """The score of each of METRICS. Raises: DataError, both sides hold different characters."""
-    _check_same_characters(gold, found)
+    check_same_characters(gold, found)
     pairs = aligned(gold, found)
     of_gold = dict(zip((f for _, f in pairs), (g for g, _ in pairs)))
-
-    def spans(ours: Sequence[Span], theirs: Sequence[Span]) -> Score:
-        return Score(len(set(ours) & set(theirs)), len(ours), len(theirs))
 
     def words(right: Iterable[bool]) -> Score:
         return Score(sum(right), len(gold.words), len(found.words))
@@ -164,8 +171,8 @@ def compared(gold: Side, found: Side) -> dict[str, Score]:
     heads = [gold.heads[g] == head(f) != -2 for g, f in pairs]
     relations = [_value(g, _DEPREL) == _value(f, _DEPREL) for g, f in columns]
     return {
-        "Tokens": spans(gold.tokens, found.tokens),
-        "Sentences": spans(gold.sentences, found.sentences),
+        "Tokens": in_both(gold.tokens, found.tokens),
+        "Sentences": in_both(gold.sentences, found.sentences),
         "Words": words(True for _ in pairs),
         "UPOS": same(_UPOS),
         "XPOS": same(_XPOS),
@@ -175,6 +182,11 @@ def compared(gold: Side, found: Side) -> dict[str, Score]:
         "UAS": words(heads),
         "LAS": words(a and b for a, b in zip(heads, relations)),
     }
+
+
+def in_both(ours: Sequence[Span], theirs: Sequence[Span]) -> Score:
+    """How many stretches of the text are on both sides."""
+    return Score(len(set(ours) & set(theirs)), len(ours), len(theirs))
 
 
 def _value(columns: Sequence[str], number: int) -> str:
@@ -190,7 +202,8 @@ def _universal(feats: str) -> str:
     return "|".join(sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL))
 
 
-def _check_same_characters(gold: Side, found: Side) -> None:
+def check_same_characters(gold: Side, found: Side) -> None:
+    """Raises: DataError, naming the first place where both sides differ in more than white space."""
     if gold.characters == found.characters:
         return
     n = next(

@@ -105,6 +105,10 @@ _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 }
 
 
+LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction"
+"""What the names of measures mean that UD's own evaluation does not have."""
+
+
 def format_all(
     evaluations: Mapping[str, Evaluation],
     by: Sequence[str] = (),
@@ -122,7 +126,7 @@ def format_all(
     """
     tables = [] if comparison and markdown else [format_table(evaluations, markdown=markdown)]
     tables += [format_comparison(evaluations, comparison, markdown=markdown)] if comparison else []
-    parts = [_common_ground(evaluations).policy, "\n".join(tables)]
+    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}", "\n".join(tables)]
     measures = ["uda", "root"]
     if any(evaluation.has_labels for evaluation in evaluations.values()):
         measures += LABEL_MEASURES

@@ -157,7 +157,8 @@ class Summary:
                 self.unnormalised += 1
                 self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
 
-    def lines(self) -> list[str]:
+    def lines(self, with_unused: bool = True) -> list[str]:
+        """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
         facts = [
@@ -186,7 +187,7 @@ class Summary:
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
         result += [f"  {line}" for line in self.form.lines()]
         unused = self.rules.unused(sorted(self.tags))
-        if unused:
+        if unused and with_unused:
             rules = " ".join(map(str, unused))
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))

@@ -22,7 +22,7 @@
     [[system]]
     name = "UniversalRules"
     # optional:
-    presets = ["ud-universal"]           # one on top of the other (default: the default preset)
+    presets = ["ud-universal"]           # one on top of the other (default: best)
     set = ["train.updates=0"]            # "words.vectors={treebank}.vec" names a file for each treebank
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
@@ -52,7 +52,7 @@ from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.settings.presets import DEFAULT_PRESET, read_toml
+from dynet_vdgi.settings.presets import read_toml
 from dynet_vdgi.system.names import did_you_mean
 
 LANGUAGES = ("all", "others")
@@ -88,7 +88,7 @@ class System:
     """A system of a plan."""
 
     name: str = ""
-    presets: tuple[str, ...] = (DEFAULT_PRESET,)
+    presets: tuple[str, ...] = ("best",)
     set: tuple[str, ...] = ()
     after: str = ""
     treebanks: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from dynet_vdgi.data import files
 from dynet_vdgi.experiments import code_version
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import Settings, TeacherSettings
-from dynet_vdgi.settings.presets import DEFAULT_PRESET, load_settings
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
@@ -40,7 +40,7 @@ class Task:
     treebank: str
     system: str = ""
     seed: int = 0
-    presets: tuple[str, ...] = (DEFAULT_PRESET,)
+    presets: tuple[str, ...] = ("best",)
     set: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # of each file of `train`, if the text has several

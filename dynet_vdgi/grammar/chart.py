@@ -222,13 +222,7 @@ def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, a
 
 @compiled
 def find_trees(
-    marginals: Floats,
-    lengths: Ints,
-    heads: Ints,
-    scores: Floats,
-    chart: Floats,
-    split: Ints,
-    agenda: Ints,
+    marginals: Floats, lengths: Ints, heads: Ints, scores: Floats, chart: Floats, split: Ints, agenda: Ints
 ) -> None:
     """Heads (N,) of the trees with the highest sums of marginals, for sentences in a row of lengths (S,).
 
@@ -334,13 +328,7 @@ def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints, agenda: In
 
 @compiled
 def maxima(
-    scores: Floats,
-    heads: Ints,
-    values: Floats,
-    chart: Floats,
-    origin: Ints,
-    root_origin: Ints,
-    agenda: Ints,
+    scores: Floats, heads: Ints, values: Floats, chart: Floats, origin: Ints, root_origin: Ints, agenda: Ints
 ) -> None:
     """Heads (k, n) and scores (k,) of the k best trees, if there are that many.
 
@@ -423,9 +411,13 @@ def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
     return [(value, tuple(tree)) for value, tree in zip(values[:found].tolist(), heads[:found].tolist())]
 
 
-def expected_best(arc_marginals: Floats) -> Heads:
-    """The tree with the highest expected number of right arcs, for marginals (n + 1, n)."""
-    return best(np.pad(arc_marginals, ((0, 0), (1, 0))))
+def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> Heads:
+    """The tree with the highest expected number of right arcs, for marginals (n + 1, n).
+
+    It contains the given heads (n,), FREE where none is given.
+    """
+    scores = np.pad(arc_marginals, ((0, 0), (1, 0)))
+    return best(scores if given is None else constrained(scores, given))
 
 
 def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:

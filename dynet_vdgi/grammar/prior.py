@@ -56,6 +56,10 @@ class Prior:
     statistics and measures have no influence. In a text that is a mirror image, left and right are swapped.
     """
 
+    shares = np.ones(1)
+    """Of a CRF's base; see `teachers.common.Base`, which also explains the next one."""
+    learns_shares = False
+
     def __init__(
         self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS
     ) -> None:
@@ -140,9 +144,9 @@ class Prior:
                 kind.read(view, setting, self.text)
                 yield setting
 
-    def all_potentials(self, sentences: Iterable[Sentence]) -> Iterator[Floats]:
-        """The `potentials` of each sentence."""
-        return map(self.potentials, sentences)
+    def all_parts(self, sentences: Iterable[Sentence]) -> Iterator[Floats]:
+        """The `potentials` of each sentence, (1, n + 1, n + 1)."""
+        return (self.potentials(sentence)[None] for sentence in sentences)
 
     def arrays(self) -> Mapping[str, Any]:
         """Nothing: rules and `text` are all there is to keep."""

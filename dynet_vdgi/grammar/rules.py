@@ -64,13 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rule_files import (
-    LEFT_OUT,
-    Reader,
-    TableReader,
-    content_of,
-    without_parts,
-)
+from dynet_vdgi.grammar.rule_files import LEFT_OUT, Reader, TableReader, content_of, without_parts
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
 from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.system.names import count as count_of

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
-from dynet_vdgi.data.tags import UD_TAGS
+from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count, did_you_mean, listed
+
+logger = logging.getLogger("dynet_vdgi")
 
 RARE = 0.01
 """A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a typo."""
@@ -19,6 +22,10 @@ MOST_TOLD = 20
 
 ALIKE = 0.7
 """Required similarity of a rare tag to a UD tag, from 0 to 1."""
+
+
+MOST_ODD = 0.2
+"""The largest share of words with tags of its own in a text that a universal parser suits."""
 
 
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
@@ -103,6 +110,38 @@ def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
     others = list(counts.values())[MOST_TOLD:]
     if others:
         lines.append(f"{count(len(others), 'other tag')} ({count(sum(others), 'word')}): {what}")
+    return lines
+
+
+def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
+    """Warns of tags that are unknown to a model, once of each; adds them to `told`."""
+    new = {tag: n for tag, n in counts.items() if tag not in told}
+    told.update(new)
+    for line in unknown_to_model(new):
+        logger.warning("%s", line)
+
+
+def unsuited(counts: Mapping[str, int]) -> list[str]:
+    """Reasons why a universal parser does not suit a text with these words by universal tag.
+
+    >>> unsuited({"NOUN": 8, "CCONJ": 1, "XX": 1})
+    []
+    >>> unsuited({"NN": 2, "VBD": 1, "DET": 1})[0].partition(":")[0]
+    '75.0 % of the words have tags that Universal Dependencies do not have, such as NN'
+    """
+    odd = [tag for tag in counts if tag not in UD_TAGS]
+    share, lines = sum(counts[tag] for tag in odd) / max(1, sum(counts.values())), []
+    if share > MOST_ODD:
+        most = max(odd, key=lambda tag: counts[tag])
+        lines.append(
+            f"{100 * share:.1f} % of the words have tags that Universal Dependencies do not have, such as "
+            f"{most}: a universal parser knows no others; train with --preset best, or wsj-best for Penn tags"
+        )
+    if ud_version(counts) == "UD 1":
+        lines.append(
+            "the tag CONJ is of UD 1, where conjunctions and copulas depend on other words than in the trees "
+            "that a universal parser has learnt: train with --preset best"
+        )
     return lines
 
 

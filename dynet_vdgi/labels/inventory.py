@@ -24,6 +24,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 NOTHING = -1
@@ -39,6 +40,28 @@ class Family(NamedTuple):
     group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
     n_subtypes: Ints  # (Y,), of universal parts
+
+    def chances(self, scores: Floats, root: int) -> Floats:
+        """The probabilities (n, Y) of relations with these scores (n, Y), in the order of choice; not `root`.
+
+        p(universal part), times p(subtype | universal part), where no subtype has the score 0.
+        """
+        found = np.zeros_like(scores)
+        parts = np.flatnonzero((self.group == 0) & (np.arange(len(self.group)) != root))
+        found[:, parts] = _softmax(scores[:, parts])
+        for part in parts[self.n_subtypes[parts] > 0].tolist():
+            subtypes = np.flatnonzero(self.group == part + 1)
+            plain = np.zeros((len(scores), int(self.plain[part])))
+            shares = _softmax(np.concatenate([scores[:, subtypes], plain], axis=1)) * found[:, [part]]
+            found[:, subtypes] = shares[:, : len(subtypes)]
+            found[:, part] = shares[:, -1] if self.plain[part] else 0.0
+        return found
+
+
+def _softmax(scores: Floats) -> Floats:
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Floats = odds / odds.sum(axis=1, keepdims=True)
+    return shares
 
 
 @dataclass(frozen=True)

@@ -165,29 +165,11 @@ def table_labels(
 
 
 # ------------------------------------------------------------------------------------------- features
-ATOMS = (
-    "nothing",
-    "h.T",
-    "h.C",
-    "h.W",
-    "h.S",
-    "h.L",
-    "d.T",
-    "d.M",
-    "d.C",
-    "d.W",
-    "d.S",
-    "d.L",
-    "table",
-    "side",
-    "kinds",
-    "nearest",
-    "outer",
-    "distance",
-    "comma",
-    "child.W",
-    "sister",
-)
+_IN_ORDER = """
+nothing h.T h.C h.W h.S h.L d.T d.M d.C d.W d.S d.L table side kinds nearest outer distance comma child.W
+sister
+"""
+ATOMS = tuple(_IN_ORDER.split())
 """The features of an arc from h to d: columns of both words; the table's label; the kinds of function words
 that depend on d; whether d is the nearest dependent on its side, and whether another noun stands farther out;
 the distance, in the bins of `arc_features`; whether there is punctuation between; the form of a function word
@@ -273,6 +255,8 @@ def code_of(table: Templates, t: int, atoms: Codes, shift: int) -> int:
     code = table.of_template[t]
     for k in range(table.parts.shape[1]):
         atom = table.parts[t, k]
+        if not atom:
+            break
         code += atoms[atom] * table.of_atom[atom]
     return int(code >> np.uint64(shift))
 
@@ -490,7 +474,11 @@ def choose(
                 found = find_buckets(
                     own, own_bits, heads[start:end], own_tables, nouns, d, table, shift, room
                 )
+            seen = 0  # features that have weights: row 0 is zero
             for j in range(found):
-                room.buckets[j] = row_of[room.buckets[j]]
-            label_scores(weights, room.buckets[:found], starts[tables[word]], trust, room.scores)
+                row = row_of[room.buckets[j]]
+                if row:
+                    room.buckets[seen] = row
+                    seen += 1
+            label_scores(weights, room.buckets[:seen], starts[tables[word]], trust, room.scores)
             labels[word] = best_relation(room.scores, family, root)

@@ -50,17 +50,8 @@ TAGS = (*sorted(UD_TAGS), ROOT)
 NOUNS = ("NOUN", "PROPN", "PRON", "NUM")
 """The words that the conditions `outer`, `inner` and `across` concern."""
 
-PLAIN_CONDITIONS = (
-    "left",
-    "right",
-    "next",
-    "comma",
-    "verb-final",
-    "verb-initial",
-    "outer",
-    "inner",
-    "across",
-)
+_PLAIN = "left right next comma verb-final verb-initial outer inner across"
+PLAIN_CONDITIONS = tuple(_PLAIN.split())
 NAMED_CONDITIONS = ("head", "headkey", "child", "headchild", "childfeat", "headchildfeat")
 KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
 """Kinds of conditions, numbered for the kernel; `feat` is written Name=Value."""

@@ -86,14 +86,9 @@ class Labeller:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
         # Known words; in dictionaries, because threads of a cluster's worker share a labeller.
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
-        self._rows: dict[Word, list[int]] = {}
 
     def fit(
-        self,
-        trees: Iterable[Sentence],
-        *,
-        verb_order: int = VerbOrder.OTHER,
-        punctuation: str = "punct",
+        self, trees: Iterable[Sentence], *, verb_order: int = VerbOrder.OTHER, punctuation: str = "punct"
     ) -> Labeller:
         """Learns from the words that have a head and a relation, whatever relations these are.
 
@@ -151,14 +146,12 @@ class Labeller:
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
         weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
         relations = {} if self.inventory == UD else {RELATIONS: self.inventory.to_array()}
-        return (
-            relations
-            | {
-                PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_order], np.int64),
-                PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
-                PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
-            }
-        )
+        return {
+            **relations,
+            PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_order], np.int64),
+            PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
+            PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable) -> Labeller:
@@ -195,6 +188,29 @@ class Labeller:
         named = self._named(np.where(text.heads < 0, -1, self._labels(text)), text.first)
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
+    def likely(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
+        """The most probable relations of each word of a tree without punctuation, the best first.
+
+        A word whose head is 0 is the root; one without a head has none.
+        """
+        text = self._of_bare([tree], with_forms=self.weights is not None)
+        scores = np.zeros((len(tree), len(self.names)))
+        starts = self._starts[text.tables]
+        scores[starts >= 0, starts[starts >= 0]] = self.trust
+        if self.weights is not None and self.buckets is not None:
+            buckets, ends = self._features(text)
+            rows = np.searchsorted(self.buckets, buckets)
+            is_known = self.buckets[np.minimum(rows, len(self.buckets) - 1)] == buckets
+            weights = np.where(is_known[:, None], self.weights[np.where(is_known, rows + 1, 0)], 0.0)
+            np.add.at(scores, np.repeat(np.arange(len(tree)), np.diff(ends, prepend=0)), weights)
+        found: list[list[tuple[str, float]]] = []
+        for head, row in zip(text.heads.tolist(), self.inventory.family.chances(scores, ROOT_LABEL)):
+            best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
+            found.append([(self.names[k], float(row[k])) for k in best if row[k] > 0])
+            if head == 0:
+                found[-1] = [(self.names[ROOT_LABEL], 1.0)]
+        return found
+
     def relations(
         self,
         sentences: Sequence[Sentence],
@@ -221,7 +237,7 @@ class Labeller:
         bits = source.table("bits", lambda value: self._bits_of(word_of(value)[:2]), np.uint64)
         atoms = None
         if with_forms:
-            atoms = source.table("row", lambda value: self._row_of(word_of(value)), np.uint64)
+            atoms = source.table("row", lambda value: of_type(*word_of(value)), np.uint64)
             atoms = atoms.reshape(-1, len(COLUMNS))
         return WordKinds(
             source.table("punctuation", lambda value: word_of(value)[0] in UD_PUNCTUATION, np.bool_),
@@ -268,7 +284,7 @@ class Labeller:
             work=ALWAYS,
         )
         if self.weights is not None:
-            packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), nothing, first)
+            packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
             self._chosen(_LabelledText(packed, nothing, first, bits, nothing), ALWAYS)
 
     @property
@@ -317,13 +333,7 @@ class Labeller:
         return self._text(self.kinds_of(words, tuple, with_forms), ids, heads, first, gaps)
 
     def _text(
-        self,
-        kinds: WordKinds,
-        ids: Ints,
-        heads: Ints,
-        first: Ints,
-        gaps: Ints,
-        verb_order: int | None = None,
+        self, kinds: WordKinds, ids: Ints, heads: Ints, first: Ints, gaps: Ints, verb_order: int | None = None
     ) -> _LabelledText:
         """Trees without punctuation as arrays: the kind of each word (N,), heads (N,), gaps (N,)."""
         n_sentences = len(first) - 1
@@ -337,7 +347,7 @@ class Labeller:
         _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
         packed = None
         if kinds.atoms is not None:
-            packed, places = packed_rows(kinds.atoms, ids, first)
+            packed, places = packed_rows(kinds.atoms[ids], first)
             packed.rows[places, GAPS] = gaps
         return _LabelledText(packed, heads, first, bits, tables)
 
@@ -346,12 +356,6 @@ class Labeller:
         if bits is None:
             bits = self._bits[word] = self.table.bits_of(*word)
         return bits
-
-    def _row_of(self, word: Word) -> list[int]:
-        row = self._rows.get(word)
-        if row is None:
-            row = self._rows[word] = of_type(*word)
-        return row
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and the end of each word's buckets (N,)."""

@@ -55,6 +55,7 @@ few enough words to keep the arenas near the cache. Measured; speed is flat arou
 GROUP = 32_768
 """Most words of batches that are looked up together."""
 
+Tree = tuple[int, ...]
 Chooser = TypeVar("Chooser", bound="Choose | None")
 
 
@@ -64,6 +65,18 @@ class SampledTrees(NamedTuple):
     heads: NDArray[np.int32]  # (M, n)
     log_q: Floats  # (M,), in nats
     actions: NDArray[np.int8]  # (M, 2n - 1)
+
+    def ranked(self, times: Mapping[Tree, int]) -> list[Tree]:
+        """The trees drawn, these numbers of times: most frequent first, then most probable under the encoder.
+
+        A tree's probability is the sum of the probabilities of its derivations that were drawn.
+        """
+        log_q: dict[Tree, float] = {}
+        _, first = np.unique(self.actions, axis=0, return_index=True)  # each derivation once
+        for row in first.tolist():
+            tree = tuple(self.heads[row].tolist())
+            log_q[tree] = float(np.logaddexp(log_q.get(tree, -np.inf), self.log_q[row]))
+        return sorted(times, key=lambda tree: (-times[tree], -log_q[tree], tree))
 
 
 class _LstmWeights(NamedTuple):

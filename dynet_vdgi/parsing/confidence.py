@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -30,15 +30,13 @@ Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
 
-EXPECTED_ERROR = "expectation/error"
-"""Array (1,) of a model file: standard error of the expected share of right heads, from 0 to 1."""
-
 N_KNOTS = 51
 FARTHEST = 20  # words from a head; longer arcs count as this long
 MOST_TAGS = 100  # distinguished, the most frequent ones
 STRENGTH = 5.0  # pseudo-words with which a pair backs off to its tag, and a tag to the mean
 CLIP = 1e-3  # probabilities are kept this far from 0 and 1
 STEPS = 10_000  # confidences are whole numbers of these parts, from 1 to STEPS - 1
+MOST_SHIFTED = 8.0  # nats
 DECIMALS = 6  # of learnt numbers: further ones depend on processor and NumPy version
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
@@ -175,6 +173,20 @@ class Calibration:
         """Probabilities (N,) that heads are right, from 0 to 1."""
         return self.steps(arcs) / STEPS
 
+    def shifted(self, shift: float) -> Calibration:
+        """This calibration with log-odds that are higher by `shift`, in nats."""
+        return replace(self, margin_odds=self.margin_odds + shift, shift=self.shift + shift)
+
+    def shift_to(self, mean: float, arcs: Arcs) -> float:
+        """The shift, of at most MOST_SHIFTED, after which the probabilities of these arcs have this mean."""
+        odds = self.odds(arcs)
+        low, high = -MOST_SHIFTED, MOST_SHIFTED
+        while high - low > 0.1**DECIMALS:
+            middle = (low + high) / 2
+            is_low = (1 / (1 + np.exp(-odds - middle))).mean() < mean
+            low, high = (middle, high) if is_low else (low, middle)
+        return float(rounded(low))
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
         return {
@@ -214,19 +226,6 @@ class Calibration:
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
         odds = rounded(log_odds(values) + shift)
         return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
-
-
-def expected_error(arrays: Mapping[str, NDArray[Any]]) -> float | None:
-    """The standard error of a text's mean confidence as an estimate of its share of right heads.
-
-    None: it has not been measured. Raises: ModelError, it is no number from 0 to 1.
-    """
-    if EXPECTED_ERROR not in arrays:
-        return None
-    array = arrays[EXPECTED_ERROR]
-    if array.shape != (1,) or not 0 <= array[0] <= 1:
-        raise ModelError("the error of the expected share of right heads is no number from 0 to 1")
-    return float(array[0])
 
 
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:

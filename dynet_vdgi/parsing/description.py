@@ -25,6 +25,8 @@ def in_short(model: ModelFile) -> str:
     """One line about the parser's recipe, training data and training."""
     told, amount = model.provenance, model.provenance.trained_on
     learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
+    if not amount.sentences:
+        learnt_from = "no text of its own"
     languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
     preset = f", preset {told.preset}" if told.preset else ""
     trees = "; ".join(told.gold_trees) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.registry import RECIPES
@@ -23,17 +22,22 @@ from dynet_vdgi.students.perceptron import PerceptronModel
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
+    from dynet_vdgi.parsing.universal_engine import UniversalEngine
     from dynet_vdgi.teachers.arc_crf import ArcCrf
+    from dynet_vdgi.universal.stored import Measures
 
 Floats = NDArray[np.float64]
 Tree = tuple[int, ...]
 
 
 class Engine(Protocol):
-    """A parser in linear time."""
+    """The parser of a model: in linear time, or in cubic time if it is universal or a CRF."""
 
     is_lean: bool
     """If it reads forms and tags only."""
+
+    is_exact: bool
+    """If its trees are those of `How.exact` anyway."""
 
     def make_ready(self) -> None:
         """Compiles the code it needs, or loads it from disk."""
@@ -51,10 +55,15 @@ class Engine(Protocol):
         """
 
 
+def universal(engine: Engine) -> UniversalEngine | None:
+    """The engine if it is that of a universal parser, whose modules other models do not need."""
+    return cast("UniversalEngine", engine) if getattr(engine, "is_universal", False) else None
+
+
 class NeuralEngine:
     """The encoder of a neural model."""
 
-    is_lean = True
+    is_lean, is_exact = True, False
 
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.parsing.arena import Arena
@@ -88,6 +97,8 @@ class NeuralEngine:
 class SymbolEngine:
     """A perceptron that reads tags, or the symbols that a rule table gives to words."""
 
+    is_exact = False
+
     def __init__(self, model: ModelFile) -> None:
         self.model = PerceptronModel.from_arrays(model.parameters)
         self._vocabulary = model.vocabulary
@@ -116,7 +127,7 @@ class SymbolEngine:
 class WordEngine:
     """The parser of words, FEATS and punctuation that the recipe `few_trees` learns."""
 
-    is_lean = False
+    is_lean, is_exact = False, False
 
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -144,12 +155,12 @@ class Engines:
     def __init__(self, model: ModelFile) -> None:
         self._model = model
         self._recipe = RECIPES.named(model.settings.recipe)
-        self.linear: Engine = self._recipe.engine(model)
+        self.own: Engine = self._recipe.engine(model)
 
     @property
     def neural(self) -> NeuralEngine | None:
         """The engine that draws trees, if the model is neural."""
-        return self.linear if isinstance(self.linear, NeuralEngine) else None
+        return self.own if isinstance(self.own, NeuralEngine) else None
 
     @cached_property
     def exact(self) -> ArcCrf | UniversalEngine:
@@ -162,19 +173,35 @@ class Engines:
         return found
 
     @cached_property
+    def measures(self) -> Measures | None:
+        """What a universal parser has measured of its text, with the shift of confidences if it has any."""
+        engine = universal(self.own)
+        if engine is None:
+            return None
+        if not self._is_calibrated:
+            return engine.measures
+        return engine.settled(Calibration.from_arrays(self._model.parameters))
+
+    @property
+    def _is_calibrated(self) -> bool:
+        return any(name.startswith(CONFIDENCE) for name in self._model.parameters)
+
+    @cached_property
     def calibration(self) -> Calibration:
-        """The calibration that turns margins into probabilities.
+        """The calibration that turns margins into probabilities, in the text that was measured, if any.
 
         Raises:
             UsageError: the model has none.
         """
-        if any(name.startswith(CONFIDENCE) for name in self._model.parameters):
-            return Calibration.from_arrays(self._model.parameters)
+        if self._is_calibrated:
+            found = Calibration.from_arrays(self._model.parameters)
+            shift = self.measures and self.measures.shift
+            return found.shifted(shift) if shift else found
         why = (
             "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
-        elif isinstance(self.linear, UniversalEngine):
+        elif universal(self.own) is not None:
             why = "was learnt without a calibration"
         raise UsageError(f"this model has no confidence values, because it {why}")

@@ -38,5 +38,5 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
         n_words / elapsed,
     )
     if stream.expected is not None:
-        share, error = (100 * number for number in stream.expected)
+        _, share, error = (100 * number for number in stream.expected)
         logger.info("about %.0f %% of the heads are right (plus or minus %.0f points)", share, error)

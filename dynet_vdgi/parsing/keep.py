@@ -36,8 +36,7 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
         return tuple(heads)
     from dynet_vdgi.grammar import chart
 
-    marginals = chart.marginals(chart.constrained(scores, heads))
-    return chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
+    return chart.expected_best(chart.marginals(chart.constrained(scores, heads)), heads)
 
 
 def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:

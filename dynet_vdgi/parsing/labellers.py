@@ -1,89 +1,26 @@
-"""Labellers of a model: the universal parser's own, or a table with what the model has learnt about it."""
+"""The labeller of a model: the universal parser's own, or a table with what the model has learnt about it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dynet_vdgi.data.punctuation import heads_without, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.statistics import VerbOrder
-from dynet_vdgi.labels.inventory import PUNCT_LABEL
-from dynet_vdgi.labels.label_table import DEFAULT, LABELS, LabelTable, load
-from dynet_vdgi.parsing.engines import Engine
-from dynet_vdgi.parsing.relations import ModelLabeller, Relations, with_relations
-from dynet_vdgi.parsing.universal_engine import UniversalEngine, batches, relations_of
+from dynet_vdgi.labels.label_table import DEFAULT, LabelTable, load
+from dynet_vdgi.parsing.engines import Engine, universal
+from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.runs.model_file import ModelFile
 
+if TYPE_CHECKING:  # other models need none of it
+    from dynet_vdgi.parsing.universal_labeller import UniversalLabeller
 
-class UniversalLabeller:
-    """Labels trees with the relations that a universal parser has learnt from other languages."""
-
-    columns = ("feats",)
-    """The columns of sentences that it reads, besides forms and tags."""
-
-    names = LABELS
-    """The possible relations, by number."""
-
-    def __init__(self, model: ModelFile, engine: UniversalEngine) -> None:
-        self.engine = engine
-        self._ignored = model.settings.data.ignore
-
-    def make_ready(self) -> None:
-        """Nothing: the parser's kernels serve here."""
-
-    def relations(
-        self,
-        sentences: Sequence[Sentence],
-        heads: Sequence[Sequence[int]],
-        verb_order: int | None = None,
-    ) -> list[Relations]:
-        """The relations of each sentence under these heads, `punct` for punctuation."""
-        bare, trees, places = [], [], []
-        for sentence, tree in zip(sentences, heads):
-            kept, where = without_punctuation(replace(sentence, heads=None, deprels=()))
-            bare.append(kept.ignoring(self._ignored))
-            places.append(where)
-            trees.append(heads_without(tree, where))
-        scorer = self.engine.text_scorer(bare)
-        found = [[LABELS[PUNCT_LABEL]] * len(sentence) for sentence in sentences]
-        for members in batches(list(map(len, bare))):
-            flat = np.array([head for k in members for head in trees[k]], np.int64)
-            encoded = scorer.encode([bare[k] for k in members])
-            numbers = iter(relations_of(scorer, encoded, flat).tolist())
-            for k in members:
-                for place in places[k]:
-                    found[k][place - 1] = LABELS[next(numbers)]
-        return [tuple(relations) for relations in found]
-
-    def labelled(
-        self,
-        sentences: Sequence[Sentence],
-        heads: Sequence[tuple[int, ...]],
-        verb_order: int | None = None,
-    ) -> list[Sentence]:
-        """The sentences with these heads and relations."""
-        return with_relations(sentences, heads, self.relations(sentences, heads))
-
-    def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
-        """The parser has its own measures of the order of words."""
-        return VerbOrder.OTHER
+    AnyLabeller = ModelLabeller | UniversalLabeller
 
 
-AnyLabeller = ModelLabeller | UniversalLabeller
+def labeller_of(model: ModelFile, engine: Engine, table: LabelTable | None = None) -> AnyLabeller:
+    """The labeller of a model's trees: of a universal parser its own, unless another table than the default
+    one is named."""
+    own = universal(engine)
+    if own is not None and (table is None or table == load(DEFAULT)):
+        from dynet_vdgi.parsing.universal_labeller import UniversalLabeller
 
-
-def labeller_of(model: ModelFile, engine: Engine, table: LabelTable) -> AnyLabeller:
-    """The labeller of a model's trees: of a universal parser its own, unless the table is not the default."""
-    if isinstance(engine, UniversalEngine) and table == load(DEFAULT):
-        return UniversalLabeller(model, engine)
-    return ModelLabeller(model, table)
-
-
-def default_labeller(model: ModelFile, engine: Engine) -> AnyLabeller:
-    """The labeller of a model's trees that needs no table, or the default one."""
-    if isinstance(engine, UniversalEngine):
-        return UniversalLabeller(model, engine)
-    return ModelLabeller(model, load(DEFAULT))
+        return UniversalLabeller(model, own)
+    return ModelLabeller(model, load(DEFAULT) if table is None else table)

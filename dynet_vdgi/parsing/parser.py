@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.conllu import Heads
+from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
     heads_without,
@@ -25,23 +26,24 @@ from dynet_vdgi.data.punctuation import (
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.description import everything, in_short
-from dynet_vdgi.parsing.engines import Engine, Engines
+from dynet_vdgi.parsing.engines import Engine, Engines, universal
 from dynet_vdgi.parsing.keep import KeepError
-from dynet_vdgi.parsing.labellers import AnyLabeller, default_labeller
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.steps import Steps, contents
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
-from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.runs.run_folder import fast_path, model_path
 from dynet_vdgi.system.names import count
-from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
+    from dynet_vdgi.parsing.labellers import AnyLabeller
+    from dynet_vdgi.universal.stored import Measures
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
@@ -61,16 +63,19 @@ class Parse:
     confidence: tuple[float | None, ...] | None = None
     """(n,), the probability that the head is right; None for words that the parser did not decide about:
     punctuation that the protocol removes, and words whose head was given."""
+    marginals: tuple[float, ...] = ()
+    """Of a universal parser: the probabilities of these heads under the model, before calibration."""
 
 
 @dataclass(frozen=True)
 class How:
-    """The kind of tree wanted, and options; by default the greedy tree, found in linear time.
+    """The kind of tree wanted, and options; by default the tree of the model's engine.
 
     `exact`: the projective tree with the most heads expected to be right under the distribution that taught
-    the parser, found in cubic time. With gold trees that distribution is the CRF (`teachers.arc_crf`);
-    without any it is the rule table with its measurements of the text. `confidence`: the probability that
-    each head is right. `keep_heads`: the sentences keep their heads, and only FREE ones are filled in.
+    the parser, found in cubic time. With gold trees that distribution is the CRF (`teachers.arc_crf`), which
+    parses itself if it started from a universal parser; without any it is the rule table with its
+    measurements of the text. `confidence`: the probability that each head is right. `keep_heads`: the
+    sentences keep their heads, and only FREE ones are filled in.
     """
 
     exact: bool = False
@@ -110,9 +115,15 @@ class Parser:
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
+        self._told: set[str] = set()  # of these, the ones that a warning has named
 
     def __repr__(self) -> str:
-        return f"<Parser: {in_short(self.model)}>"
+        measures, measured = self.measures, ""
+        if self.measures_text:
+            measured = "; no text measured yet"
+        elif measures is not None:
+            measured = f"; measured: {count(measures.n_sentences, 'sentence')}"
+        return f"<Parser: {in_short(self.model)}{measured}>"
 
     @property
     def info(self) -> dict[str, Any]:
@@ -126,8 +137,8 @@ class Parser:
 
     @property
     def engine(self) -> Engine:
-        """The engine that parses in linear time."""
-        return self._engines.linear
+        """The engine that parses unless `How.exact` is asked for."""
+        return self._engines.own
 
     @property
     def calibration(self) -> Calibration:
@@ -135,20 +146,25 @@ class Parser:
         return self._engines.calibration
 
     @property
+    def measures(self) -> Measures | None:
+        """What a universal parser has measured of its text, with the shift of confidences."""
+        return self._engines.measures
+
+    @property
     def is_lean(self) -> bool:
         """If the parser reads forms and tags only."""
-        return self._engines.linear.is_lean
+        return self._engines.own.is_lean
 
     def make_ready(self) -> None:
         """Compiles or loads the code for parsing now, instead of when there is enough work."""
-        self._engines.linear.make_ready()
+        self._engines.own.make_ready()
         self._labeller.make_ready()
 
     @property
     def measures_text(self) -> bool:
         """If the parser is a universal one without a text of its own: it measures what it is given."""
-        engine = self._engines.linear
-        return isinstance(engine, UniversalEngine) and engine.measures is None
+        engine = universal(self._engines.own)
+        return engine is not None and engine.measures is None
 
     def measured(self, sentences: Sentences) -> Parser:
         """This parser for the language of a text, whose beginning, 20,000 words, is measured.
@@ -165,12 +181,16 @@ class Parser:
         """
         if not self.measures_text:
             return self
+        from dynet_vdgi.universal.stored import beginning
+
         return self.with_measures(self.measures_of(beginning(self._given(sentences))))
 
     def measures_of(self, sentences: Iterable[Sentence]) -> Measures:
         """What a universal parser measures on a text."""
-        engine, quiet = self._engines.linear, copy(self)
-        assert isinstance(engine, UniversalEngine)
+        from dynet_vdgi.universal.stored import Measures
+
+        engine, quiet = universal(self._engines.own), copy(self)
+        assert engine is not None
         quiet.unknown_tags = Counter()
         bare = (quiet._bare([sentence], GREEDY)[0][0] for sentence in sentences)
         return Measures.of(engine.scorer, [sentence for sentence in bare if len(sentence)])
@@ -179,7 +199,10 @@ class Parser:
         """This universal parser for a text with these measures; it counts unknown tags with this one."""
         parameters = {**self.model.parameters, **measures.arrays()}
         parser = Parser(replace(self.model, parameters=parameters))
-        parser.unknown_tags = self.unknown_tags
+        engine = universal(parser.engine)
+        assert engine is not None
+        engine.measures, parser.unknown_tags = measures, self.unknown_tags  # arrays keep no sample
+        parser._told = self._told
         return parser
 
     def __call__(
@@ -195,12 +218,15 @@ class Parser:
         sentence = self._sentence(words, tags, feats, lemmas, xpos)
         if self.measures_text:
             return next(self.pipe([sentence]))
-        return self._labeller.labelled([sentence], [self.parse_all([sentence])[0].heads])[0]
+        heads = self.parse_all([sentence])[0].heads
+        tell_unknown(self.unknown_tags, self._told)
+        return self._labeller.labelled([sentence], [heads])[0]
 
     def pipe(self, sentences: Sentences) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
-        A path means the sentences of that file, with tags from the column of the model's tags.
+        A path means the sentences of that file, with tags from the column of the model's tags; whatever its
+        column of heads holds is replaced.
 
         They are parsed a window at a time, because many at once are several times faster than one by one; at
         most one window is held in memory. Sentences without universal tags, which a model of XPOS tags does
@@ -211,6 +237,8 @@ class Parser:
         return self._piped_as_measured(iter(self._given(sentences)))
 
     def _piped_as_measured(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+        from dynet_vdgi.universal.stored import beginning
+
         first = list(beginning(sentences))
         yield from self.measured(first)._piped(chain(first, sentences))
 
@@ -220,11 +248,12 @@ class Parser:
             if verb_order is None:
                 verb_order = self._labeller.verb_order_in(s.upos or s.tags for s in window)
             heads = [parse.heads for parse in self.parse_all(window)]
+            tell_unknown(self.unknown_tags, self._told)
             yield from self._labeller.labelled(window, heads, verb_order)
 
     @cached_property
     def _labeller(self) -> AnyLabeller:
-        return default_labeller(self.model, self._engines.linear)
+        return labeller_of(self.model, self._engines.own)
 
     def parse_text(self, text: str) -> list[Sentence]:
         """The sentences of raw text, split into words, tagged, with heads and relations.
@@ -246,7 +275,8 @@ class Parser:
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
-        save_model_file(path, self.model)
+        measures = self.measures
+        save_model_file(path, self.model if measures is None else self.with_measures(measures).model)
 
     def parse(
         self,
@@ -258,6 +288,9 @@ class Parser:
         xpos: Sequence[str] = (),
     ) -> tuple[int, ...]:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
+
+        Tags that the model has never seen, such as those of another tag set, are parsed as if nothing were
+        known about the word; a warning of the logger "dynet_vdgi" names each once.
 
         Give all columns that the training text had, because the parser reads them; otherwise its trees differ
         from those of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and
@@ -274,7 +307,9 @@ class Parser:
         Raises:
             UsageError: there is no word, a column has another length, or an entry is not text.
         """
-        return self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
+        heads = self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
+        tell_unknown(self.unknown_tags, self._told)
+        return heads
 
     def _sentence(
         self,
@@ -285,30 +320,15 @@ class Parser:
         xpos: Sequence[str],
     ) -> Sentence:
         """A sentence from these columns. Raises: UsageError, as `parse`."""
-        columns = {"words": words, "tags": tags, "feats": feats, "lemmas": lemmas, "xpos": xpos}
-        for name, column in columns.items():
-            if isinstance(column, str):
-                raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-            for entry in column:
-                if not isinstance(entry, str):
-                    raise UsageError(f"{name}: {entry!r} is no text; '_' stands for nothing known")
-        if len(words) != len(tags) or not words:
-            numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
-            raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-        for name, column in columns.items():
-            if column and len(column) != len(words):
-                entries = count(len(column), "entry", "entries")
-                raise UsageError(f"{name}: {entries} for {count(len(words), 'word')}")
-        sentence = Sentence(
-            tuple(words), tuple(tags), feats=tuple(feats), lemmas=tuple(lemmas), xpos=tuple(xpos)
-        )
-        if xpos and self.model.settings.data.tags == "xpos":
+        sentence = of_columns(words=words, tags=tags, feats=feats, lemmas=lemmas, xpos=xpos)
+        if sentence.xpos and self.model.settings.data.tags == "xpos":
             return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
         return sentence
 
-    def _given(self, sentences: Sentences) -> Iterable[Sentence]:
+    def _given(self, sentences: Sentences, how: How = GREEDY) -> Iterable[Sentence]:
         """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
-        return sentences_of(sentences, tags=self.model.settings.data.tags)
+        heads: Heads = "partial" if how.keep_heads else "ignored"
+        return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
     def parse_all(self, sentences: Sentences, how: How = GREEDY) -> list[Parse]:
         """The tree of each sentence; parsing many at once is several times faster than one by one.
@@ -318,12 +338,12 @@ class Parser:
             UsageError: as `check`; or the argument is neither a file nor sentences.
         """
         _check_kind("how", how, How)
-        sentences = list(self._given(sentences))
+        sentences = list(self._given(sentences, how))
         if self.measures_text:
             return self.measured(sentences).parse_all(sentences, how)
         bare, positions = self._bare(sentences, how)
         if how == GREEDY:
-            trees = self._engines.linear.parse(bare)
+            trees = self._engines.own.parse(bare)
             return [
                 Parse(self._restored(heads, places, sentence))
                 for sentence, places, heads in zip(sentences, positions, trees)
@@ -335,8 +355,8 @@ class Parser:
         found = self._found(bare, how)
         sure = self._probabilities(bare, found) if how.confidence else None
         return [
-            self._parsed(sentence, tree, places, sure, how)
-            for sentence, (tree, _), places in zip(sentences, found, positions)
+            self._parsed(sentence, each, places, sure, how)
+            for sentence, each, places in zip(sentences, found, positions)
         ]
 
     def confidences(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
@@ -442,7 +462,7 @@ class Parser:
         if how.exact:
             found = iter([(self._exact_tree(sentence, how), np.zeros(0)) for sentence in rest])
         else:
-            found = iter(self._engines.linear.with_margins(rest, keep_heads=how.keep_heads))
+            found = iter(self._engines.own.with_margins(rest, keep_heads=how.keep_heads))
         return [
             (s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
             for s, is_whole in zip(bare, whole)
@@ -461,20 +481,27 @@ class Parser:
         return iter(calibration(arcs).tolist())
 
     def _parsed(
-        self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
+        self,
+        sentence: Sentence,
+        found: tuple[Tree, Floats],
+        places: Places,
+        probabilities: Iterator[float] | None,
+        how: How,
     ) -> Parse:
         """The tree of a whole sentence; consumes the probabilities of its words."""
-        heads = self._restored(tree, places, sentence)
+        heads, margins = self._restored(found[0], places, sentence), found[1]
         given = sentence.heads if how.keep_heads else None
         if given:
             heads = keep.nearest(heads, given)
         if probabilities is None:
             return Parse(heads)
         sure: list[float | None] = [None] * len(sentence)
-        for place, probability in zip(places, probabilities):
-            if not given or given[place - 1] == FREE:
+        is_own = [not given or given[place - 1] == FREE for place in places]
+        for place, probability, own in zip(places, probabilities, is_own):
+            if own:
                 sure[place - 1] = probability
-        return Parse(heads, confidence=tuple(sure))
+        odds = margins[is_own] if universal(self.engine) is not None else margins[:0]
+        return Parse(heads, None, None, tuple(sure), tuple((1 / (1 + np.exp(-odds))).tolist()))
 
     def _restored(self, tree: Tree, places: Places, sentence: Sentence) -> Tree:
         """The tree of the whole sentence, punctuation attached."""
@@ -512,7 +539,7 @@ def _sampled(
     """The requested trees of a sentence with these forms, given samples of its kept words."""
     times = Counter(map(tuple, drawn.heads.tolist()))
     if sampling.n_best:
-        trees = _ranked(times, drawn)[: sampling.n_best]
+        trees = drawn.ranked(times)[: sampling.n_best]
     else:
         trees = [_most_probable_heads(drawn.heads) if sampling.mbr else greedy]
     full = {tree: restore_punctuation(tree, places, forms) for tree in {*times, *trees}}
@@ -534,19 +561,6 @@ def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
     return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
 
 
-def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
-    """The trees drawn, most frequent first, then most probable under the encoder.
-
-    A tree's probability is the sum of the probabilities of its derivations that were drawn.
-    """
-    log_q: dict[Tree, float] = {}
-    _, first = np.unique(drawn.actions, axis=0, return_index=True)  # each derivation once
-    for row in first.tolist():
-        tree = tuple(drawn.heads[row].tolist())
-        log_q[tree] = float(np.logaddexp(log_q.get(tree, -np.inf), drawn.log_q[row]))
-    return sorted(times, key=lambda tree: (-times[tree], -log_q[tree], tree))
-
-
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     """The projective tree with one root whose heads have the highest total frequency in samples (M, n)."""
     from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
@@ -558,17 +572,23 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
 
 
 def load(
-    path: str | Path, *, tokeniser: str | Path | None = None, tagger: str | Path | None = None
+    path: str | Path,
+    *,
+    fast: bool = False,
+    tokeniser: str | Path | None = None,
+    tagger: str | Path | None = None,
 ) -> Parser:
     """The parser in a model file, in the folder of a run, or, by its name `universal`, in the package.
 
-    See `Parser.measured` about the last one. `tokeniser` and `tagger` are files, made by `vdgi tokenize
-    train` and `vdgi tag train`, for `Parser.parse_text`; a model may have its own.
+    See `Parser.measured` about the last one. `fast`: the fast student in the folder of a run. `tokeniser` and
+    `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
+    may have its own.
 
     Raises:
         ModelError: see `dynet_vdgi.runs.model_file.load`.
+        UsageError: the run has no fast student.
     """
-    path = model_path(path)
+    path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
     model.steps |= contents({"tokeniser": tokeniser, "tagger": tagger})
     try:

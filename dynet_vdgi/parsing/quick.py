@@ -14,13 +14,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.column_atoms import ColumnAtoms
-from dynet_vdgi.data.column_kernels import FEATS, FORM
+from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import (
     Columns,
     Names,
@@ -35,13 +35,13 @@ from dynet_vdgi.data.punctuation import FAMILIES
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import STEPS, Arcs
-from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
-from dynet_vdgi.parsing.labellers import AnyLabeller, UniversalLabeller
+from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine, universal
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
-from dynet_vdgi.parsing.universal_columns import UniversalColumns
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.students.joined_codes import JoinedCodes
+
+if TYPE_CHECKING:
+    from dynet_vdgi.parsing.labellers import AnyLabeller
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -70,33 +70,34 @@ class QuickParser:
 
     def __init__(self, parser: Parser, labeller: AnyLabeller | None) -> None:
         engine = parser.engine
-        assert isinstance(engine, (SymbolEngine, WordEngine, UniversalEngine))
         self._parser, self._engine, self._labeller = parser, engine, labeller
+        self._has_own_labels = labeller is not None and not isinstance(labeller, ModelLabeller)
         data = parser.model.settings.data
         self._ignored = data.ignore
         self._names = Names(LABELS if labeller is None else labeller.names)
-        self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
+        self._types = Types(data.tags == "xpos")
+        self._atoms = ColumnAtoms(self._types, data.ignore)
         self._marks = Texts(FORM)  # forms of words that the protocol removes
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
-        self._codes = self._atoms = self._universal = None
-        if isinstance(engine, UniversalEngine):
-            self._universal = UniversalColumns(engine, self._types, data.ignore)
-        elif isinstance(engine, WordEngine):
-            self._atoms = ColumnAtoms(data.tags == "xpos", data.ignore)
-        elif engine.codes is not None:
+        self._codes = self._universal = None
+        if (own := universal(engine)) is not None:
+            from dynet_vdgi.parsing.universal_columns import UniversalColumns
+
+            self._universal = UniversalColumns(own, self._types, data.ignore)
+        elif isinstance(engine, SymbolEngine) and engine.codes is not None:
             self._codes = JoinedCodes(engine.codes, self._types, data.ignore)
         self._lock = threading.Lock()  # one window at a time: threads of a cluster's worker share it
 
     @staticmethod
     def can(parser: Parser, how: How) -> bool:
-        """Whether such trees of this kind of parser can be found here."""
-        if isinstance(parser.engine, UniversalEngine):
-            return how == GREEDY
+        """Whether such trees of this kind of parser can be found here; a text's teacher reads sentences."""
+        if (own := universal(parser.engine)) is not None:
+            return how == GREEDY and (own.measures is None or own.measures.teacher is None)
         return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
     def parse(self, text: bytes, how: How, verb_order: int | None) -> QuickParsed | None:
         """The parsed text of some whole sentences; None: the text may be malformed."""
-        columns = columns_of(text)
+        columns = columns_of(text, "ignored")
         if columns is None or (how.confidence and has_notes(columns, NOTE)):
             return None
         with self._lock:
@@ -110,8 +111,8 @@ class QuickParser:
         first = before[columns.first]
         labels = np.zeros(0, np.int64)
         if self._universal is not None:
-            has_own = isinstance(self._labeller, UniversalLabeller)
-            found = self._universal.parse(columns, types, is_removed, first, with_relations=has_own)
+            with_relations = self._has_own_labels
+            found = self._universal.parse(columns, types, is_removed, first, with_relations=with_relations)
             if found is None:
                 return None
             (bare, labels), margins = found, np.zeros(0)
@@ -129,7 +130,7 @@ class QuickParser:
             families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
         heads = restored(bare, is_removed, families, columns.first)
         relations = np.where(heads == 0, ROOT_LABEL, OTHER_LABEL)
-        if isinstance(self._labeller, UniversalLabeller):
+        if self._has_own_labels:
             relations[is_removed], relations[kept] = PUNCT_LABEL, labels
         elif self._labeller is not None:
             relations = self._relations(columns, types, heads, verb_order)
@@ -148,8 +149,7 @@ class QuickParser:
     ) -> tuple[Ints, Floats]:
         """Heads (K,) of the kept words, and margins (K,) if they are requested."""
         if isinstance(self._engine, WordEngine):
-            assert self._atoms is not None
-            return self._engine.model.packed(self._atoms.pack(columns, is_removed, first))
+            return self._engine.model.packed(self._atoms.pack(columns, types, is_removed, first))
         assert isinstance(self._engine, SymbolEngine)
         kept = np.flatnonzero(~is_removed)
         if self._codes is not None:
@@ -163,20 +163,13 @@ class QuickParser:
     def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_order: int | None) -> Ints:
         """The relations (N,), by number in the labeller's names."""
         assert isinstance(self._labeller, ModelLabeller)
-        where = heads, columns.first, verb_order
-        if self._labeller.sees_forms:
-            return self._labeller.labels(self._words, self._word, self._words.numbers(columns), *where)
+        hides_feats = "feats" in self._ignored
         return self._labeller.labels(
-            self._types, lambda row: (row.upos, self._seen(row.feats)), types, *where
+            self._types,
+            lambda row: (row.upos, "_" if hides_feats else row.feats),
+            types,
+            heads,
+            columns.first,
+            verb_order,
+            self._atoms.with_lemmas(columns, types) if self._labeller.sees_forms else None,
         )
-
-    def _word(self, text: str) -> tuple[str, ...]:
-        """UPOS, FEATS, form, lemma and XPOS, in the form of a labeller."""
-        form, lemma, upos, xpos, feats = text.split("\t")
-        if "forms" in self._ignored:
-            form = lemma = "_"
-        return upos, self._seen(feats), form, lemma, "_" if "xpos" in self._ignored else xpos
-
-    def _seen(self, feats: str) -> str:
-        """FEATS without those hidden from the model."""
-        return "_" if "feats" in self._ignored else feats

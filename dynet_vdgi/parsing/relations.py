@@ -8,6 +8,9 @@ from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
+from dynet_vdgi.data.atoms import Codes
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -16,7 +19,7 @@ from dynet_vdgi.grammar.statistics import VERB_INITIAL, Text, VerbOrder, levels
 from dynet_vdgi.grammar.table import Measure
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word
+from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word, WordKinds
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.bundled import rules_path
 
@@ -91,12 +94,16 @@ class ModelLabeller:
         heads: Ints,
         first: Ints,
         verb_order: int | None,
+        atoms: Codes | None,
     ) -> Ints:
         """The relations (N,) by number, see `Labeller.labels`, of words as the model may see them.
 
-        ids (N,): their numbers in the source.
+        ids (N,): the numbers of their tags and FEATS in the source; atoms (N, c), if forms are seen.
         """
-        kinds = self._labeller.kinds_of(source, word_of, self.sees_forms)
+        kinds = self._labeller.kinds_of(source, word_of, with_forms=False)
+        if atoms is not None:
+            kinds = WordKinds(kinds.is_punctuation[ids], kinds.bits[ids], atoms)
+            ids = np.arange(len(ids))
         return self._labeller.labels(
             kinds,
             ids,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynet_vdgi.data import conllu_blocks, files, raw_text
+from dynet_vdgi.data import conllu_blocks, files
 from dynet_vdgi.data.conllu import KNOWN, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.files import AnyPath, shown
@@ -52,21 +52,29 @@ class Steps:
 
     `files`: those of the steps, by name (`model_file.STEPS`). `reads_text`: standard input and files of other
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
+    `notes`: tagged words get TagConf= in MISC.
     """
 
     files: Mapping[str, StepFile] = field(default_factory=dict)
     reads_text: bool = False
     retag: bool = False
     tagged: dict[str, int] = field(default_factory=dict)
+    notes: bool = False
 
     @classmethod
     def of(
-        cls, path: AnyPath, model: ModelFile, said: Mapping[str, str | None], *, retag: bool = False
+        cls,
+        path: AnyPath,
+        model: ModelFile,
+        said: Mapping[str, str | None],
+        *,
+        retag: bool = False,
+        notes: bool = False,
     ) -> Steps:
         """The steps of a model at a path; `said` names other files, which replace its own."""
         own = {name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
         others = {name: step_file(name, file) for name, file in said.items() if file is not None}
-        steps = cls(own | others, "tokeniser" in others, retag)
+        steps = cls(own | others, "tokeniser" in others, retag, notes=notes)
         for name in others:
             getattr(steps, name)  # so that a bad file is found out here
         return steps
@@ -94,8 +102,9 @@ class Steps:
         """Whether an input is raw text, judged by its name; without a tokeniser none is."""
         if "tokeniser" not in self.files:
             return False
-        is_text = str(name).endswith((".txt", ".txt.gz"))
-        return is_text or (self.reads_text and not files.is_conllu(name))
+        from dynet_vdgi.data import raw_text
+
+        return raw_text.is_named(name) or (self.reads_text and not files.is_conllu(name))
 
     def check(self, names: Sequence[AnyPath]) -> None:
         """Raises: UsageError, a step is missing, or would have no effect."""
@@ -146,10 +155,11 @@ class Steps:
         assert self.tagger is not None
         blocks = (block for item in items for block in _blocks_of(item))
         sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
-        for tagged, _, n_given in self.tagger.stream(sentences, retag=self.retag):
-            assert tagged.source is not None
-            self.tagged[tagged.source.path] += len(tagged) - n_given
-            yield Block(tagged.source.path, tagged.source.line, list(tagged.source.lines))
+        for tagged in self.tagger.stream(sentences, retag=self.retag):
+            source = (tagged.noted if self.notes else tagged.sentence).source
+            assert source is not None
+            self.tagged[source.path] += len(tagged.sentence) - tagged.n_given
+            yield Block(source.path, source.line, list(source.lines))
 
     def filled(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Sentences in memory; those with words without UPOS are tagged."""
@@ -166,6 +176,8 @@ class Steps:
 
         Raises: UsageError, there is no tokeniser or no tagger; DataError, the text is white space.
         """
+        from dynet_vdgi.data import raw_text
+
         if self.tokeniser is None or self.tagger is None:
             what = "tagger" if self.tokeniser else "tokeniser"
             raise UsageError(f"raw text needs a tokeniser and a tagger, and the model has no {what}: {LOAD}")
@@ -189,6 +201,29 @@ def step_file(name: str, path: AnyPath) -> StepFile:
     return StepFile(str(found))
 
 
+def description(path: AnyPath) -> list[tuple[str, str]] | None:
+    """What the file of a tokeniser or a tagger is, as pairs of name and text; None: it is something else.
+
+    Raises: ModelError, the file is missing or damaged.
+    """
+    from dynet_vdgi.tagging import tagger_file
+    from dynet_vdgi.tokenising import tokeniser_file
+
+    with opened(os.fspath(path)) as archive:
+        if not archive.step:
+            return None
+        describe = tagger_file.describe if archive.step == tagger_file.KIND else tokeniser_file.describe
+        return describe(archive)
+
+
+def loaded(name: str, path: AnyPath) -> Any:
+    """The tokeniser or the tagger of a file, or of a model or a run that has one.
+
+    Raises: ModelError, the file is damaged, missing, or of another kind.
+    """
+    return getattr(Steps({name: step_file(name, path)}), name)
+
+
 def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
     """The content of the files of steps, for a model file.
 
@@ -199,7 +234,7 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
         if path is None:
             continue
         file = step_file(name, path)
-        getattr(Steps({name: file}), name)  # refused if it cannot be used
+        loaded(name, path)  # refused if it cannot be used
         found[name] = Path(file.path).read_bytes() if file.content is None else file.content
     return found
 

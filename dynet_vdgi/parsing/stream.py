@@ -20,23 +20,28 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from dynet_vdgi._version import __version__
+from dynet_vdgi.compiled import background
+from dynet_vdgi.data import columns
 from dynet_vdgi.data.columns import is_worth_it
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.grammar.tag_warnings import unsuited
 from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.parsing.engines import universal
+from dynet_vdgi.parsing.expectation import ExpectedShare
 from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.relations import Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from dynet_vdgi.universal.stored import Measures
 
     class Underway(Protocol):
         """Windows that are being parsed elsewhere."""
@@ -47,6 +52,9 @@ if TYPE_CHECKING:
 
 WINDOW = 16_384
 """Lines that are parsed together; enough to leave full batches after sorting by length."""
+
+WORTH_READYING = 500_000
+"""Characters of the first window for which kernels are compiled at once, not after seconds as Python."""
 
 PARCEL = 1_500_000
 """Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
@@ -87,7 +95,7 @@ class Parsed:
     repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
     unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
-    confidence: tuple[float, int] = (0.0, 0)  # its sum over the words that have one, and their number
+    marginals: tuple[float, int] = (0.0, 0)  # their sum over the words that have one, and the number of these
 
     @property
     def text(self) -> str:
@@ -123,6 +131,9 @@ class _LabellingParser:
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
+        begin = self._n_chars >= columns.WORTH_COMPILING_BESIDE and not columns.is_ready()
+        if background.is_compiling(columns.__name__, begin=begin):
+            return None
         return self._quick if is_worth_it(self._n_chars) else None
 
     @cached_property
@@ -202,7 +213,7 @@ class Stream:
         """Sentences left unchanged, because no projective tree contains the heads to be kept."""
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
-        self._confidence = 0.0, 0  # of the text parsed last, as in `Parsed`
+        self._marginals = 0.0, 0  # of the text parsed last, as in `Parsed`
         self._resources = ExitStack()
         self._is_cluster = scheduler is not None
         self._submit: Callable[[list[Numbered]], Underway] | None = None
@@ -234,6 +245,11 @@ class Stream:
         return self._parser.draws_trees
 
     @property
+    def is_exact(self) -> bool:
+        """If --exact changes nothing."""
+        return self._parser.engine.is_exact
+
+    @property
     def model(self) -> ModelFile:
         """The model file that it parses with."""
         return self._parser.model
@@ -244,15 +260,15 @@ class Stream:
         return tuple(self._parser.model.provenance.languages)
 
     @property
-    def expected(self) -> tuple[float, float] | None:
-        """The expected share of right heads of the text parsed last, and its standard error, from 0 to 1.
+    def expected(self) -> ExpectedShare | None:
+        """The expected share of right heads of the text parsed last.
 
-        None: confidence was not requested, or the model does not say how large the error is.
+        None: confidence was not requested, or the model does not say.
         """
-        (total, n_words), engine = self._confidence, self._parser.engine
-        if not n_words or not isinstance(engine, UniversalEngine) or engine.expected_error is None:
+        (total, n_words), engine = self._marginals, universal(self._parser.engine)
+        if not n_words or engine is None or engine.expectation is None:
             return None
-        return total / n_words, engine.expected_error
+        return engine.expectation(total / n_words, n_words)
 
     def __enter__(self) -> Stream:
         return self
@@ -268,7 +284,7 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._confidence = 0.0, 0
+        self._marginals = 0.0, 0
         self._wanted = self._wanted._replace(verb_order=None, measures=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
@@ -276,8 +292,8 @@ class Stream:
             for error in parsed.unfilled:
                 logger.error("%s", error)
             self.unknown_tags.update(parsed.unknown_tags)
-            total, n_words = self._confidence
-            self._confidence = total + parsed.confidence[0], n_words + parsed.confidence[1]
+            total, n_words = self._marginals
+            self._marginals = total + parsed.marginals[0], n_words + parsed.marginals[1]
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
                     told.add((repair.path, repair.message))
@@ -292,6 +308,8 @@ class Stream:
         numbered = enumerate(self._looked_at(windows(items)))
         if self._submit is None:
             for number, window in numbered:
+                if number == 0 and isinstance(window, Passage) and len(window.text) >= WORTH_READYING:
+                    self._parser.make_ready()
                 yield _parse_window(self._engine, self._wanted, window, number)
             return
         pending: deque[Underway] = deque()
@@ -327,7 +345,10 @@ class Stream:
 
     def _measured(self, stream: Iterator[Window]) -> Iterator[Window]:
         """The windows, once their beginning has been measured."""
+        from dynet_vdgi.universal.stored import beginning
+
         held: list[Window] = []
+        seen: Counter[str] = Counter()
         fault: DataError | None = None
 
         def sentences() -> Iterator[Sentence]:
@@ -336,15 +357,21 @@ class Stream:
                 for window in stream:
                     held.append(window)
                     for block in _blocks_of(window):
-                        yield sentence_of(block, "ignored", tags, _ignore, columns={"xpos", "feats"})
+                        sentence = sentence_of(block, "ignored", tags, _ignore, columns={"xpos", "feats"})
+                        seen.update(sentence.upos or sentence.tags)
+                        yield sentence
             except DataError as error:
                 fault = error
 
         tags = self._parser.model.settings.data.tags
         measures = self._parser.measures_of(beginning(sentences()))
-        self._wanted = self._wanted._replace(measures=measures)
+        settled = self._parser.with_measures(measures).measures if self._wanted.how.confidence else measures
+        assert settled is not None
+        self._wanted = self._wanted._replace(measures=replace(settled, sample=()))
         if fault is None:
             measures.tell()
+            for line in unsuited(seen):
+                logger.warning("%s", line)
         yield from held
         yield from stream
         if fault is not None:  # of the file, or of a sentence of a window, which then raises it itself
@@ -408,9 +435,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
             one_of_several(*pair, place if n_best else None, deprels)
             for pair, place, deprels in zip(flat, places, relations)
         ]
-    sure: list[float] = []
-    if isinstance(parser.engine, UniversalEngine):  # others do not say how many heads are right
-        sure = [p for _, parse in flat for p in parse.confidence or () if p is not None]
+    sure = [p for _, parse in flat for p in parse.marginals]
     n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
         "".join(parts).encode(),
@@ -433,7 +458,7 @@ def _read(
     parser: Parser, how: How, columns: set[str], window: Iterable[Block]
 ) -> tuple[list[Sentence], Unfilled, list[DataError], DataError | None]:
     """The sentences to parse, the unparsable blocks, the repairs, and the fault of the next sentence."""
-    heads: Heads = "partial" if how.keep_heads else "optional"
+    heads: Heads = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
     unfilled: Unfilled = {}
@@ -485,6 +510,7 @@ _worker: _LabellingParser | None = None
 
 def _start_worker(model: str, labels: LabelTable | None) -> None:
     global _worker
+    background.is_allowed = False
     _worker = _LabellingParser(load(model), labels)
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import Columns, Texts, Types
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.universal_engine import LONGEST, UniversalEngine, batches, best_heads, relations_of
+from dynet_vdgi.parsing.exact_trees import LONGEST, batches
+from dynet_vdgi.parsing.universal_engine import UniversalEngine, best_heads, relations_of
 from dynet_vdgi.universal.encoding import MIXED, NO_GAP, STRONG, WEAK, CodedText
 
 Flags = NDArray[np.bool_]

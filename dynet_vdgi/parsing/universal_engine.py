@@ -5,37 +5,28 @@ Letters: N words, S sentences, n words of one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.parsing.confidence import expected_error
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.exact_trees import ExactEngine, Found, Tree, in_batches, margins
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
-from dynet_vdgi.universal.scorer import WORDS, TextScorer, by_sentence
+from dynet_vdgi.universal.scorer import TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Tree = tuple[int, ...]
-
-LONGEST = 500
-"""Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
-
-ARCS = 1_000_000
-"""Possible arcs that are scored together, unless a single sentence has more."""
-
-CERTAIN = 1e-9
-"""Probabilities of arcs are kept this far from 0 and 1 in margins."""
-
-_READY = 250  # words of a sentence whose parse makes all kernels worth loading
 
 LABEL_OF = np.array([LABELS.index(relation) for relation in RELATIONS])
 """The numbers in LABELS of the scorer's relations (R,)."""
@@ -43,7 +34,7 @@ LABEL_OF = np.array([LABELS.index(relation) for relation in RELATIONS])
 _ROOT = RELATION["root"]
 
 
-class UniversalEngine:
+class UniversalEngine(ExactEngine):
     """The universal parser's trees.
 
     A model without measures of a text measures the beginning of what it parses, so sentences of one text
@@ -53,21 +44,19 @@ class UniversalEngine:
         ModelError: the model's arrays do not fit each other or this version.
     """
 
-    is_lean = False
+    is_lean, is_exact, is_universal = False, False, True  # see `engines.universal`
 
     def __init__(self, model: ModelFile) -> None:
         self.scorer = scorer_of(model.parameters)
         self.measures = Measures.from_arrays(model.parameters, self.scorer)
-        self.expected_error = expected_error(model.parameters)
-        """See `parsing.confidence.expected_error`."""
-        try:
-            self.parse([Sentence.of_tags(["VERB"])])
-        except (ValueError, IndexError) as error:
-            raise ModelError(f"parameters do not fit the model: {error}") from None
-
-    def make_ready(self) -> None:
-        """Loads or compiles the kernels of parsing."""
-        self.parse([Sentence.of_tags(["NOUN", "VERB"] * (_READY // 2))])
+        self.expectation = Expectation.from_arrays(model.parameters)
+        """What share of heads will be right; None: the model does not say."""
+        n_numbers = len(self.scorer.mean)
+        self.sources = model.parameters.get(SOURCES, np.zeros((0, n_numbers)))
+        """The standardised numbers (S, U) of the treebanks learnt from."""
+        if self.sources.shape not in ((0, n_numbers), (len(model.provenance.treebanks), n_numbers)):
+            raise ModelError("the numbers of the treebanks learnt from do not fit the model")
+        self._check()
 
     def text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
         """The scorer for the model's text; if it has none, for that of these sentences."""
@@ -81,13 +70,31 @@ class UniversalEngine:
         return self._scorer_for(self.measures)
 
     def _scorer_for(self, measures: Measures) -> TextScorer:
-        return TextScorer(self.scorer, measures.profile, measures.bands)
+        return measures.parser(self.scorer)
+
+    def settled(self, calibration: Calibration) -> Measures | None:
+        """The measures of the text, with the shift of its confidences.
+
+        The parser is too sure of one language and not sure enough of another, but the share of right heads
+        can be predicted. So the log-odds of a text's confidences are shifted by one number, after which their
+        mean, over a sample of the text, is the predicted share. It is a property of the text, because a
+        word's confidence must not depend on what else is parsed at the same time. Models without an
+        expectation, and those of earlier versions that keep the measures of a text, have no shift.
+        """
+        measures = self.measures
+        if measures is None or self.expectation is None or not measures.sample:
+            return measures
+        trees, margins = zip(*self.with_margins(measures.sample, keep_heads=False))
+        arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
+        mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
+        share = self.expectation(mean_marginal, len(arcs.margins)).share
+        return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         """The most probable trees, projective and with one root."""
         return [tree for tree, _ in self._found(sentences, has_margins=False, keep_heads=False)]
 
-    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
+    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[Found]:
         """The trees of `parse`; margins are the log-odds of the arcs' marginal probabilities."""
         return self._found(sentences, has_margins=True, keep_heads=keep_heads)
 
@@ -96,42 +103,23 @@ class UniversalEngine:
         scorer = self.text_scorer([sentence])
         return _square(_scores(scorer, scorer.encode([sentence])).reshape(len(sentence) + 1, -1))
 
-    def _found(
-        self, sentences: Sequence[Sentence], *, has_margins: bool, keep_heads: bool
-    ) -> list[tuple[Tree, Floats]]:
+    def _found(self, sentences: Sequence[Sentence], *, has_margins: bool, keep_heads: bool) -> list[Found]:
         scorer = self.text_scorer(sentences)
-        pieces = [list(_pieces(sentence, keep_heads)) for sentence in sentences]
-        flat = [piece for each in pieces for piece in each]
-        found: list[tuple[Tree, Floats]] = [((), np.zeros(0))] * len(flat)
-        for members in batches(list(map(len, flat))):
-            encoded = scorer.encode([flat[k] for k in members])
+
+        def parse(batch: list[Sentence]) -> list[Found]:
+            encoded = scorer.encode(batch)
             scores = _scores(scorer, encoded)
             heads, starts = chart.best_in_a_row(scores, encoded.lengths), encoded.start.tolist()
-            log_p = by_sentence(scores, encoded.lengths)
-            for k, start, end, of_sentence in zip(members, starts, starts[1:], log_p):
-                tree = tuple(heads[start:end].tolist())
-                if has_margins:
-                    given = flat[k].heads if keep_heads else None
-                    found[k] = _with_margins(_square(of_sentence), tree, given)
-                else:
-                    found[k] = tree, found[k][1]
-        parts = iter(found)
-        return [_joined([next(parts) for _ in each]) for each in pieces]
+            trees = [tuple(heads[start:end].tolist()) for start, end in zip(starts, starts[1:])]
+            if not has_margins:
+                return [(tree, np.zeros(0)) for tree in trees]
+            log_p = map(_square, by_sentence(scores, encoded.lengths))
+            return [
+                _with_margins(of_sentence, tree, sentence.heads if keep_heads else None)
+                for of_sentence, tree, sentence in zip(log_p, trees, batch)
+            ]
 
-
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of sentences with words, those of similar length together."""
-    members: list[int] = []
-    n_words = n_arcs = 0
-    for k in sorted((k for k, n in enumerate(lengths) if n), key=lambda k: lengths[k]):
-        n = lengths[k]
-        if members and (n_words + n > WORDS or n_arcs + n * (n + 1) > ARCS):
-            yield members
-            members, n_words, n_arcs = [], 0, 0
-        members.append(k)
-        n_words, n_arcs = n_words + n, n_arcs + n * (n + 1)
-    if members:
-        yield members
+        return in_batches(sentences, parse, keep_heads=keep_heads)
 
 
 def best_heads(scorer: TextScorer, encoded: CodedText) -> Ints:
@@ -154,44 +142,13 @@ def relations_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Ints:
     return best
 
 
-def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
-    """The sentence, or its parts if it is too long; given heads, which may cross parts, keep it whole."""
-    n = len(sentence)
-    has_heads = keep_heads and sentence.heads is not None and set(sentence.heads) != {FREE}
-    if n <= LONGEST or has_heads:
-        yield sentence
-        return
-    for start in range(0, n, LONGEST):
-        part = slice(start, start + LONGEST)
-        yield Sentence(
-            sentence.forms[part],
-            sentence.tags[part],
-            upos=sentence.upos[part],
-            feats=sentence.feats[part],
-            gaps=sentence.gaps[start : start + LONGEST + 1],
-        )
-
-
-def _joined(parts: Sequence[tuple[Tree, Floats]]) -> tuple[Tree, Floats]:
-    """The tree of a sentence from those of its parts, whose roots depend on the first one's."""
-    if len(parts) == 1:
-        return parts[0]
-    heads: list[int] = []
-    root = parts[0][0].index(0) + 1
-    for tree, _ in parts:
-        offset = len(heads)
-        heads += [head + offset if head else root if offset else 0 for head in tree]
-    return tuple(heads), np.concatenate([margins for _, margins in parts])
-
-
 def _square(scores: Floats) -> Floats:
     """Scores (n + 1, n + 1), as `grammar.chart` has them, from those without a column of ROOT (n + 1, n)."""
     return np.pad(scores, ((0, 0), (1, 0)))
 
 
-def _with_margins(scores: Floats, tree: Tree, given: Sequence[int] | None) -> tuple[Tree, Floats]:
+def _with_margins(scores: Floats, tree: Tree, given: Sequence[int] | None) -> Found:
     if given is not None:
         scores = chart.constrained(scores, given)
         tree = chart.best(scores)
-    p = np.clip(chart.marginals(scores)[list(tree), range(len(tree))], CERTAIN, 1 - CERTAIN)
-    return tree, np.log(p / (1 - p))
+    return tree, margins(chart.marginals(scores), tree)

@@ -5,6 +5,7 @@ To add one, write a module with a `Settings` type and a `Recipe`, and register i
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alone
     from dynet_vdgi.data.sentence import Sentence
@@ -32,6 +34,11 @@ SomeMaterial = TypeVar("SomeMaterial", bound="Material")
 
 CALIBRATION_SENTENCES = 500
 """Number of sentences from which confidence is learnt, see `parsing.confidence`."""
+
+ENOUGH_FOR_A_STUDENT = 500
+"""Sentences of text from which a fast student loses about 1.5 points; docs/results/universal.md."""
+
+logger = logging.getLogger("dynet_vdgi")
 
 
 @dataclass
@@ -61,9 +68,9 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
             protocol=f"{protocol.name}: {protocol.description}",
             gold_trees=tuple(dict.fromkeys(gold_trees)),
             data=inputs.files({**self.files, **named}),
-            trained_on=_amount([*material.sentences, *material.trees]),
+            trained_on=amount([*material.sentences, *material.trees]),
             dropped=tuple(self.reading.dropped),
-            languages={label: _amount(text) for label, text in material.texts.items() if label},
+            languages={label: amount(text) for label, text in material.texts.items() if label},
             facts=tuple(
                 f"{label}: {name} = {fact}".removeprefix(": ")
                 for label, facts in material.facts.items()
@@ -72,7 +79,8 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
         )
 
 
-def _amount(sentences: Sequence[Sentence]) -> Amount:
+def amount(sentences: Sequence[Sentence]) -> Amount:
+    """How much text these sentences are."""
     from dynet_vdgi.runs.model_file import Amount
 
     return Amount(len(sentences), sum(map(len, sentences)))
@@ -171,9 +179,23 @@ def no_start(init: str) -> UsageError:
 
 
 def refuse_treebanks(inputs: Inputs) -> None:
-    """Raises: UsageError, there are trees of other languages, which this recipe does not start from."""
+    """Raises: UsageError, there are trees of other languages, which this recipe does not learn from."""
     if inputs.treebanks:
-        raise UsageError("--treebank is for a perceptron with a DMV as its teacher: use --preset transfer")
+        raise UsageError(
+            "--treebank makes a universal parser: use --preset universal, without text and --trees"
+        )
+
+
+def tell_of_student(path: Path, n_sentences: int) -> None:
+    """Says where the fast student of a universal parser is, and whether it has seen too little text."""
+    logger.info("fast student: %s", path)
+    if n_sentences < ENOUGH_FOR_A_STUDENT:
+        logger.warning(
+            "the fast student has learnt from %s only, so it is several points less accurate: "
+            "use --fast with text of %d sentences or more",
+            count(n_sentences, "sentence"),
+            ENOUGH_FOR_A_STUDENT,
+        )
 
 
 def check_ignored(settings: Settings, *, has_effect: bool) -> None:

@@ -78,10 +78,15 @@ class Inputs:
     treebanks: Mapping[str, Given] = field(default_factory=dict)
     tokeniser: str | None = None
     tagger: str | None = None
+    raw: Given | None = None  # text for which the run learns the steps that are not given
 
     def with_steps(self, steps: Steps) -> Inputs:
-        """These inputs, of which texts and trees are tokenised and tagged where they are not."""
+        """These inputs, with raw text as text; it and trees are tokenised and tagged where they are not."""
         texts = {label: replace(given, steps=steps) for label, given in self.texts.items()}
+        if self.raw:
+            text = texts[""]
+            names = (*text.names, *self.raw.names)
+            texts[""] = Given(names, (*text.sentences, *self.raw.sentences), steps)
         return replace(self, texts=texts, trees=replace(self.trees, steps=steps))
 
     @property
@@ -96,9 +101,19 @@ class Inputs:
     def check(self, *, treebanks_suffice: bool = False) -> None:
         """Raises: UsageError, there is nothing to learn from, or a file can be read only once."""
         others = [name for given in self.treebanks.values() for name in given.names]
-        names = (*self.text_names, *self.trees.names, *self.dev.names, *others, *self.facts.values())
+        raw = self.raw.names if self.raw else ()
+        names = (*self.text_names, *raw, *self.trees.names, *self.dev.names, *others, *self.facts.values())
         file_checks.check_read_again(names, "training reads its files more than once")
-        if not self.has_text and not self.trees and not (treebanks_suffice and self.treebanks):
+        if self.raw is not None and set(self.texts) != {""}:
+            raise UsageError(
+                "--raw learns one tokeniser and one tagger: it goes with --train, not --language"
+            )
+        if (
+            not self.has_text
+            and not self.raw
+            and not self.trees
+            and not (treebanks_suffice and self.treebanks)
+        ):
             raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
         for name, times in Counter(self.text_names).items():
             if times > 1:
@@ -128,8 +143,13 @@ class Inputs:
 
     def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
         """Role, name and checksum of each file, for the model file; `others` are files named by settings."""
+        raw = self.raw.names if self.raw else ()
         by_role: dict[str, tuple[str, ...]] = {
-            **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
+            **{
+                f"train {label}".rstrip(): tuple(name for name in given.names if name not in raw)
+                for label, given in self.texts.items()
+            },
+            "raw": raw,
             "trees": self.trees.names,
             **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
             "dev": self.dev.names,

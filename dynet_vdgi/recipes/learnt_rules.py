@@ -59,7 +59,7 @@ def learnt_rules(
     sums: dict[tuple[str, str, str], np.ndarray] = {}
     for tree in trees:
         potentials = prior.potentials(tree)
-        base, expected = crf.share * potentials, chart.marginals(potentials)
+        base, expected = crf.shares[0] * potentials, chart.marginals(potentials)
         change = crf.scores(tree) - base
         tags = ("ROOT", *tree.tags)
         for dependent, given in enumerate(tree.heads or (), 1):

@@ -6,21 +6,23 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags, unsuited
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.learnt_steps import HERE, with_learnt
 from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
+from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system import side_by_side
@@ -94,9 +96,14 @@ def run(
 
 
 def _steps(inputs: Inputs) -> Steps:
-    """The tokeniser and the tagger of a run. Raises: ModelError, one cannot be used; UsageError."""
+    """The tokeniser and the tagger of a run, given or learnt.
+
+    Raises: ModelError, one cannot be used; UsageError, one is missing; DataError, a file is malformed.
+    """
     paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
     steps = Steps({name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()})
+    if inputs.raw is not None:
+        steps = with_learnt(steps, inputs)
     steps.check(inputs.text_names)
     return steps
 
@@ -105,12 +112,9 @@ def _told_of_tags(inputs: Inputs, steps: Steps) -> str:
     """For the model file; the text has been read."""
     if not steps.n_tagged:
         return Provenance().tags
-    assert inputs.tagger is not None
     assert steps.tagger is not None
-    told = f"{count(steps.n_tagged, 'word')} tagged by {Path(inputs.tagger).name}"
-    if steps.tagger.accuracy is not None:
-        told += f", which finds {100 * steps.tagger.accuracy:.1f} % of UPOS"
-    logger.info("%s", told)
+    which = Path(inputs.tagger).name if inputs.tagger else f"a tagger {HERE}"
+    told = f"{count(steps.n_tagged, 'word')} tagged by {which}, which {steps.tagger.quality}"
     return f"{told}; the others as given"
 
 
@@ -121,6 +125,8 @@ def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:
         model.steps = wanted
         if out:
             save_model(out / MODEL_NAME, model)
+            if (student := out / FAST_NAME).exists():
+                save_model(student, replace(load_model(student), steps=wanted))
     return model
 
 
@@ -168,6 +174,10 @@ def _learnt(
     # A resumed run already has its teacher's rows.
     place = Workplace(RunLog() if checkpoint else log, out, checkpoint)
     model = _with_steps(recipe.learn(prepared, provenance, place), steps, out)
+    if steps.n_tagged:
+        logger.info("tags: %s", model.provenance.tags)
+    if steps.tagger is not None:
+        logger.info("%s", steps.tagger.told)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
         logger.info("model: %s", out / MODEL_NAME)
@@ -180,9 +190,13 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str]) -> None:
     if n_sentences < FEW:
         message = "only %s to learn from: expect a poor parser; a few hundred make a fair one"
         logger.warning(message, count(n_sentences, "sentence"))
+    sentences = material.sentences or material.trees
+    if prepared.settings.is_universal:
+        for line in unsuited(Counter(tag for s in sentences for tag in s.upos or s.tags)):
+            logger.warning("%s", line)
     if "rules" in idle:
         return
-    counts = Counter(tag for s in material.sentences or material.trees for tag in s.tags)
+    counts = Counter(tag for s in sentences for tag in s.tags)
     for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
         logger.warning("%s", line)
     if prepared.settings.counts_rules:

@@ -47,6 +47,10 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     teacher: TeacherSettings = DmvSettings()
     parser: PerceptronSettings = PerceptronSettings()
 
+    @property
+    def is_universal(self) -> bool:
+        return self.teacher.is_universal
+
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
     ) -> dict[str, str]:
@@ -63,8 +67,7 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
         """Gold trees help few-trees, which has the same teachers, more than they help beside taught trees."""
-        has_trees = bool(inputs.trees or inputs.treebanks)
-        return "few-trees" if has_trees and settings.teacher.kind in CRF_TEACHERS else ""
+        return "few-trees" if inputs.trees and settings.teacher.kind in CRF_TEACHERS else ""
 
     def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
@@ -197,7 +200,7 @@ def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
     if not taught:
         return None
     agreement = score(taught, student.heads(taught)).dda
-    logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs", 100 * agreement)
+    logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs of this text", 100 * agreement)
     return round(agreement, 4)
 
 

@@ -1,7 +1,8 @@
 """The universal parser: weights learnt from trees of other languages, and measures of the text at hand.
 
 A run either measures a text, with the weights of a finished universal parser, or learns new weights from
-treebanks.
+treebanks. In a folder, the first also keeps a fast student: a perceptron that learns the parser's trees of
+the text, as with the preset universal-fast.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored
-from dynet_vdgi.settings.config import MODEL_NAME, Settings
+from dynet_vdgi.recipes.base import (
+    Preparation,
+    Recipe,
+    Workplace,
+    amount,
+    check_ignored,
+    tell_of_student,
+)
+from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Settings
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.learning_settings import LearningSettings
 
@@ -37,7 +45,12 @@ logger = logging.getLogger("dynet_vdgi")
 SHIPPED = "universal"
 """The name of the model that comes with the package."""
 
-_NO_RULES = "the universal parser has no rule table"
+FAST = "universal-fast"
+"""The preset of the fast student."""
+
+_NO_TREE = "learnt from {} of {}; no tree of yours"
+_BEST = "--preset best"
+_NO_RULES = f"the universal parser has no rule table; {_BEST} has one"
 _NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning.longest"
 
 
@@ -53,6 +66,10 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
         return idle if has_text else idle | {"data.max_len": _NO_TEXT}
 
     @property
+    def is_universal(self) -> bool:
+        return True
+
+    @property
     def with_trees(self) -> dict[str, Any]:
         return {"teacher": {"kind": "universal"}, "data": {"max_len": 40}}
 
@@ -61,6 +78,7 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
     start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
     treebanks: Sequence[GoldTreebank] = ()
+    start_name: str = SHIPPED
 
 
 class Universal(Recipe[UniversalSettings, "Material"]):
@@ -76,13 +94,18 @@ class Universal(Recipe[UniversalSettings, "Material"]):
             raise UsageError(
                 "the universal parser knows punctuation by its place: set data.protocol=standard"
             )
+        if settings.data.tags != "upos":
+            raise UsageError(f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}")
         check_ignored(settings, has_effect=True)
         if inputs.treebanks:
             _check_treebanks(inputs, settings)
         if inputs.rules or inputs.facts or inputs.without:
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
-            raise UsageError("a universal parser is for one language: train one for each --language")
+            raise UsageError(
+                "a universal parser is for one language: train one for each --language, or one for all with "
+                + _BEST
+            )
 
     def idle(
         self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None
@@ -107,18 +130,25 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         start = _start(inputs.init)
         settings = msgspec.structs.replace(settings, learning=LearningSettings(updates=0))
         material = _material(texts, start.vocabulary, [], dev)
-        return _PreparedUniversal(settings, material, reading, {}, start)
+        return _PreparedUniversal(settings, material, reading, {}, start, (), inputs.init or SHIPPED)
 
     def learn(
         self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
+        treebanks = model.provenance.treebanks
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
-        provenance = provenance.with_(treebanks=model.provenance.treebanks)
         if prepared.start is None:
             updates = prepared.settings.learning.updates
             provenance = provenance.with_(dynet=metadata.version("dyNET38"), updates=updates)
+        else:
+            languages = {label.partition("-")[0] for label in treebanks}
+            numbers = count(len(treebanks), "treebank"), count(len(languages), "language")
+            gold_trees = [_NO_TREE.format(*numbers)]
+        provenance = provenance.with_(treebanks=treebanks, gold_trees=tuple(gold_trees))
+        if place.folder and prepared.start is not None:
+            _keep_student(prepared, provenance, place)
         if dev := prepared.material.dev:
             from dynet_vdgi.evaluation.attachment import score
 
@@ -199,14 +229,55 @@ def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
 
 def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile, dict[str, Any]]:
     """A model with the weights of another one and the measures of the text, and the row of the log."""
+    from dynet_vdgi.parsing.parser import Parser
     from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
     measures = Measures.of(scorer_of(start.parameters), list(beginning(prepared.material.sentences)))
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
-    model = replace(start, settings=prepared.settings, parameters=arrays | measures.arrays())
+    bare = replace(start, settings=prepared.settings, parameters=arrays)
+    settled = Parser(bare).with_measures(measures).measures
+    assert settled is not None
+    model = replace(bare, parameters=arrays | settled.arrays())
     row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
     return model, row
+
+
+def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: Workplace) -> None:
+    """Writes the fast student into the run's folder, unless each sentence is too long for it."""
+    from dynet_vdgi.data.vocabulary import build_vocabulary
+    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.recipes.taught import RECIPE as TAUGHT
+    from dynet_vdgi.recipes.taught import TaughtSettings
+    from dynet_vdgi.runs.model_file import save as save_model
+    from dynet_vdgi.settings.bundled import rules_path
+    from dynet_vdgi.settings.presets import load_settings
+
+    assert place.folder is not None
+    own = prepared.settings
+    changes = {"seed": own.seed, "teacher": {"model": prepared.start_name}}
+    settings = load_settings(FAST, changes=changes)
+    assert isinstance(settings, TaughtSettings)
+    longest = min(settings.data.max_len, own.data.max_len)
+    settings = msgspec.structs.replace(settings, data=msgspec.structs.replace(own.data, max_len=longest))
+    texts = {
+        label: [sentence for sentence in text if len(sentence) <= longest]
+        for label, text in prepared.material.texts.items()
+    }
+    every = [sentence for text in texts.values() for sentence in text]
+    if not every:
+        logger.warning("no fast student, because each sentence has more than %d words", longest)
+        return
+    vocabulary = build_vocabulary(every, lexicalised=False)
+    rules = load_rules(rules_path(settings.rules))
+    material = replace(prepared.material, texts=texts, vocabulary=vocabulary, rules=rules, dev=[])
+    provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(every))
+    model = TAUGHT.learn(
+        Preparation(settings, material, prepared.reading, {}), provenance, Workplace(place.log)
+    )
+    path = place.folder / FAST_NAME
+    save_model(path, model)
+    tell_of_student(path, len(every))
 
 
 def _start(init: str | None) -> ModelFile:
@@ -265,13 +336,7 @@ def pack(
         gold_trees=(f"training: {n_trees:,} trees of {count(len(sources), 'treebank')} of other languages",),
         treebanks=dict(sources),
     )
-    return ModelFile(
-        provenance,
-        UniversalSettings(seed=seed),
-        _vocabulary(),
-        RuleSet(()),
-        arrays,
-    )
+    return ModelFile(provenance, UniversalSettings(seed=seed), _vocabulary(), RuleSet(()), arrays)
 
 
 RECIPE = Universal()

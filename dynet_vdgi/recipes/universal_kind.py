@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -21,16 +21,17 @@ class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", t
         str, Meta(description="model file with a universal parser, or the folder of its run")
     ] = "universal"
     table: Annotated[
-        float, Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's")
-    ] = 0.15
+        float,
+        Meta(
+            ge=0, description="weight of the rule table's log-probabilities beside the parser's, before trees"
+        ),
+    ] = 0.5
 
-    @property
-    def needs_text(self) -> bool:
-        return False
-
-    @property
-    def pace(self) -> float:
-        return 0.5  # it is right more often than a rule table, so a few trees would spoil more of it
+    needs_text: ClassVar[bool] = False
+    is_universal: ClassVar[bool] = True
+    pace: ClassVar[float] = (
+        0.5  # it is right more often than a rule table: a few trees would spoil more of it
+    )
 
     @property
     def files(self) -> dict[str, str]:

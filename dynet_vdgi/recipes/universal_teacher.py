@@ -19,7 +19,7 @@ class UniversalTeacher(Teacher):
 
     name = "universal parser"
 
-    def __init__(self, scorer: Scorer, table_share: float = 0.15) -> None:
+    def __init__(self, scorer: Scorer, table_share: float = 0.5) -> None:
         self.scorer, self.table_share = scorer, table_share
         self._base: TextBase | None = None
 

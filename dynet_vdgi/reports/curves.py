@@ -30,8 +30,8 @@ class Series(NamedTuple):
     number: int = 0
 
 
-def ticks(low: float, high: float, n: int = _N_TICKS) -> list[float]:
-    """Equidistant round numbers, from at most `low` to at least `high`, in about `n` steps.
+def ticks(low: float, high: float) -> list[float]:
+    """Equidistant round numbers, from at most `low` to at least `high`, in about four steps.
 
     >>> ticks(0.12, 0.71)
     [0.0, 0.2, 0.4, 0.6, 0.8]
@@ -39,7 +39,7 @@ def ticks(low: float, high: float, n: int = _N_TICKS) -> list[float]:
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
         margin = abs(low) / 10 or 1.0
         low, high = low - margin, high + margin
-    raw = (high - low) / n
+    raw = (high - low) / _N_TICKS
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * magnitude for factor in _STEPS if factor * magnitude >= raw * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

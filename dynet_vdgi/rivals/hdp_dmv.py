@@ -34,7 +34,7 @@ import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -85,9 +85,7 @@ class HdpDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-dm
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
     share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
 
-    @property
-    def reads_forms(self) -> bool:
-        return True
+    reads_forms: ClassVar[bool] = True
 
 
 class EmittedWords(NamedTuple):

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Material:
-    """`texts`, whose trees are never used, and gold `trees` to learn from.
+    """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may be FREE.
 
     `texts` are sentences by language label, which is empty for a single language; `facts` are known facts
     about these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
@@ -55,10 +55,3 @@ class NeuralMaterial(Material):
     start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     taught: list[Sentence] = field(default_factory=list)
     marginals: list[Floats] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class TreesMaterial(Material):
-    """For a few trees: heads of `trees` may be FREE; `treebanks` are trees of other languages, by label."""
-
-    treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)

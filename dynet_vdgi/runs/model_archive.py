@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.settings.bundled import bundled
 from dynet_vdgi.system.limits import limit, to_raise
 from dynet_vdgi.system.names import nearest
 
 Arrays = dict[str, NDArray[Any]]
+
+MODEL = "model file"
 
 ALWAYS_FAIR, FAIR_RATIO = 1 << 26, 30
 """Bytes that an unpacked archive may always have; above them, at most this many times its packed size."""
@@ -29,6 +32,9 @@ ALWAYS_FAIR, FAIR_RATIO = 1 << 26, 30
 _STORED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Content = TypeVar("Content")
+
+STEPS = ("tokeniser", "tagger")
+"""What comes before parsing; has files of its own, or is inside a model file."""
 
 
 class Archive:
@@ -69,6 +75,18 @@ class Archive:
         if self._zip.getinfo(name).file_size > limit("table"):
             raise ModelError(f"the model file is damaged: its {name} is of more than {limit('table')} bytes")
         return json.loads(self._zip.read(name))
+
+    @property
+    def step(self) -> str:
+        """Which of STEPS it is a file of; "" for anything else. Raises: any exception, it is damaged."""
+        meta = self.json("meta.json") if "meta.json" in self.names else {}
+        kind = meta.get("kind") if isinstance(meta, dict) else None
+        return kind if kind in STEPS else ""
+
+    def check_step(self, wanted: str) -> None:
+        """Raises: ModelError, it is a file of another of STEPS than the wanted one."""
+        if self.step not in ("", wanted):
+            raise ModelError(f"this is a {self.step}, not a {wanted}: name it with --{self.step}")
 
     def content(self, name: str, kind: type[Content]) -> Content:
         """A member as JSON of this type. Raises: ModelError, it is of another type, and where."""
@@ -116,7 +134,7 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
 
 
 @contextmanager
-def opened(path: str | Path, what: str = "model file", content: bytes | None = None) -> Iterator[Archive]:
+def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) -> Iterator[Archive]:
     """The archive of a model file, or whatever `what` is, and a block that reads it.
 
     content: what the file holds, if it is inside another one, which `path` then names.
@@ -128,7 +146,7 @@ def opened(path: str | Path, what: str = "model file", content: bytes | None = N
         with Archive(path, content) as archive:
             yield archive
     except FileNotFoundError:
-        raise ModelError(f"{path}: no such {what}{_near(Path(path))}") from None
+        raise ModelError(f"{path}: no such {what}{_near(Path(path), what)}") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot read the {what}: {error.strerror or error}") from None
     except zipfile.BadZipFile:
@@ -144,8 +162,10 @@ def opened(path: str | Path, what: str = "model file", content: bytes | None = N
         raise ModelError(f"{path}: the {what} is damaged ({reason})") from None
 
 
-def _near(path: Path) -> str:
-    """A hint at a file or folder of a run whose name is like the missing one."""
+def _near(path: Path, what: str) -> str:
+    """A hint at a file, a folder of a run, or a model of the package, whose name is like the missing one."""
+    if what == MODEL and (own := nearest(str(path), bundled("models"), 0.7)):
+        return f"; did you mean '{own}'?"
     try:
         beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
     except OSError:
@@ -156,10 +176,19 @@ def _near(path: Path) -> str:
 
 def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
     """Writes an archive with these members atomically: the old file stays until the new one is complete."""
-    with (
-        atomic_bytes_writer(str(path)) as handle,
-        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
-    ):
+    with atomic_bytes_writer(str(path)) as handle:
+        _pack(handle, entries)
+
+
+def packed(entries: Mapping[str, bytes]) -> bytes:
+    """What `write` would write."""
+    buffer = io.BytesIO()
+    _pack(buffer, entries)
+    return buffer.getvalue()
+
+
+def _pack(handle: IO[bytes], entries: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
         for name, data in entries.items():
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 

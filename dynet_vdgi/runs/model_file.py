@@ -28,16 +28,13 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
-from dynet_vdgi.runs.model_archive import Archive, Arrays, faults, npz, opened, write
+from dynet_vdgi.runs.model_archive import STEPS, Archive, Arrays, faults, npz, opened, write
 from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.settings.presets import from_toml
 from dynet_vdgi.settings.registry import RECIPES
 
 FORMAT = 3
 """1: version 0.1, with other names of settings; 2: a kind of parser, not a recipe. Both still load."""
-
-STEPS = ("tokeniser", "tagger")
-"""What comes before parsing, and may be inside a model file."""
 
 _RECIPES = {"neural": "neural", "linear": "taught", "perceptron": "taught", "words": "few-trees"}
 """Recipes by the kind of parser that formats 1 and 2 name."""
@@ -192,6 +189,8 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
 def _read(archive: Archive, path: str, training: bool) -> ModelFile:
     """The content of an archive. Raises: any exception, it is damaged."""
     meta = archive.json("meta.json")
+    if step := archive.step:
+        raise ModelError(f"this is a {step}, not a parser: name it with --{step} (in Python {step}=)")
     if not isinstance(meta, dict) or type(meta.get("format")) is not int:
         raise ModelError("not a vdgi model file (its meta.json names no format)")
     if meta["format"] > FORMAT:

@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
@@ -29,6 +29,17 @@ def model_path(path: str | Path) -> Path:
     if not model.exists():
         raise ModelError(f"{model}: no such model file (is {str(path)!r} the folder of a run?)")
     return model
+
+
+def fast_path(path: str | Path) -> Path:
+    """The file of the fast student in the folder of a run. Raises: UsageError, there is none."""
+    student = Path(path) / config.FAST_NAME
+    if not student.is_file():
+        raise UsageError(
+            f"--fast: {path} has no fast student: vdgi train --train FILE --out RUN keeps one in the folder "
+            "RUN, beside a universal parser; other parsers need none"
+        )
+    return student
 
 
 def shipped(name: str) -> Path:

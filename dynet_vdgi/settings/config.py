@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 # The files that a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
+FAST_NAME = "fast.vdgi"  # the student of a universal parser
 
 DEFAULT_RECIPE = "taught"
 
@@ -57,6 +58,17 @@ class DataSettings(Section, frozen=True):
 class TeacherSettings(Section, frozen=True, tag_field="kind"):
     """The settings of a teacher; `max_len` is the longest sentence it learns from."""
 
+    teaches: ClassVar[bool] = True
+    """If there is a teacher."""
+    is_universal: ClassVar[bool] = False
+    """See `Settings.is_universal`."""
+    needs_text: ClassVar[bool] = True
+    """If it knows nothing without text beside the rule table."""
+    pace: ClassVar[float] = 1.0
+    """The factor of the learning rate of a CRF that starts from it."""
+    reads_forms: ClassVar[bool] = False
+    """If the teacher itself reads forms, rather than only the rule table."""
+
     def idle(self, longest: int | None = None) -> dict[str, str]:
         if longest is not None and getattr(self, "max_len", 0) > longest:
             return {"max_len": "the text is cut at data.max_len already"}
@@ -66,26 +78,6 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
     def kind(self) -> str:
         """The name in the registry of teachers."""
         return str(self.__struct_config__.tag)
-
-    @property
-    def teaches(self) -> bool:
-        """If there is a teacher."""
-        return True
-
-    @property
-    def needs_text(self) -> bool:
-        """If it knows nothing without text beside the rule table."""
-        return True
-
-    @property
-    def pace(self) -> float:
-        """The factor of the learning rate of a CRF that starts from it."""
-        return 1.0
-
-    @property
-    def reads_forms(self) -> bool:
-        """If the teacher itself reads forms, rather than only the rule table."""
-        return False
 
 
 class TeacherKind(NamedTuple):
@@ -98,9 +90,7 @@ class TeacherKind(NamedTuple):
 class NoTeacher(TeacherSettings, frozen=True, tag_field="kind", tag="none"):
     """No teacher: the parser learns from the text itself, or from gold trees."""
 
-    @property
-    def teaches(self) -> bool:
-        return False
+    teaches: ClassVar[bool] = False
 
 
 ONLY_TREES = "there is no text to learn from, only trees"
@@ -135,6 +125,11 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     @property
     def counts_rules(self) -> bool:
+        return False
+
+    @property
+    def is_universal(self) -> bool:
+        """If a universal parser parses or teaches, which reads universal tags."""
         return False
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -14,8 +14,9 @@ from msgspec import Meta
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
 from dynet_vdgi.settings.registry import RECIPES, TEACHERS
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean, nearest
 
+_OF_MODEL = "word_dim vector_dim tag_dim hidden_dim forget_bias mask_illegal encoder_dropout decoder_dropout"
 RENAMED = {
     "posterior.rules": "rules",
     "teacher.prior": "rules",
@@ -23,19 +24,7 @@ RENAMED = {
     "train.learner": "recipe",
     "parser.kind": "recipe",
     **{f"data.{name}": f"words.{name}" for name in ("min_freq", "lowercase", "vectors", "clusters")},
-    **{
-        f"model.{name}": f"parser.{name}"
-        for name in (
-            "word_dim",
-            "vector_dim",
-            "tag_dim",
-            "hidden_dim",
-            "forget_bias",
-            "mask_illegal",
-            "encoder_dropout",
-            "decoder_dropout",
-        )
-    },
+    **{f"model.{name}": f"parser.{name}" for name in _OF_MODEL.split()},
 }
 """The present names of settings, by their names in earlier versions."""
 
@@ -167,9 +156,26 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     if not section and key not in sections:
         keys = ("recipe", *Settings.__struct_fields__)
         return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
-    own = [f"{section}.{known}" for known in kind.__struct_fields__] if section else []
-    known = [*own, *(place.name for place in places if recipe in place.recipes)]
-    return f"no key '{name}'{did_you_mean(name, known)}"
+    if "." not in name:
+        known = [place.name for place in places if recipe in place.recipes]
+        return f"no key '{name}'{did_you_mean(name, known)}"
+    within = kind.__struct_fields__ if section else _keys_of(key, places, recipe)
+    inner = name.rpartition(".")[2]
+    if same := [place.name for place in places if recipe in place.recipes and place.key == inner]:
+        return f"no key '{name}'; did you mean '{same[0]}'?"
+    if near := nearest(inner, within):
+        return f"no key '{name}'; did you mean '{section or key}.{near}'?"
+    elsewhere = [place for place in places if place.section == (section or key)]
+    if found := nearest(inner, [place.key for place in elsewhere], 0.6):
+        of = dict.fromkeys(other for place in elsewhere if place.key == found for other in place.recipes)
+        like = f"; '{section or key}.{found}' is for recipe={' or recipe='.join(of)}, and recipe is {recipe}"
+        return f"no key '{name}'{like}"
+    return f"no key '{name}'"
+
+
+def _keys_of(section: str, places: Sequence[SettingPlace], recipe: str) -> list[str]:
+    """The keys of a section that a recipe has."""
+    return [place.key for place in places if place.section == section and recipe in place.recipes]
 
 
 # ------------------------------------------------------------------------------------------- constructors

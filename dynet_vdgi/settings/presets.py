@@ -1,13 +1,14 @@
 """Settings from presets and assignments: layers of nested values, each on top of the one before.
 
 A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it is
-put on the defaults of `config`, which are the preset `best`. A layer that changes the `recipe` or the kind of
-teacher drops the settings that lower layers gave the old one. A layer that sets something without effect is
-refused.
+put on the defaults of `config`, which are those of the preset `best`. A layer that changes the `recipe` or
+the kind of teacher drops the settings that lower layers gave the old one. A layer that sets something without
+effect is refused.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -28,7 +29,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-DEFAULT_PRESET = "best"
+logger = logging.getLogger("dynet_vdgi")
+
+DEFAULT_PRESET = "universal"
+
+DEFAULT_WITH_TREES = "universal-trees"
+"""The default where there are gold trees to learn from."""
 
 Values = dict[str, Any]
 Presets = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -40,6 +46,14 @@ _FORMER = {"default": "paper"}
 def preset_names() -> list[str]:
     """Names of the presets that come with the package."""
     return sorted(bundled("presets"))
+
+
+def default_preset(*, has_trees: bool) -> str:
+    """The preset of a run that names none."""
+    if has_trees:
+        logger.info("preset: %s, because there are gold trees", DEFAULT_WITH_TREES)
+        return DEFAULT_WITH_TREES
+    return DEFAULT_PRESET
 
 
 # ------------------------------------------------------------------------------------------- layers
@@ -185,6 +199,7 @@ def from_toml(text: str, where: str, *, version: int = 3, recipe: str = "") -> S
     """
     try:
         values = _loads(text)
+        values.pop("transfer", None)  # a start from other treebanks, which no recipe has any more
     except ValueError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
@@ -203,7 +218,6 @@ def _of_format_2(values: Mapping[str, Any], recipe: str) -> Values:
     parser = {key: value for key, value in dict(result.pop("parser", {})).items() if key != "kind"}
     if recipe == "few-trees":  # whose numbers were fixed
         return {**result, "recipe": recipe}
-    result.pop("transfer", None)
     return {**result, "recipe": recipe, "parser": parser}
 
 

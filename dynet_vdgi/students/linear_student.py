@@ -47,10 +47,7 @@ class Perceptron:
         return self._model
 
     def fit(
-        self,
-        trees: Iterable[Sentence],
-        vocabulary: Vocabulary | None = None,
-        prior: Prior | None = None,
+        self, trees: Iterable[Sentence], vocabulary: Vocabulary | None = None, prior: Prior | None = None
     ) -> Perceptron:
         """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
 

@@ -51,8 +51,7 @@ class PerceptronSettings(Section, frozen=True):
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
     explore_from: Annotated[
-        int,
-        Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
+        int, Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions")
     ] = 3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")

@@ -108,14 +108,19 @@ def find_features(
     for t in range(certain):
         code = of_template[t]
         for k in range(width):
-            code += atoms[n_atoms + parts[t, k]]
+            atom = parts[t, k]
+            if not atom:
+                break
+            code += atoms[n_atoms + atom]
         buckets[t] = code >> down
     found = certain
     for t in range(certain, len(parts)):
         code, exists = of_template[t], True
         for k in range(width):
             atom = parts[t, k]
-            exists = exists and (atom == 0 or atoms[atom] != 0)
+            if not atom or not exists:
+                break
+            exists = atoms[atom] != 0
             code += atoms[n_atoms + atom]
         if exists:
             buckets[found] = code >> down

@@ -1,9 +1,11 @@
-"""Progress bars: on standard error, if it is a terminal and messages are wanted; otherwise nothing."""
+"""Progress of long work, if messages are wanted: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import logging
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
@@ -11,21 +13,55 @@ logger = logging.getLogger("dynet_vdgi")
 
 T = TypeVar("T")
 
+FIRST, LONGEST = 10.0, 600.0
+"""Seconds before the first line, and most seconds between two: each waits twice as long as the one before."""
+
+
+def is_wanted() -> bool:
+    """Whether the package's logger takes INFO."""
+    return logger.isEnabledFor(logging.INFO)
+
 
 def is_shown() -> bool:
-    """Whether bars appear: standard error is a terminal, and the package's logger takes INFO."""
-    return sys.stderr is not None and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+    """Whether bars appear: standard error is a terminal, and messages are wanted."""
+    return sys.stderr is not None and sys.stderr.isatty() and is_wanted()
+
+
+class Lines:
+    """Tells at longer and longer intervals, from a thread of its own, how far something has come."""
+
+    def __init__(self, unit: str, total: int | None, start: int) -> None:
+        self.n, self._unit, self._total = start, unit, total
+        self._began, self._ended = time.monotonic(), threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        pause = FIRST
+        while not self._ended.wait(pause):
+            self.tell()
+            pause = min(2 * pause, LONGEST)
+
+    def tell(self) -> None:
+        of_all = "" if self._total is None else f" of {self._total:,}"
+        seconds = time.monotonic() - self._began
+        logger.info("%s%s %s after %.0f s", f"{self.n:,}", of_all, self._unit, seconds)
+
+    def close(self) -> None:
+        self._ended.set()
 
 
 class Bar:
-    """A bar that counts up to `total` (None: not known) from `start`; a context manager.
+    """A bar, or lines, that count up to `total` (None: not known) from `start`; a context manager.
 
     `unit` is a noun in the plural, such as "sentences".
     """
 
     def __init__(self, unit: str, total: int | None = None, start: int = 0) -> None:
         self._bar: Any = None
-        if is_shown():
+        self._lines: Lines | None = None
+        if not is_shown():
+            self._lines = Lines(unit, total, start) if is_wanted() else None
+        else:
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, initial=start, unit=f" {unit}", leave=False)
@@ -36,10 +72,14 @@ class Bar:
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.close()
+        if self._lines is not None:
+            self._lines.close()
 
     def update(self, n: int = 1) -> None:
         if self._bar is not None:
             self._bar.update(n)
+        if self._lines is not None:
+            self._lines.n += n
 
     def clear(self) -> None:
         """Removes the bar from the screen until the next update, to make way for a message."""
@@ -54,13 +94,12 @@ class Bar:
             self._bar.write(line, file=sys.stderr)
 
 
-def over(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
+def over(items: Iterable[T], unit: str) -> Iterator[T]:
     """Yields the items and counts them by a bar. The total is `len(items)` if they have a length."""
-    if not is_shown():
+    if not is_wanted():
         yield from items
         return
-    if total is None and isinstance(items, Sized):
-        total = len(items)
+    total = len(items) if isinstance(items, Sized) else None
     with Bar(unit, total) as bar:
         for item in items:
             yield item

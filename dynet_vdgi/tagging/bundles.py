@@ -226,6 +226,23 @@ class Bundles:
         )
         return best, chances
 
+    def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
+        """The probabilities of the bundles of a group, for one of the words."""
+        items, uses, _ = tokens
+        known, found = self.weights.known, self.weights.found(items)
+        scores = np.zeros(max(1, self.n_parts))
+        for item in uses[word].tolist():
+            for feature in found[items.first[item] : items.first[item + 1]].tolist():
+                if feature >= 0:
+                    its = slice(known.starts[feature], known.starts[feature + 1])
+                    scores[known.labels[its]] += self.weights.values[its]
+        of_bundle, first = self.parts.of_bundle, self.parts.first
+        bundles = range(self.parts.groups[group], self.parts.groups[group + 1])
+        totals = np.array([scores[of_bundle[first[b] : first[b + 1]]].sum() for b in bundles])
+        odds = np.exp(totals - totals.max())
+        shares: Floats = odds / odds.sum()
+        return shares
+
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads; the bundles are not part of them."""
         return weights_to_arrays(prefix, self.weights, max(1, self.n_parts))

@@ -44,6 +44,10 @@ FORMAT = 1
 
 MOST_LABELS = 4096
 
+LARGEST = 50
+"""Most that a file's weight of a bigram, start or end may be; learnt ones are below 5. Sums of exponentials
+underflow where these differ by hundreds, and marginals are then not numbers."""
+
 _FILL = Kernel(chain.fill_table, "the tagger", ENOUGH)
 _FIND = Kernel(chain.find, "the tagger", ENOUGH)
 _SCORES = Kernel(chain.add_scores, "the tagger", ENOUGH)
@@ -225,6 +229,8 @@ class Crf:
         weights, n_labels = weights_from_arrays(arrays, prefix, what)
         bigrams = checked(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)
         borders = checked(arrays, prefix + "borders", "f4", (2, n_labels), what)
+        if max(np.abs(bigrams).max(), np.abs(borders).max()) > LARGEST:
+            raise ModelError(f"no {what}: {prefix}bigrams or borders are beyond {LARGEST}")
         return cls(weights, Borders(*(np.ascontiguousarray(a, np.float64) for a in (bigrams, *borders))))
 
 

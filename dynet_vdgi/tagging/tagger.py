@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data.conllu_writing import with_columns
+from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import Sentence
@@ -41,16 +41,34 @@ ITERATIONS = 50, 80
 LISTED = 300
 """Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
+ENOUGH = 0.9
+"""UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
+
+BELOW = "below 90 %, corrected tags help a parser more than corrected trees"
+
 BATCH = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
 
 
 class Tagged(NamedTuple):
-    """A sentence with its tags, the probability of each UPOS, and the number of words that had UPOS."""
+    """A sentence with its tags, the probability of each UPOS found, and the number of words that had UPOS."""
 
     sentence: Sentence
-    chances: list[float]  # (n,)
+    chances: list[float | None]  # (n,); None: the word had UPOS
     n_given: int
+
+    @property
+    def noted(self) -> Sentence:
+        """The sentence with TagConf= in MISC of the words that were tagged."""
+        notes = ["" if chance is None else f"TagConf={chance:.4f}" for chance in self.chances]
+        return with_notes(self.sentence, misc=notes)
+
+
+class WordChoices(NamedTuple):
+    """What a word may be, the most probable first, with the probabilities."""
+
+    tags: list[tuple[str, float]]
+    bundles: list[tuple[str, float]]  # FEATS
 
 
 @dataclass
@@ -71,7 +89,7 @@ class Tagger:
 
         Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as `vdgi tag
         list` writes it to be filled in. Words without a tag that are in the list have this tag then, in the
-        given sentences, in the first LISTED raw ones and in those that show a listed word for the first time.
+        given sentences, in the first LISTED raw ones and in raw ones with a listed word that none had before.
         A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
 
         Raises:
@@ -117,11 +135,45 @@ class Tagger:
         learnt = self._fitted()
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
+    def choices(self, sentence: Sentence, most: int = 5) -> list[WordChoices]:
+        """What each word of a sentence may be; its FEATS, up to `most`, are those of its UPOS.
+
+        The tags are chosen as if no word had one.
+        """
+        learnt = self._fitted()
+        tags = universal(sentence)
+        words = WordTypes.of([sentence.forms])
+        tokens = words.tokens()
+        free = _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
+        found = []
+        for k, tag in enumerate(tags):
+            order = np.argsort(-free[k], kind="stable").tolist()
+            group = learnt.tags.index(tag) if tag in learnt.tags else order[0]
+            first = int(learnt.of_feats.parts.groups[group])
+            chances = learnt.of_feats.chances(tokens, k, group)
+            best = np.argsort(-chances, kind="stable").tolist()[:most]
+            known = tag in learnt.tags or tag == UNKNOWN
+            found.append(
+                WordChoices(
+                    [(learnt.tags[t], float(free[k, t])) for t in order],
+                    [(learnt.bundles[first + b][1], float(chances[b])) for b in best] if known else [],
+                )
+            )
+        return found
+
     def save(self, path: str | Path) -> None:
         """Writes the tagger to a file. Raises: UsageError, it cannot be written; ValueError, `fit` first."""
+        from dynet_vdgi.runs import model_archive
         from dynet_vdgi.tagging import tagger_file
 
-        tagger_file.save(path, self._fitted())
+        model_archive.write(path, tagger_file.members(self._fitted()))
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
+        from dynet_vdgi.runs import model_archive
+        from dynet_vdgi.tagging import tagger_file
+
+        return model_archive.packed(tagger_file.members(self._fitted()))
 
     @classmethod
     def load(cls, path: str | Path, content: bytes | None = None) -> Tagger:
@@ -142,6 +194,19 @@ class Tagger:
         return self._fitted().jackknifed
 
     @property
+    def quality(self) -> str:
+        """What `accuracy` means for a user, as the end of a sentence about the tagger."""
+        if self.accuracy is None:
+            return "has seen no tagged sentences, so nobody knows how good it is: tag some, and evaluate"
+        return f"finds {100 * self.accuracy:.1f} % of UPOS in other sentences of this text"
+
+    @property
+    def told(self) -> str:
+        """A line about its quality, and what a user should do about it."""
+        is_enough = self.accuracy is None or self.accuracy >= ENOUGH
+        return f"the tagger {self.quality}" + ("" if is_enough else f"; {BELOW}")
+
+    @property
     def n_words(self) -> int:
         """The number of words with UPOS in the sentences that it has learnt from."""
         return self._fitted().n_words
@@ -157,11 +222,8 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     words = WordTypes.of(sentence.forms for sentence in sentences)
     number = {tag: k for k, tag in enumerate(learnt.tags)}
     gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
-    given = np.array([number.get(tag, FREE) for tag in gold], np.int64)
     tokens = words.tokens()
-    before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
-    seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
-    marginals = learnt.second.marginals(learnt.second.scores(seen), words.first, given)
+    marginals = _marginals(learnt, words, tokens, gold)
     best, _ = learnt.of_feats.best(tokens, marginals)
     found = [learnt.bundles[k] for k in best.tolist()]
     numbers = np.array([number[tag] for tag, _ in found], np.int64)
@@ -178,6 +240,15 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     for sentence, start, end in zip(sentences, ends, ends[1:]):
         its = found[start:end], xpos[start:end], rules[start:end], chances[start:end]
         yield _filled(sentence, learnt.lemmas, *its, retag)
+
+
+def _marginals(learnt: TaggerState, words: WordTypes, tokens: Tokens, tags: Sequence[str]) -> Floats:
+    """The probabilities (N, T) of the tags of words, some of which are known (N,)."""
+    number = {tag: k for k, tag in enumerate(learnt.tags)}
+    given = np.array([number.get(tag, FREE) for tag in tags], np.int64)
+    before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
+    seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
+    return learnt.second.marginals(learnt.second.scores(seen), words.first, given)
 
 
 def universal(sentence: Sentence) -> Sequence[str]:
@@ -293,10 +364,11 @@ def _filled(
         list(c or (UNKNOWN,) * n)
         for c in (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
     ]
-    certain, n_given = list(chances), 0
+    found: list[float | None] = list(chances)
+    n_given = 0
     for k, (tag, feats) in enumerate(bundles):
         if not retag and old[1][k] != UNKNOWN:
-            certain[k] = 1.0
+            found[k] = None
             n_given += 1
         else:
             old[1][k] = tag
@@ -308,4 +380,4 @@ def _filled(
             form = sentence.forms[k]
             known = lemmas.get(key_of(form, old[1][k], old[3][k]))
             old[0][k] = applied(rules[k], form) if known is None else known
-    return Tagged(with_columns(sentence, *map(tuple, old)), certain, n_given)
+    return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)

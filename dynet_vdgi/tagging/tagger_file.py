@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ from msgspec import Struct
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs.model_archive import Archive, npz, write
+from dynet_vdgi.runs.model_archive import Archive, npz, opened
+from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.tagger_state import TaggerState, feats_parts, plain_parts
@@ -44,8 +44,8 @@ class TagTexts(Struct, frozen=True, kw_only=True):
     lemmas: dict[str, str]
 
 
-def save(path: str | Path, learnt: TaggerState) -> None:
-    """Writes a tagger atomically."""
+def members(learnt: TaggerState) -> dict[str, bytes]:
+    """What a tagger's file holds, for `model_archive.write`."""
     meta = Meta(
         kind=KIND,
         format=FORMAT,
@@ -68,12 +68,11 @@ def save(path: str | Path, learnt: TaggerState) -> None:
         **learnt.of_xpos.arrays("xpos/"),
         **learnt.of_rules.arrays("rules/"),
     }
-    entries = {
+    return {
         "meta.json": msgspec.json.encode(meta),
         "tags.json": msgspec.json.encode(texts),
         "weights.npz": npz(arrays),
     }
-    write(path, entries)
 
 
 def load(path: str | Path, content: bytes | None = None) -> TaggerState:
@@ -81,24 +80,33 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
 
     Raises: ModelError, there is none, it is damaged, or of a newer version.
     """
-    try:
-        with Archive(path, content) as archive:
-            return _read(archive)
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file of a tagger") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot read the tagger: {error.strerror or error}") from None
-    except zipfile.BadZipFile:
-        raise ModelError(f"{path}: not a file of a tagger (not a zip archive, or damaged)") from None
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
-    except Exception as error:  # damaged, the parsers of zip, JSON and NPZ raise all sorts of errors
-        raise ModelError(f"{path}: the tagger is damaged ({str(error) or type(error).__name__})") from None
+    with opened(path, KIND, content) as archive:
+        return _read(archive)
+
+
+def describe(archive: Archive) -> list[tuple[str, str]]:
+    """What the file of a tagger is, for people, as pairs of name and text. Raises: ModelError, damaged."""
+    meta, texts = archive.content("meta.json", Meta), archive.content("tags.json", TagTexts)
+    columns = {"FEATS": texts.bundles, "XPOS": texts.xpos}
+    others = [name for name, pairs in columns.items() if any(value != "_" for _, value in pairs)]
+    others += ["lemmas"] if texts.rules or texts.lemmas else []
+    of_upos = (
+        "not measured" if meta.jackknifed is None else f"{100 * meta.jackknifed:.1f} % in sentences kept back"
+    )
+    return [
+        ("kind", f"{KIND}, for --tagger and vdgi tag"),
+        ("made by", f"dynet_vdgi {meta.version}"),
+        ("learnt from", f"{count(meta.n_words, 'word')} with tags"),
+        ("right UPOS", of_upos),
+        ("tags", " ".join(texts.tags)),
+        ("also gives", ", ".join(others) or "nothing else"),
+    ]
 
 
 def _read(archive: Archive) -> TaggerState:
+    archive.check_step(KIND)
     if "tags.json" not in archive.names:
-        raise ModelError("not a file of a tagger (a parser's, perhaps?)")
+        raise ModelError("not a vdgi tagger (it has no tags.json); make one: vdgi tag train")
     meta = archive.content("meta.json", Meta)
     if meta.kind != KIND or meta.format > FORMAT:
         raise ModelError(

@@ -90,6 +90,8 @@ class TypeMeans:
         counts = checked(arrays, prefix + "counts", "f4", (len(keys),), what)
         if not (keys[1:] > keys[:-1]).all() or not (counts > 0).all() or not (sums >= 0).all():
             raise ModelError(f"no {what}: {prefix}keys do not ascend, or a number is not positive")
+        if not (sums <= 1.01 * counts[:, None]).all():  # they are sums of rounded probabilities
+            raise ModelError(f"no {what}: {prefix}sums have a mean above 1")
         return cls(keys, sums.astype(np.float64), counts.astype(np.float64))
 
 

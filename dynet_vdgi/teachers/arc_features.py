@@ -249,13 +249,7 @@ def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -
 
 
 def learn(
-    rows: Codes,
-    table: Templates,
-    slopes: Floats,
-    rate: float,
-    ridge: float,
-    weights: Floats,
-    squares: Floats,
+    rows: Codes, table: Templates, slopes: Floats, rate: float, ridge: float, weights: Floats, squares: Floats
 ) -> None:
     """One ascending step of AdaGrad, given the gradient (n + 1, n) of the objective by the scores of arcs.
 

@@ -30,10 +30,18 @@ TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Base(Protocol):
-    """The model of a text before learning from its trees, for instance a `Prior`."""
+    """The model of a text before learning from its trees, for instance a `Prior`: a sum of m parts."""
 
-    def all_potentials(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
-        """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
+    @property
+    def shares(self) -> Floats:
+        """The shares (m,) of the parts before learning."""
+
+    @property
+    def learns_shares(self) -> bool:
+        """If trees tell how much each part is worth; else all shares fall with the number of trees."""
+
+    def all_parts(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
+        """Log-potentials (m, n + 1, n + 1) of each sentence's arcs [part, head, dependent], ROOT at 0."""
 
     def arrays(self) -> Mapping[str, Any]:
         """What a model file keeps of it beside the rule table and the table's measurements of the text."""
@@ -67,7 +75,7 @@ class Teacher(ABC):
 
     def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The projective trees with one root that have the most arcs expected to be right."""
-        return best_trees(self.marginals(sentences))
+        return chart.expected_best_of_all(self.marginals(sentences))
 
     def heads_and_votes(
         self, sentences: Sequence[Sentence], n_votes: int
@@ -185,11 +193,6 @@ class ReadSentence(NamedTuple):
 def _read(prior: Prior, sentences: Sequence[Sentence]) -> list[ReadSentence]:
     views = map(prior.view, sentences)
     return [ReadSentence(prior.symbols(v), prior.split_symbols(v), prior.potentials_of(v)) for v in views]
-
-
-def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
-    """For marginals (n + 1, n) of each sentence, the projective tree with one root and the highest sum."""
-    return chart.expected_best_of_all(marginals)
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:

@@ -30,18 +30,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress, side_by_side
-from dynet_vdgi.teachers.common import (
-    Heads,
-    SymbolTeacher,
-    SymbolText,
-    best_trees,
-    is_voter,
-    symbol_ids,
-)
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, is_voter, symbol_ids
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, EmIteration, Packed, normalised
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 from dynet_vdgi.teachers.refinement import refined, split
@@ -187,4 +181,4 @@ def _heads_and_votes(
     """Trees of sentences, and marginals of the first ones that are voters."""
     marginals = teacher.marginals(sentences)
     said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
-    return best_trees(marginals), said[:n_votes]
+    return chart.expected_best_of_all(marginals), said[:n_votes]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.system import side_by_side
-from dynet_vdgi.teachers.common import Heads, best_trees
 from dynet_vdgi.teachers.inside_outside import (
     SUM_TREES,
     BlockedText,
@@ -87,15 +86,8 @@ class DmvModel:
         going_on = (1.0 - self.stop)[..., None] * self.choose
         return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
 
-    def marginals(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
-        """Probabilities (n + 1, n) of arcs of one sentence, by head, ROOT first, and dependent.
-
-        tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
-        """
-        return self.all_marginals(Packed.of([tags], [potentials], len(self.root)))[0]
-
     def all_marginals(self, packed: Packed) -> list[Floats]:
-        """The marginals (n + 1, n) of each of many sentences, see `marginals`."""
+        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
         text, given, marginals = packed.in_blocks(), self.factors(), np.zeros_like(packed.potentials)
 
         def of_share(begin: int, end: int) -> Floats:
@@ -105,16 +97,6 @@ class DmvModel:
 
         checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
         return packed.by_sentence(marginals)
-
-    def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
-        """The projective tree with one root that has the most arcs expected to be right."""
-        return self.parse_all([tags], [potentials])[0]
-
-    def parse_all(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> list[Heads]:
-        """The trees of many sentences."""
-        if len(tags) != len(potentials):
-            raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        return best_trees(self.all_marginals(Packed.of(tags, potentials, len(self.root))))
 
 
 def normalised(counts: Floats) -> Floats:

@@ -87,10 +87,11 @@ class Tokeniser:
         """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from `first` on.
 
         Raises:
-            DataError: the text is not UTF-8, or has nothing but white space.
+            DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
         with files.open_text(name) as source:
             text = source.read()
+        raw_text.check_raw(text, files.shown(name))
         label, number = "" if name == files.STANDARD else Path(name).name, first
         for part, start in self.parts(text, label):
             yield part, raw_text.conllu(part, number, begins=start == 0)

@@ -17,7 +17,8 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.data import files
 from dynet_vdgi.data.raw_text import read_documents
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.runs.model_archive import npz, opened, write
+from dynet_vdgi.runs.model_archive import Archive, npz, opened, write
+from dynet_vdgi.system.names import count
 from dynet_vdgi.tokenising.splitting import Splitter
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
@@ -52,19 +53,31 @@ def train(treebanks: Sequence[str], output: str) -> Made:
         sentences=len(sentences),
         tokens=sum(len(sentence.tokens) for sentence in sentences),
     )
-    save(output, Tokeniser.fit(documents), made)
+    write(output, members(Tokeniser.fit(documents), made))
     return made
 
 
-def save(path: str | Path, tokeniser: Tokeniser, made: Made) -> None:
-    """Writes a tokeniser file atomically. Raises: UsageError, it cannot be written."""
+def members(tokeniser: Tokeniser, made: Made) -> dict[str, bytes]:
+    """What a tokeniser's file holds, for `model_archive.write`."""
     entries = {
         "meta.json": json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False),
         "splitter.json": json.dumps(msgspec.to_builtins(tokeniser.splitter), ensure_ascii=False),
     }
     # A name or form that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
     packed = {name: text.encode(errors="backslashreplace") for name, text in entries.items()}
-    write(path, {**packed, "tokeniser.npz": npz(tokeniser.arrays())})
+    return {**packed, "tokeniser.npz": npz(tokeniser.arrays())}
+
+
+def describe(archive: Archive) -> list[tuple[str, str]]:
+    """What the file of a tokeniser is, for people, as pairs of name and text. Raises: ModelError, damaged."""
+    made = archive.content("meta.json", Made)
+    amount = f"{count(made.sentences, 'sentence')}, {count(made.tokens, 'token')}"
+    return [
+        ("kind", f"{WHAT}, for --{WHAT} and vdgi tokenize"),
+        ("made by", f"dynet_vdgi {made.version}"),
+        ("learnt from", amount),
+        *(("file", f"{name}  sha256 {digest}") for name, digest in made.treebanks.items()),
+    ]
 
 
 def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
@@ -73,6 +86,7 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
     Raises: ModelError, no such file, another kind of file, damaged or too new.
     """
     with opened(path, WHAT, content) as archive:
+        archive.check_step(WHAT)
         if "splitter.json" not in archive.names:
             raise ModelError("not a vdgi tokeniser (it has no splitter.json); make one: vdgi tokenize train")
         made = archive.content("meta.json", Made)

@@ -61,6 +61,7 @@ class CodedText:
     band: Bytes
     heads: Ints | None = None
     relations: Ints | None = None  # -1: none of RELATIONS
+    sentences: tuple[Sentence, ...] = ()  # as given, for `text_teacher`
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -85,6 +86,7 @@ class CodedText:
             band=self.band[words],
             heads=None if self.heads is None else self.heads[words],
             relations=None if self.relations is None else self.relations[words],
+            sentences=tuple([self.sentences[s] for s in sentences]) if self.sentences else (),
         )
 
     def gaps_of(self, s: int) -> Bytes:
@@ -197,4 +199,5 @@ def encode(
         np.array(band, np.int8) if bands else np.zeros(len(tags), np.int8),
         heads,
         relations,
+        tuple(sentences),
     )

@@ -27,7 +27,7 @@ SHORTEST = 2
 
 @dataclass(frozen=True)
 class LearningSource:
-    """A treebank to learn from: its sentences, and profiles with standardised numbers.
+    """A treebank to learn from: its sentences, and profiles, with standardised numbers once all are measured.
 
     The first profile is that of the whole text, the others are of samples. `featureless` is that of the text
     without features.
@@ -121,7 +121,7 @@ def with_faults(
         tags[wrong] = text.tags[rng.integers(0, len(text.tags), len(wrong))]
         bundle[wrong[rng.random(len(wrong)) < 0.5]] = 0
     if rng.random() < faults.no_features:
-        bundle, profile = np.zeros_like(bundle), Profile(source.featureless.numbers, profile.pairs)
+        bundle, profile = np.zeros_like(bundle), source.featureless
     if rng.random() < faults.no_punctuation:
         gaps = np.zeros_like(gaps)
     if rng.random() < faults.no_frequencies:

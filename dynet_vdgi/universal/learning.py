@@ -20,6 +20,7 @@ from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import orders, reordered
 from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.sizes import LayerSizes
+from dynet_vdgi.universal.text_teacher import decoded, taught
 from dynet_vdgi.universal.typology import Profile
 
 if TYPE_CHECKING:
@@ -57,13 +58,6 @@ class GoldTreebank:
     branch: str = ""
 
 
-@dataclass(frozen=True)
-class _MeasuredTreebank:
-    text: CodedText
-    profiles: list[Profile]
-    featureless: Profile
-
-
 def check(treebanks: Sequence[GoldTreebank], settings: LearningSettings) -> None:
     """Raises: DataError, a treebank has no sentence of two words or more to learn from."""
     for treebank in treebanks:
@@ -91,8 +85,10 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
     mean, scale = numbers.mean(0), numbers.std(0) + np.float32(LEAST_SCALE)
     start = Scorer(features, mean, scale, {})
     sources = [
-        LearningSource(
-            each.text, [start.standardised(p) for p in each.profiles], start.standardised(each.featureless)
+        replace(
+            each,
+            profiles=[start.standardised(profile) for profile in each.profiles],
+            featureless=start.standardised(each.featureless),
         )
         for each in real + invented
     ]
@@ -133,26 +129,33 @@ def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> li
 
 def measured(
     sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator
-) -> _MeasuredTreebank:
-    """A sample of a treebank with the profiles of its text and of smaller texts."""
+) -> LearningSource:
+    """A sample of a treebank with the profiles of its text and of smaller texts, not standardised yet."""
     bands = band_of_forms(sentences)
     chosen = np.sort(rng.permutation(len(sentences))[:TEXT])
     text = encode([sentences[k] for k in chosen], features, bands)
-    samples = [text.part(rng.integers(0, len(text), min(len(text), SAMPLE))) for _ in range(SAMPLES)]
-    profiles = [Profile.of(part, features) for part in (text, *samples)]
-    return _MeasuredTreebank(text, profiles, Profile.of(_without_features(text), features))
+    samples = [rng.integers(0, len(text), min(len(text), SAMPLE)) for _ in range(SAMPLES)]
+    _, arcs = taught(decoded(text, features), text)
+    profiles = [
+        Profile.of(text.part(part), features, arcs[part].sum(0)) for part in (np.arange(len(text)), *samples)
+    ]
+    return LearningSource(text, profiles, _featureless(text, features))
 
 
-def _without_features(text: CodedText) -> CodedText:
-    return replace(text, bundle=np.zeros_like(text.bundle))
+def _profile_of(text: CodedText, features: tuple[str, ...]) -> Profile:
+    return Profile.of(text, features, taught(decoded(text, features), text)[1].sum(0))
+
+
+def _featureless(text: CodedText, features: tuple[str, ...]) -> Profile:
+    return _profile_of(replace(text, bundle=np.zeros_like(text.bundle)), features)
 
 
 def _invented(
     treebanks: Sequence[GoldTreebank],
-    real: Sequence[_MeasuredTreebank],
+    real: Sequence[LearningSource],
     features: tuple[str, ...],
     rng: np.random.Generator,
-) -> list[_MeasuredTreebank]:
+) -> list[LearningSource]:
     """A treebank from each large one, in the orders of one or two others of other branches."""
     large = [k for k, each in enumerate(real) if len(each.text) >= LENDERS]
     lent = {k: orders(real[k].text) for k in large}
@@ -172,9 +175,7 @@ def _invented(
         if not short:
             continue
         new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
-        result.append(
-            _MeasuredTreebank(new, [Profile.of(new, features)], Profile.of(_without_features(new), features))
-        )
+        result.append(LearningSource(new, [_profile_of(new, features)], _featureless(new, features)))
     return result
 
 

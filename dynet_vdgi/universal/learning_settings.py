@@ -49,12 +49,10 @@ class LearningSettings(FaultSettings, frozen=True):
         float, Meta(ge=0, description="weight of the loss of relations beside that of heads")
     ] = 0.3
     invented: Annotated[
-        int,
-        Meta(ge=0, le=100, description="treebanks made of each large one, in the orders of others"),
+        int, Meta(ge=0, le=100, description="treebanks made of each large one, in the orders of others")
     ] = 1
     members: Annotated[
-        int,
-        Meta(ge=1, le=100, description="networks whose mean another one learns at last; 1: none does"),
+        int, Meta(ge=1, le=100, description="networks whose mean another one learns at last; 1: none does")
     ] = 2
     soft: Annotated[
         float,

@@ -16,26 +16,10 @@ from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, Code
 
 Floats = NDArray[np.float64]
 
-_FIXED = [
-    RELATION[relation]
-    for relation in [
-        "root",
-        "conj",
-        "cc",
-        "fixed",
-        "flat",
-        "goeswith",
-        "parataxis",
-        "discourse",
-        "list",
-        "reparandum",
-        "orphan",
-        "dep",
-        "dislocated",
-        "vocative",
-        "appos",
-    ]
-]
+_OF_NO_SIDE = """
+root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep dislocated vocative appos
+"""
+_FIXED = [RELATION[relation] for relation in _OF_NO_SIDE.split()]
 """Relations whose side does not depend on the language's word order, or of which too little is known."""
 
 _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
@@ -104,6 +88,7 @@ def reordered(text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.rando
         gaps=np.concatenate(gaps),
         heads=np.concatenate(heads),
         relations=text.relations[all_words],
+        sentences=(),
     )
 
 

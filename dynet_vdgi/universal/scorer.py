@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
+from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
 from dynet_vdgi.universal.typology import Profile
 
 Floats = NDArray[np.float32]
@@ -39,9 +40,12 @@ class Scorer:
     scale: Floats
     weights: Mapping[str, Floats]
 
-    def profile(self, sentences: Sequence[Sentence]) -> Profile:
-        """The standardised profile of a text."""
-        return self.standardised(Profile.of(encode(sentences, self.features), self.features))
+    def measured(self, sentences: Sequence[Sentence]) -> tuple[Profile, TextTeacher | None]:
+        """The standardised profile of a text; its teacher if objects come first there."""
+        text = encode(sentences, self.features)
+        teacher, arcs = taught(sentences, text)
+        profile = self.standardised(Profile.of(text, self.features, arcs.sum(0)))
+        return profile, teacher if objects_come_first(arcs.sum(0)) else None
 
     def standardised(self, profile: Profile) -> Profile:
         """The profile with each number as its deviation from the mean of the treebanks learnt from."""
@@ -52,17 +56,18 @@ class Scorer:
 class TextScorer:
     """A scorer for the sentences of one text."""
 
-    def __init__(self, scorer: Scorer, profile: Profile, bands: Mapping[str, int] | None = None) -> None:
-        self.scorer, self.profile, self.bands = scorer, profile, bands
+    def __init__(
+        self,
+        scorer: Scorer,
+        profile: Profile,
+        bands: Mapping[str, int] | None = None,
+        teacher: TextTeacher | None = None,
+    ) -> None:
+        self.scorer, self.profile, self.bands, self.teacher = scorer, profile, bands, teacher
         self._last: tuple[CodedText, Floats] | None = None
         w = scorer.weights
-        language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
-        parts = [w["tag"], w["features"].T, w["gaps"], w["band"]]
-        self._places = np.cumsum([0, *(part.shape[1] for part in parts), len(language)])
-        self._language = language
+        self._language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
         self._layers = [_Layer(w, 0), _Layer(w, 1)]
-        width = 2 * self._layers[0].hidden
-        self._width = width
         tables = np.zeros((N_TAGS + 1, N_TAGS, 2, len(w["arc.bias"]) + 1 + DISTANCES), np.float32)
         n = len(w["arc.bias"])
         tables[..., :n] = profile.pairs @ w["arc.numbers"].T
@@ -76,7 +81,7 @@ class TextScorer:
         return encode(sentences, self.scorer.features, self.bands)
 
     def log_probabilities(self, text: CodedText) -> Floats:
-        """log p(h | d) of all sentences in a row, each (n + 1, n) by head."""
+        """log p(h | d) of all sentences in a row, each (n + 1, n) by head; with a teacher's share, if any."""
         z = self._words(text)
         w = self.scorer.weights
         heads = np.ascontiguousarray(z @ w["arc.head"].T)
@@ -100,6 +105,9 @@ class TextScorer:
             scores,
             work=10 * len(scores),
         )
+        if self.teacher is not None:
+            scores += np.float32(SHARE) * self.teacher.log_probabilities(text.sentences)
+            scores /= np.float32(1 + SHARE)
         return scores
 
     def relations(self, text: CodedText, heads: Ints) -> Floats:
@@ -161,12 +169,8 @@ class _Packing:
         longest = int(by_length[0]) if len(by_length) else 0
         self.active = np.searchsorted(-by_length, -np.arange(longest), "left")  # sentences longer than t
         first, last = start[:-1][order], start[1:][order] - 1
-        self.forward = np.concatenate(
-            [first[:k] + t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)]
-        )
-        self.backward = np.concatenate(
-            [last[:k] - t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)]
-        )
+        self.forward = np.concatenate([first[:0], *(first[:k] + t for t, k in enumerate(self.active))])
+        self.backward = np.concatenate([last[:0], *(last[:k] - t for t, k in enumerate(self.active))])
 
 
 class _Layer:

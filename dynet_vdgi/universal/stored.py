@@ -18,8 +18,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
-from dynet_vdgi.universal.scorer import Scorer
+from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.sizes import LayerSizes, shapes
+from dynet_vdgi.universal.text_teacher import TextTeacher
 from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile
 
 Arrays = dict[str, NDArray[Any]]
@@ -28,6 +29,8 @@ logger = logging.getLogger("dynet_vdgi")
 
 WEIGHTS, TEXT = "universal/", "text/"
 """How the names of arrays begin: of the weights, and of the measures of a text."""
+
+TEACHER = TEXT + "teacher/"
 
 FEW = 50
 """Fewer sentences get a warning, because they are a poor measure."""
@@ -39,6 +42,9 @@ STRENGTH = 30
 
 MEASURED = 20_000
 """Words at the beginning of a text that are measured."""
+
+SAMPLED = 2_000
+"""Words at the beginning of a text that are parsed to see how sure the parser is of it."""
 
 
 def arrays_of(scorer: Scorer) -> Arrays:
@@ -78,13 +84,24 @@ class Measures:
     bands: Mapping[str, int]
     n_sentences: int
     n_words: int
+    teacher: TextTeacher | None = None  # None: not needed in this text
+    shift: float | None = None
+    """What is added to the log-odds of confidences in the text; None: not computed."""
+    sample: tuple[Sentence, ...] = ()
+    """Sentences from which `shift` can be computed; no array keeps them."""
 
     @classmethod
     def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
         """The measures of sentences without punctuation."""
         n_words = sum(map(len, sentences))
-        profile = mixed_with_mean(scorer.profile(sentences), n_words)
-        return cls(profile, band_of_forms(sentences), len(sentences), n_words)
+        profile, teacher = scorer.measured(sentences)
+        bands = band_of_forms(sentences)
+        sample = tuple(beginning((s for s in sentences if len(s) > 1), SAMPLED))
+        return cls(mixed_with_mean(profile, n_words), bands, len(sentences), n_words, teacher, sample=sample)
+
+    def parser(self, scorer: Scorer) -> TextScorer:
+        """The scorer in the text."""
+        return TextScorer(scorer, self.profile, self.bands, self.teacher)
 
     def tell(self) -> None:
         """Logs how much text was measured; warns if it was little."""
@@ -105,6 +122,12 @@ class Measures:
             TEXT + "forms": _packed(self.bands),
             TEXT + "bands": np.array(list(self.bands.values()), np.int8),
             TEXT + "size": np.array([self.n_sentences, self.n_words]),
+            **({} if self.shift is None else {TEXT + "confidence_shift": np.array([self.shift])}),
+            **(
+                {TEACHER + name: array for name, array in self.teacher.arrays().items()}
+                if self.teacher
+                else {}
+            ),
         }
 
     @classmethod
@@ -113,6 +136,7 @@ class Measures:
         own = {name.removeprefix(TEXT): a for name, a in arrays.items() if name.startswith(TEXT)}
         if not own:
             return None
+        teacher = {name.removeprefix(TEACHER): a for name, a in arrays.items() if name.startswith(TEACHER)}
         try:
             numbers, pairs, bands, size = (own[name] for name in ("numbers", "pairs", "bands", "size"))
             forms = _unpacked(own["forms"])
@@ -123,8 +147,22 @@ class Measures:
         found = numbers.shape, pairs.shape, bands.shape, size.shape
         if found != expected or ((bands < 0) | (bands >= BANDS)).any():
             raise ModelError("no measures of a text: the shapes of their arrays differ")
+        shift = own.get("confidence_shift")
+        if shift is not None and (
+            shift.shape != (1,) or shift.dtype.kind != "f" or not np.isfinite(shift).all()
+        ):
+            raise ModelError("no measures of a text: the shift of its confidences is no number")
         profile = Profile(numbers.astype(np.float32), pairs.astype(np.float32))
-        return cls(profile, dict(zip(forms, bands.tolist())), *size.tolist())
+        bands_of = dict(zip(forms, bands.tolist()))
+        n_sentences, n_words = size.tolist()
+        return cls(
+            profile,
+            bands_of,
+            n_sentences,
+            n_words,
+            TextTeacher.from_arrays(teacher),
+            None if shift is None else float(shift[0]),
+        )
 
     @cached_property
     def key(self) -> str:
@@ -145,12 +183,12 @@ def mixed_with_mean(profile: Profile, n_words: int) -> Profile:
 
 
 def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterator[Sentence]:
-    """The first sentences, up to the one that reaches this number of words."""
+    """The first sentences, up to the one that reaches this number of words; takes no more of an iterator."""
     for sentence in sentences:
-        if n_words <= 0:
-            return
         yield sentence
         n_words -= len(sentence)
+        if n_words <= 0:
+            return
 
 
 def _packed(names: Iterable[str]) -> NDArray[np.uint8]:

@@ -1,8 +1,9 @@
 """The universal parser in one text, as the start of a CRF, and the arrays that a model file keeps of it.
 
-    potential(h, d) = log p(h | d) + share * log softmax over h of the rule table's potential(h, d)
+    potential(h, d) = FLATTER * (log p(h | d) + share * log softmax over h of the table's potential(h, d))
 
-Letters: n words, N words in all, V forms.
+This is a logarithmic opinion pool of the universal parser and the rule table, of which a CRF learns both
+weights from trees. Letters: n words.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ SHARE = "base/table"
 FLOOR = -20.0
 """The least log-probability of an arc, in nats, so that gold trees can outweigh it."""
 
+FLATTER = 0.7
+"""Each factor is a probability already, so their product over the arcs of a tree is too sure."""
+
 
 @dataclass(frozen=True, eq=False)
 class TextBase:
@@ -47,20 +51,31 @@ class TextBase:
     @cached_property
     def in_text(self) -> TextScorer:
         """The scorer for sentences of the text."""
-        return TextScorer(self.scorer, self.measures.profile, self.measures.bands)
+        return self.measures.parser(self.scorer)
+
+    @property
+    def shares(self) -> Floats:
+        """The shares (2,) of log p and of the table before trees are learnt from."""
+        return FLATTER * np.array([1.0, self.share])
+
+    learns_shares = True
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
+        return (np.tensordot(self.shares, parts, 1) for parts in self.all_parts(sentences))
+
+    def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
+        """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's, the table's."""
         for part in _parts(sentences):
             encoded = self.in_text.encode(part)
             log_p = by_sentence(self.in_text.log_probabilities(encoded), encoded.lengths)
             for sentence, of_sentence in zip(part, log_p):
                 n = len(sentence)
-                potentials = np.zeros((n + 1, n + 1))
-                potentials[:, 1:] = np.maximum(of_sentence, FLOOR)
+                parts = np.zeros((2, n + 1, n + 1))
+                parts[0, :, 1:] = np.maximum(of_sentence, FLOOR)
                 if self.share:
-                    potentials[:, 1:] += self.share * _log_softmax(self.table.potentials(sentence))
-                yield potentials
+                    parts[1, :, 1:] = _log_softmax(self.table.potentials(sentence))
+                yield parts
 
     def arrays(self) -> Arrays:
         """The arrays that `text_base` reads back; the table is not part of them."""

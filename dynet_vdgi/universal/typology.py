@@ -2,7 +2,8 @@
 
 `Profile.numbers` describes the text as a whole. `Profile.pairs` (17, 16, 2, K) has K numbers for each tag of
 a head (the last is ROOT), tag of a dependent, and side of the dependent (0 left, 1 right). All are logarithms
-of smoothed ratios, so they lie within a few units of zero. No tree is needed, and no teacher.
+of smoothed ratios, so they lie within a few units of zero. No tree is needed; `text_teacher` says which
+arcs are expected.
 """
 
 from __future__ import annotations
@@ -17,56 +18,29 @@ from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, CodedText, Ints
 Floats = NDArray[np.float64]
 
 LEFT, RIGHT = 0, 1
-PAIR_NUMBERS = 12
+PAIR_NUMBERS = 15
 WINDOW = 8
 """Words at most this far apart count as in one another's reach."""
 
-_NEIGHBOURS = [
-    "NOUN-ADJ",
-    "NOUN-DET",
-    "NOUN-NUM",
-    "NOUN-ADP",
-    "PROPN-ADP",
-    "PRON-ADP",
-    "VERB-AUX",
-    "VERB-NOUN",
-    "VERB-PRON",
-    "VERB-PROPN",
-    "VERB-ADV",
-    "NOUN-PROPN",
-    "VERB-SCONJ",
-    "VERB-PART",
-    "NOUN-PART",
-    "VERB-ADP",
-    "ADJ-ADV",
-    "NOUN-PRON",
-    "NOUN-CCONJ",
-    "VERB-CCONJ",
-    "ADJ-AUX",
-    "NOUN-AUX",
-]
-_CONTENT = [
-    "VERB-NOUN",
-    "VERB-PRON",
-    "VERB-PROPN",
-    "VERB-ADP",
-    "NOUN-ADP",
-    "PROPN-ADP",
-    "VERB-AUX",
-    "NOUN-AUX",
-    "VERB-SCONJ",
-    "NOUN-PRON",
-    "NOUN-PROPN",
-    "NOUN-CCONJ",
-    "VERB-CCONJ",
-    "PRON-ADP",
-]
+_BESIDE = """
+NOUN-ADJ NOUN-DET NOUN-NUM NOUN-ADP PROPN-ADP PRON-ADP VERB-AUX VERB-NOUN VERB-PRON VERB-PROPN VERB-ADV
+NOUN-PROPN VERB-SCONJ VERB-PART NOUN-PART VERB-ADP ADJ-ADV NOUN-PRON NOUN-CCONJ VERB-CCONJ ADJ-AUX NOUN-AUX
+"""
+_AMONG_CONTENT = """
+VERB-NOUN VERB-PRON VERB-PROPN VERB-ADP NOUN-ADP PROPN-ADP VERB-AUX NOUN-AUX VERB-SCONJ NOUN-PRON NOUN-PROPN
+NOUN-CCONJ VERB-CCONJ PRON-ADP
+"""
+_NEIGHBOURS, _CONTENT = _BESIDE.split(), _AMONG_CONTENT.split()
+_ARCS = [*_NEIGHBOURS, "VERB-VERB", "NOUN-NOUN", "NOUN-VERB", "PROPN-PROPN"]
+_HEADS = ["NOUN", "VERB", "ADJ", "PROPN"]
 _AROUND_VERB = ["NOUN", "PROPN", "PRON", "ADV", "ADP", "AUX", "SCONJ", "PART", "ADJ", "NUM", "DET", "CCONJ"]
 _MODIFIERS = np.array([TAG[tag] for tag in ["DET", "ADJ", "NUM", "ADV", "PART", "INTJ", "SYM"]])
-
-
-def _numbers_of(pairs: list[str]) -> tuple[Ints, Ints]:
-    return tuple(np.array([TAG[pair.split("-")[k]] for pair in pairs]) for k in (0, 1))  # type: ignore[return-value]
+_SHARES = {
+    "NOUN": "Case Gender Number Case=Nom Person[psor] Number[psor] Definite",
+    "ADJ": "Case Gender",
+    "VERB": "VerbForm VerbForm=Fin VerbForm=Part VerbForm=Conv VerbForm=Inf Person Tense Aspect Number",
+}
+"""Features, and values of them, that are counted in the words of a tag."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +81,37 @@ class Profile:
     pairs: NDArray[np.float32]
 
     @classmethod
-    def of(cls, text: CodedText, names: tuple[str, ...]) -> Profile:
-        """Measures a text; `names` are those of its features."""
-        counts = TagCounts.of(text)
-        return cls(np.array(list(_numbers(text, counts, names).values()), np.float32), _pair_numbers(counts))
+    def of(cls, text: CodedText, names: tuple[str, ...], arcs: ArrayLike) -> Profile:
+        """Measures a text; `names` are those of its features, `arcs` (17, 16, 2) its expected arcs."""
+        counts, arcs = TagCounts.of(text), np.asarray(arcs, float)
+        numbers = _numbers(text, counts, names) | _directions(arcs)
+        return cls(np.array(list(numbers.values()), np.float32), _pair_numbers(counts, arcs))
 
 
-def _pair_numbers(counts: TagCounts) -> NDArray[np.float32]:
+def _directions(arcs: Floats) -> dict[str, float]:
+    """How often dependents precede their heads, by pairs of tags and by the head's tag."""
+    left, right = arcs[[TAG[tag] for tag in _HEADS]].sum(1).T
+    of_heads = {f"head {tag}": float(x) for tag, x in zip(_HEADS, _ratio(left, right, 1.0))}
+    return _sides("arc", _ARCS, arcs, 1.0) | of_heads
+
+
+def _sides(what: str, pairs: list[str], table: Floats, smooth: float = 3.0) -> dict[str, float]:
+    """How often the second tag of each pair is to the left of the first."""
+    a, b = np.array([[TAG[tag] for tag in pair.split("-")] for pair in pairs]).T
+    ratios = _ratio(table[a, b, LEFT], table[a, b, RIGHT], smooth)
+    return {f"{what} {pair}": float(x) for pair, x in zip(pairs, ratios)}
+
+
+def _pair_numbers(counts: TagCounts, arcs: Floats) -> NDArray[np.float32]:
     numbers = np.zeros((N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS), np.float32)
     numbers[:N_TAGS, :, :, :5] = _five(counts.neighbours)
     numbers[:N_TAGS, :, :, 5:10] = _five(counts.content)
     for k, table in enumerate((counts.reach, counts.reach - counts.neighbours)):
         numbers[:N_TAGS, :, :, 10 + k] = np.log((table + 4) / (table[:, :, ::-1] + 4)) / 2
+    inner = arcs[:N_TAGS]
+    numbers[:N_TAGS, :, :, 12] = np.log((inner + 1) / (inner[:, :, ::-1] + 1)) / 2
+    numbers[..., 13] = np.log((arcs + 0.5) / (arcs.sum((0, 2), keepdims=True) + 8)) / 3
+    numbers[..., 14] = np.log((arcs + 0.5) / (arcs.sum((1, 2), keepdims=True) + 8)) / 3
     return numbers
 
 
@@ -161,14 +154,8 @@ def _numbers(text: CodedText, counts: TagCounts, names: tuple[str, ...]) -> dict
     with_verb = 1 + (n_verbs > 0).sum()
     result["verb last"], result["verb first"] = last[verb] / with_verb, first[verb] / with_verb
     result["verb or aux last"] = (last[verb] + last[auxiliary]) / with_verb
-    for what, pairs, table in (
-        ("next", _NEIGHBOURS, counts.neighbours),
-        ("content", _CONTENT, counts.content),
-    ):
-        a, b = _numbers_of(pairs)
-        result |= {
-            f"{what} {pair}": x for pair, x in zip(pairs, _ratio(table[a, b, LEFT], table[a, b, RIGHT]))
-        }
+    result |= _sides("next", _NEIGHBOURS, counts.neighbours)
+    result |= _sides("content", _CONTENT, counts.content)
     verb_at = np.zeros(len(text), np.int64)
     verb_at[sentence[tags == verb]] = np.flatnonzero(tags == verb)
     in_simple = (n_verbs == 1)[sentence] & (tags != verb)
@@ -187,35 +174,13 @@ def _numbers(text: CodedText, counts: TagCounts, names: tuple[str, ...]) -> dict
     return {name: float(x) for name, x in result.items()}
 
 
-_SHARES = (
-    *(
-        ("NOUN", name)
-        for name in ("Case", "Gender", "Number", "Case=Nom", "Person[psor]", "Number[psor]", "Definite")
-    ),
-    *(("ADJ", name) for name in ("Case", "Gender")),
-    *(
-        ("VERB", name)
-        for name in (
-            "VerbForm",
-            "VerbForm=Fin",
-            "VerbForm=Part",
-            "VerbForm=Conv",
-            "VerbForm=Inf",
-            "Person",
-            "Tense",
-            "Aspect",
-            "Number",
-        )
-    ),
-)
-
-
 def _morphology(text: CodedText, names: tuple[str, ...]) -> dict[str, float]:
     """Shares of the words of a tag that have a feature, or a value of it."""
     result = {}
-    for tag, wanted in _SHARES:
-        columns = [k for k, name in enumerate(names) if name == wanted or name.partition("=")[0] == wanted]
-        has = text.features[:, columns].max(1) if columns else np.zeros(len(text.features))
+    for tag, features in _SHARES.items():
         of_tag = text.bundle[text.tags == TAG[tag]]
-        result[f"{tag} {wanted}"] = float(has[of_tag].mean()) if len(of_tag) else 0.0
+        for wanted in features.split():
+            columns = [k for k, name in enumerate(names) if wanted in (name, name.partition("=")[0])]
+            has = text.features[:, columns].max(1) if columns else np.zeros(len(text.features))
+            result[f"{tag} {wanted}"] = float(has[of_tag].mean()) if len(of_tag) else 0.0
     return result

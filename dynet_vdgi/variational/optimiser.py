@@ -30,10 +30,7 @@ class AdaGrad:
     """
 
     def __init__(
-        self,
-        parameters: Parameters,
-        settings: TrainSettings,
-        extra: Mapping[str, NDArray[Any]] | None = None,
+        self, parameters: Parameters, settings: TrainSettings, extra: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
         self.parameters, self.settings = parameters, settings
         self.names = [name for name in parameters.by_name if name not in parameters.frozen]
@@ -52,9 +49,7 @@ class AdaGrad:
         self.updates = 0
 
     def update(
-        self,
-        rows: Mapping[str, Sequence[int]] | None = None,
-        extra: Mapping[str, NDArray[Any]] | None = None,
+        self, rows: Mapping[str, Sequence[int]] | None = None, extra: Mapping[str, NDArray[Any]] | None = None
     ) -> float:
         """One step; gradients are zero afterwards. Returns the joint norm of the gradients before clipping.
 

@@ -123,11 +123,7 @@ class Finetuning(Regularised):
     name = "finetune"
 
     def __init__(
-        self,
-        features: Features,
-        lam: Lambda,
-        settings: FinetuneSettings,
-        baseline: Baseline | None = None,
+        self, features: Features, lam: Lambda, settings: FinetuneSettings, baseline: Baseline | None = None
     ) -> None:
         super().__init__(features, lam)
         self.settings, self.baseline = settings, baseline
@@ -212,8 +208,6 @@ class Supervised:
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (1,), (1,)."""
         self.diagnostics.add(
-            sentence,
-            tree_log_q_per_word=float(samples.log_q[0]),
-            tree_log_p_per_word=float(samples.log_p[0]),
+            sentence, tree_log_q_per_word=float(samples.log_q[0]), tree_log_p_per_word=float(samples.log_p[0])
         )
         return np.ones(1), np.ones(1)

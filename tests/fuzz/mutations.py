@@ -144,10 +144,21 @@ def model(content: Bytes, rng: random.Random) -> Bytes:
     """A model file with bytes changed, or, with sound checksums, one of its members."""
     if rng.random() < 0.2:
         return text(content, rng)
+    return _with_changed_member(content, rng, "")
+
+
+def steps(content: Bytes, rng: random.Random) -> Bytes:
+    """A model file whose tokeniser or tagger is changed."""
+    return _with_changed_member(content, rng, ".zip")
+
+
+def _with_changed_member(content: Bytes, rng: random.Random, ending: str) -> Bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    name = rng.choice(list(members))
-    if name.endswith(".npz"):
+    name = rng.choice([name for name in members if name.endswith(ending)])
+    if name.endswith(".zip"):
+        members[name] = model(members[name], rng)
+    elif name.endswith(".npz"):
         members[name] = _arrays(members[name], rng)
     elif name.endswith(".json") and rng.random() < 0.9:
         members[name] = json.dumps(_json(json.loads(members[name]), rng)).encode()

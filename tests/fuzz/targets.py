@@ -32,10 +32,11 @@ from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.reports import logs as reported_log
 from dynet_vdgi.reports.runs import Run
-from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs import model_archive, model_file
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.tagging.tag_list import TagList
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tokenising import tokeniser_file
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
@@ -115,7 +116,22 @@ def _tagger(path: Path) -> None:
     words = Sentence(("a", "dog", "New", "1990-91", "."), ("_", "NOUN", "_", "_", "_"))
     for sentence, chances, _ in tagger.stream([words, Sentence(("b",), ("_",))]):
         unchanged(sentence)
-        assert all(0 <= chance <= 1 + 1e-9 for chance in chances)
+        assert all(chance is None or 0 <= chance <= 1 + 1e-9 for chance in chances)
+
+
+def _with_steps() -> list[bytes]:
+    """A model that keeps a tokeniser and a tagger."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "a.vdgi"
+        path.write_bytes(MODELS[-1])
+        model = model_file.load(path, training=True)
+        model.steps = {"tokeniser": _tokeniser()[0], "tagger": _taggers()[0]}
+        model_file.save(path, model)
+        return [path.read_bytes()]
+
+
+def _steps(path: Path) -> None:
+    Parser(model_file.load(path)).parse_text("Ul du (du) norišand. Du\n\n adu!")
 
 
 def _beside(path: Path, name: str, content: bytes) -> Path:
@@ -264,10 +280,8 @@ def _sound_results() -> dict[str, bytes]:
 def _tokeniser() -> list[bytes]:
     """A tokeniser's file, learnt from a few sentences with multiword tokens."""
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "a.tokeniser"
         tokeniser = Tokeniser.fit(_tokenised(Path(name)), iterations=3)
-        tokeniser_file.save(path, tokeniser, tokeniser_file.Made())
-        return [path.read_bytes()]
+        return [model_archive.packed(tokeniser_file.members(tokeniser, tokeniser_file.Made()))]
 
 
 def _tokenised(folder: Path) -> list[raw_text.Document]:
@@ -351,6 +365,12 @@ TARGETS: dict[str, Target] = {
     "taggers": Target(_taggers, _tagger, ".tagger", mutations.model),
     "tokenisers": Target(_tokeniser, _with_tokeniser, ".tokeniser", mutations.model),
     "raw": Target(lambda: ["Ul (norišand), «nim»\n\n bolo:  stos-lebis... 20 000!\tà".encode()], _raw),
+    "lists": Target(
+        lambda: ["der\tDET\nHund\tNOUN\tNumber=Sing\t3\nläuft\t_\t_\t2\n\nin\tADP\t_\n".encode()],
+        lambda path: TagList.read(path).filled(("der", "Hund", "3", "!"), "_X__", "____"),
+        ".tsv",
+    ),
+    "steps": Target(_with_steps, _steps, ".vdgi", mutations.steps),
     "models": Target(lambda: MODELS, _model, ".vdgi", mutations.model),
 }
 

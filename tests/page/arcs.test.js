@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heightOf, outline, placed, STEP, TOP } from "../../dynet_vdgi/annotation/page/arcs.js";
+import { ACROSS, depth, DOWN, outline, placed, spaces } from "../../dynet_vdgi/annotation/page/arcs.js";
 
 /** A random tree over n words, crossing arcs included: every word's head comes before it in some order. */
 function tree(n, random) {
@@ -33,14 +33,14 @@ const overlap = (a, b) => { // brute force: they share a gap between two neighbo
 test("ROOT and words without a head have no arc", () => {
   assert.deepEqual(placed([0, -1]), []);
   assert.deepEqual(placed([]), []);
-  assert.equal(heightOf([]), TOP + 2 * STEP);
+  assert.equal(depth([], ACROSS), ACROSS.top + ACROSS.first);
 });
 
 test("an arc stands above those that it spans, the longest arc comes first", () => {
   const found = placed([2, 3, 0, 3, 1]);
   assert.deepEqual(found.map(({ place, head, level }) => [place, head, level]),
     [[5, 1, 2], [4, 3, 1], [2, 3, 1], [1, 2, 1]]);
-  assert.equal(heightOf(found), TOP + 3 * STEP);
+  assert.equal(depth(found, DOWN), DOWN.top + DOWN.first + DOWN.step);
 });
 
 test("two arcs on one level share no gap between words, in any tree", () => {
@@ -65,16 +65,33 @@ test("arcs that leave a word on one side stand apart, the shortest outermost, at
   assert.deepEqual(placed([2, 0, 2]).map(({ apart }) => apart), [8, 8]);
 });
 
+const up = (along, off) => `${along} ${94 - off}`;
+
 test("the outline goes from the head, aside, to the middle of the dependent, either way", () => {
-  const right = outline({ place: 2, head: 1, level: 1, apart: 8 }, [20, 100], 94);
-  assert.deepEqual(right, { path: "M28 94V80Q28 72 36 72H92Q100 72 100 80V89", end: 100, x: 64, y: 67 });
-  const left = outline({ place: 1, head: 2, level: 1, apart: 8 }, [20, 100], 94);
-  assert.deepEqual(left, { path: "M92 94V80Q92 72 84 72H28Q20 72 20 80V89", end: 20, x: 56, y: 67 });
-  const mirrored = outline({ place: 2, head: 1, level: 1, apart: 8 }, [100, 20], 94); // written right to left
+  const arc = { place: 2, head: 1, level: 1, apart: 8 };
+  const right = outline(arc, [20, 100], ACROSS, up);
+  assert.deepEqual(right, { path: "M28 94L28 80Q28 72 36 72L92 72Q100 72 100 80L100 89", along: 64, off: 22 });
+  const left = outline({ ...arc, place: 1, head: 2 }, [20, 100], ACROSS, up);
+  assert.deepEqual(left, { path: "M92 94L92 80Q92 72 84 72L28 72Q20 72 20 80L20 89", along: 56, off: 22 });
+  const mirrored = outline(arc, [100, 20], ACROSS, up); // written right to left
   assert.equal(mirrored.path, left.path);
 });
 
-test("the bends of a short arc do not cross", () => {
-  const { path } = outline({ place: 2, head: 1, level: 1, apart: 8 }, [0, 14], 94);
-  assert.equal(path, "M8 94V75Q8 72 11 72H11Q14 72 14 75V89");
+test("an outline beside words that run down the page is the same, turned", () => {
+  const aside = (along, off) => `${94 - off} ${along}`;
+  const { path } = outline({ place: 2, head: 1, level: 2, apart: 8 }, [20, 100], DOWN, aside);
+  assert.equal(path, "M94 28L71 28Q63 28 63 36L63 92Q63 100 71 100L89 100");
+});
+
+test("the bends of a short arc do not cross, and it leaves its head on the right side", () => {
+  const { path } = outline({ place: 2, head: 1, level: 1, apart: 33 }, [0, 15], ACROSS, up);
+  assert.equal(path, "M5 94L5 77Q5 72 10 72L10 72Q15 72 15 77L15 89");
+});
+
+test("neighbours get the room that the relation between them needs, other words none", () => {
+  const labels = [{ place: 1, head: 2, text: "? nsubj:pass" }, { place: 3, head: 2, text: "x" },
+    { place: 4, head: 1, text: "a very long relation" }];
+  const [first, second, third, fourth] = spaces(labels, [40, 40, 40, 40]);
+  assert.deepEqual([first, third, fourth], [0, 0, 0]);
+  assert.ok(second > 30 && second < 60, String(second));
 });

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learning, line, means, percent } from "../../dynet_vdgi/annotation/page/header.js";
+import { learning, rightAtFirst, saved } from "../../dynet_vdgi/annotation/page/header.js";
 
-test("a share is a percentage, none is a dash", () => {
-  assert.deepEqual([null, 0, 0.666, 1].map(percent), ["–", "0 %", "67 %", "100 %"]);
+test("shares are percentages, and a dash before anything is done", () => {
+  assert.equal(rightAtFirst({ heads_right: 0.666, labels_right: 1 }), "heads 67 %, relations 100 %");
+  assert.equal(rightAtFirst({ heads_right: null, labels_right: null }), "–");
+});
+
+test("what is saved is counted against the first parse", () => {
+  assert.equal(saved({ changed: 90, first: 131 }), "41 of 131 heads");
+  assert.equal(saved({ changed: 5, first: 3 }), "0 of 3 heads");
+  assert.equal(saved({ changed: 0, first: 0 }), "–");
 });
 
 test("the state of learning is a sentence", () => {
@@ -15,21 +22,8 @@ test("the state of learning is a sentence", () => {
   assert.equal(said("learning"), "Learning from the text… The first trees come soon.");
   assert.equal(said("learning", { lessons: 1 }), "Learning from what you have confirmed… You need not wait.");
   assert.equal(said("ready", { trees: 0, seconds: 2.5 }), "Parsed without any corrected sentence yet.");
+  assert.equal(learning({ state: "ready", lessons: 1, trees: 0 }, 7),
+    "Parsed without any corrected sentence yet. Those that are done count when it learns again.");
   assert.equal(said("ready", { trees: 1, seconds: 2.5 }), "Parsed with what you confirmed in 1 sentence; that took 2.5 s.");
   assert.equal(said("ready", { trees: 2, seconds: 3 }), "Parsed with what you confirmed in 2 sentences; that took 3 s.");
-});
-
-test("the running mean is of ten sentences at most", () => {
-  assert.deepEqual(means([]), []);
-  assert.deepEqual(means([1, 0, 0.5]), [1, 0.5, 0.5]);
-  assert.equal(means([0, ...Array(10).fill(1)]).at(-1), 1);
-});
-
-test("a sentence of punctuation alone is not one whose heads were wrong", () => {
-  assert.deepEqual(means([1, null, 1]), [1, 1]);
-});
-
-test("the line goes from half to all right, over the whole width", () => {
-  assert.equal(line([0.5, 1]), "M2 18L78 2");
-  assert.equal(line([0, 0.5, 0.75]), "M2 18L40 18L78 10");
 });

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterDigits, backKey, sentenceNumber } from "../../dynet_vdgi/annotation/page/keys.js";
+import { afterDigits, backKey, placeIn, sentenceNumber, TAG_KEYS, turned } from "../../dynet_vdgi/annotation/page/keys.js";
 
 test("a digit sets the head at once where no other digit can follow", () => {
-  assert.deepEqual(afterDigits("5", 9), { typed: "", head: 5, text: "", isBad: false });
-  assert.deepEqual(afterDigits("0", 200), { typed: "", head: 0, text: "", isBad: false });
-  assert.deepEqual(afterDigits("2", 19), { typed: "", head: 2, text: "", isBad: false });
-  assert.deepEqual(afterDigits("12", 119), { typed: "", head: 12, text: "", isBad: false });
+  assert.deepEqual(afterDigits("5", 9), { typed: "", place: 5, text: "", isBad: false });
+  assert.deepEqual(afterDigits("0", 200), { typed: "", place: 0, text: "", isBad: false });
+  assert.deepEqual(afterDigits("2", 19), { typed: "", place: 2, text: "", isBad: false });
+  assert.deepEqual(afterDigits("12", 119), { typed: "", place: 12, text: "", isBad: false });
 });
 
 test("a digit waits where another can follow", () => {
   for (const [typed, nWords] of [["1", 10], ["2", 20], ["12", 120]]) {
     const text = `Head ${typed}: Enter, or more digits`;
-    assert.deepEqual(afterDigits(typed, nWords), { typed, head: null, text, isBad: false });
+    assert.deepEqual(afterDigits(typed, nWords), { typed, place: null, text, isBad: false });
   }
 });
 
@@ -24,7 +24,7 @@ test("every word can be typed, with Enter where more digits could follow", () =>
       for (const digit of String(head)) {
         const state = afterDigits(typed + digit, nWords);
         typed = state.typed;
-        if (state.head !== null) found.push(state.head);
+        if (state.place !== null) found.push(state.place);
       }
       if (typed) found.push(Number(typed)); // Enter
       assert.deepEqual(found, [head], `${head} of ${nWords}`);
@@ -33,8 +33,8 @@ test("every word can be typed, with Enter where more digits could follow", () =>
 });
 
 test("a number beyond the last word is told and forgotten, and none clears the notice", () => {
-  assert.deepEqual(afterDigits("9", 8), { typed: "", head: null, text: "There is no word 9.", isBad: true });
-  assert.deepEqual(afterDigits("", 8), { typed: "", head: null, text: "", isBad: false });
+  assert.deepEqual(afterDigits("9", 8), { typed: "", place: null, text: "There is no word 9.", isBad: true });
+  assert.deepEqual(afterDigits("", 8), { typed: "", place: null, text: "", isBad: false });
 });
 
 test("undo and redo have the keys of other programs, on every system", () => {
@@ -54,4 +54,27 @@ test("sentences are typed from 1 and numbered from 0", () => {
   for (const text of ["0", "4", "", "-1", "1.5", "1e0", "two", "1234567890", "٣"]) {
     assert.equal(sentenceNumber(text, 3), null, text);
   }
+});
+
+test("a word to go to is typed as a head is, but none has the number 0", () => {
+  assert.deepEqual(afterDigits("5", 9, "word"), { typed: "", place: 5, text: "", isBad: false });
+  assert.deepEqual(afterDigits("0", 9, "word"), { typed: "", place: null, text: "There is no word 0.", isBad: true });
+  assert.equal(afterDigits("1", 12, "word").text, "Go to word 1: Enter, or more digits");
+});
+
+test("turning goes round in both directions, and begins at the end that comes first", () => {
+  assert.deepEqual([turned(["a", "b", "c"], "a", 1), turned(["a", "b", "c"], "c", 1)], ["b", "a"]);
+  assert.deepEqual([turned(["a", "b", "c"], "a", -1), turned(["a", "b", "c"], "b", -1)], ["c", "a"]);
+  assert.deepEqual([turned(["a", "b"], "x", 1), turned(["a", "b"], "x", -1)], ["a", "b"]);
+});
+
+test("each of the 17 tags has a key of its own", () => {
+  assert.equal(new Set(Object.values(TAG_KEYS)).size, 17);
+  assert.equal(Object.keys(TAG_KEYS).length, 17);
+});
+
+test("an address names a sentence, and perhaps a word", () => {
+  assert.deepEqual(placeIn("#s=35&w=4"), { id: 35, word: 4 });
+  assert.deepEqual(placeIn("#s=0"), { id: 0, word: 0 });
+  for (const hash of ["", "#words", "#s=", "#s=x&w=1", "#s=1&w=", "#s=-1"]) assert.equal(placeIn(hash), null, hash);
 });

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { facts, firstDoubtful, heading, isRightToLeft, kind, note, spoken } from "../../dynet_vdgi/annotation/page/sentence.js";
+import {
+  doubted, facts, firstDoubtful, firstUnconfirmed, follow, heading, isRightToLeft, kind, mark, moved, noDoubt, spoken, went,
+} from "../../dynet_vdgi/annotation/page/sentence.js";
 
 const DOGS = {
-  form: "dogs", tag: "NOUN", feats: "_", lemma: "_", head: 2, label: "nsubj", head_by: "", label_by: "", sure: null,
+  form: "dogs", tag: "NOUN", upos: "NOUN", feats: "_", lemma: "_", head: 2, label: "nsubj", head_by: "", label_by: "", sure: null,
+  xpos: "_", misc: [], tag_by: "", feats_by: "", lemma_by: "", tags: [["NOUN", null]], note: "", deps: "", deps_wrong: false,
 };
 const word = (changes = {}) => ({ ...DOGS, ...changes });
 const sentence = (words, changes = {}) => (
@@ -18,11 +21,11 @@ test("how sure an arc is has a class, and the bounds belong to the surer one", (
 });
 
 test("an arc says in writing what its colour says", () => {
-  assert.equal(note(word()), "nsubj");
-  assert.equal(note(word({ sure: 0.876 })), "nsubj 88%");
-  assert.equal(note(word({ sure: 0.5 })), "? nsubj 50%");
-  assert.equal(note(word({ head_by: "ann", sure: 0.5 })), "✓ head, nsubj?");
-  assert.equal(note(word({ head_by: "ann", label_by: "ann" })), "✓ nsubj");
+  assert.equal(mark(word()), "nsubj");
+  assert.equal(mark(word({ sure: 0.876 })), "nsubj");
+  assert.equal(mark(word({ sure: 0.5 })), "? nsubj");
+  assert.equal(mark(word({ head_by: "ann", sure: 0.5 })), "✓ nsubj?");
+  assert.equal(mark(word({ head_by: "ann", label_by: "ann" })), "✓ nsubj");
 });
 
 test("a word is spoken with its head, relation and doubt", () => {
@@ -39,6 +42,9 @@ test("what is known of a word leaves out what is not", () => {
     "NOUN · Case=Nom | Number=Plur · lemma dog · head 70 % sure");
   assert.equal(facts(word({ head_by: "ann", label_by: "bob", sure: 0.7 })),
     "NOUN · head confirmed by ann · relation confirmed by bob");
+  const all = { xpos: "NN", misc: [["Gloss", "dog"]], deps: "3:obj", deps_wrong: true, note: "why?" };
+  assert.equal(facts(word({ ...all, head_by: "ann", tag_by: "ann" })),
+    "NOUN · XPOS NN · Gloss=dog · DEPS 3:obj (contradicts the head) · head, tag confirmed by ann · note: why?");
 });
 
 test("the heading has the name of the sentence in the file", () => {
@@ -56,6 +62,30 @@ test("the next doubtful word comes after the selected one and then from the begi
   assert.equal(firstDoubtful(sentence([])), undefined);
 });
 
+test("a tag is doubtful if it is a guess of which the tagger is not sure", () => {
+  const doubtful = word({ upos: "_", tags: [["NOUN", 0.5], ["VERB", 0.5]] });
+  assert.equal(spoken(sentence([word({ ...doubtful, head: 0 })]), 1), "1 dogs, NOUN doubtful, root of the sentence, nsubj");
+  assert.equal(firstDoubtful(sentence([word(), doubtful])), 2);
+  assert.equal(firstDoubtful(sentence([word({ upos: "_", tags: [["NOUN", 0.7], ["VERB", 0.3]] })])), undefined);
+  assert.equal(firstDoubtful(sentence([word({ ...doubtful, upos: "NOUN" })])), undefined);
+});
+
+test("punctuation and what has head and relation confirmed are passed over", () => {
+  const words = [word({ head_by: "a", label_by: "a" }), word({ head_by: "a" }), word(), word({ tag: "PUNCT" })];
+  assert.equal(firstUnconfirmed(sentence(words, { punctuation: [4] })), 2);
+  assert.equal(firstUnconfirmed(sentence(words, { punctuation: [4] }), 3), 2);
+  assert.equal(firstUnconfirmed(sentence(words.slice(0, 1))), undefined);
+});
+
+test("arcs that moved after a change are named, the changed one apart", () => {
+  const heads = (...found) => found.map((head) => word({ head }));
+  assert.deepEqual(moved(heads(2, 0, 2), heads(3, 3, 0), 3), [1, 2]);
+  assert.deepEqual(moved(heads(2, 0), heads(2, 0, 2), 1), []); // words were split
+  assert.equal(follow([1, 2]), " 2 arcs follow: 1, 2.");
+  assert.equal(follow([4]), " 1 arc follows: 4.");
+  assert.equal(follow([]), "");
+});
+
 test("most letters decide in which direction a sentence runs; digits and signs do not count", () => {
   const runs = (...forms) => isRightToLeft(sentence(forms.map((form) => word({ form }))));
   assert.ok(runs("يكتب", "الطالب", "2026", "...", "!!!!!!!!"));
@@ -63,4 +93,31 @@ test("most letters decide in which direction a sentence runs; digits and signs d
   assert.ok(!runs("the", "word", "سلام"));
   assert.ok(!runs("漢字"));
   assert.ok(!runs("1", "."));
+});
+
+test("it is not said that no word is doubtful as long as nobody knows", () => {
+  const known = word({ sure: 0.9 });
+  assert.equal(noDoubt(sentence([known, word({ head_by: "ann" })])), "No word is doubtful.");
+  assert.equal(noDoubt(sentence([known, word()])), "It is not known yet which words are doubtful.");
+  assert.equal(noDoubt(sentence([known, word()], { punctuation: [2] })), "No word is doubtful.");
+});
+
+test("doubtful arcs that are confirmed with the sentence are counted", () => {
+  const words = [word({ sure: 0.59 }), word({ sure: 0.7 }), word({ sure: 0.1, head_by: "ann" })];
+  assert.equal(doubted(sentence(words)), "1 arc was doubtful when you confirmed; u takes it back.");
+  assert.equal(doubted(sentence([words[0], ...words])), "2 arcs were doubtful when you confirmed; u takes it back.");
+  assert.equal(doubted(sentence(words.slice(1))), "");
+});
+
+test("a change that was undone is named with its word", () => {
+  const named = (what, place) => went(sentence([word(), word({ form: "bark" })], { went: { what, word: place } }));
+  assert.equal(named("head", 2), ": the head of 2 bark");
+  assert.equal(named("done", 0), ": Sentence is right");
+  assert.equal(named("outside", 0), "");
+  assert.equal(went(sentence([word()])), "");
+});
+
+test("a note is among the facts once", () => {
+  const found = facts(word({ note: "a verb?", misc: [["Gloss", "x"], ["Note", "a verb?"]] }));
+  assert.equal(found, "NOUN · Gloss=x · note: a verb?");
 });

@@ -1,7 +1,22 @@
-// Positions of arcs, without a document: y grows downwards, words stand at `height`.
+// Positions of arcs, without a document. An arc runs along the words, in pixels from the first (`along`), and
+// stands off from them (`off`): upwards if the words run across the page, sideways if they run down.
 
-export const STEP = 30; // pixels between two levels of arcs
-export const TOP = 34; // space for ROOT
+/**
+ * @typedef {object} Measure in pixels
+ * @property {number} step between two levels of arcs
+ * @property {number} first from the words to the first level
+ * @property {number} top space for ROOT
+ */
+
+/** @type {Measure} relations stand on the arcs */
+export const ACROSS = { step: 28, first: 22, top: 40 };
+/** @type {Measure} relations stand beside the words */
+export const DOWN = { step: 13, first: 18, top: 20 };
+/** @type {Measure} */
+export const DOWN_NARROW = { step: 7, first: 13, top: 8 };
+
+export const GAP = 4; // pixels between two words that run across
+const LETTER = 6.6; // pixels, of a relation
 
 /**
  * @typedef {object} Arc between two words
@@ -45,26 +60,47 @@ function overlap(one, other) {
 }
 
 /**
- * The height that arcs need above the words.
+ * The space that arcs need beside the words.
  * @param {Arc[]} arcs
+ * @param {Measure} measure
  */
-export function heightOf(arcs) {
-  return TOP + STEP * (1 + Math.max(1, ...arcs.map(({ level }) => level)));
+export function depth(arcs, { step, first, top }) {
+  return top + first + step * (Math.max(1, ...arcs.map(({ level }) => level)) - 1);
 }
 
 /**
- * The outline of an arc and the position of its relation.
+ * The outline of an arc, and the middle of its long line, where the relation stands.
  * @param {Arc} arc
  * @param {number[]} middles of the words
- * @param {number} height
+ * @param {Measure} measure
+ * @param {(along: number, off: number) => string} point "x y" in the picture
  */
-export function outline({ place, head, level, apart }, middles, height) {
+export function outline({ place, head, level, apart }, middles, { step, first }, point) {
   const end = middles[place - 1];
+  const distance = Math.abs(end - middles[head - 1]);
   const towards = Math.sign(end - middles[head - 1]);
-  const start = middles[head - 1] + apart * towards;
-  const y = height - STEP * level + 8;
-  const bend = Math.min(8, Math.abs(end - start) / 2);
-  const path = `M${start} ${height}V${y + bend}Q${start} ${y} ${start + bend * towards} ${y}`
-    + `H${end - bend * towards}Q${end} ${y} ${end} ${y + bend}V${height - 5}`;
-  return { path, end, x: (start + end) / 2, y: y - 5 };
+  const start = middles[head - 1] + Math.min(apart, distance / 3) * towards;
+  const off = first + step * (level - 1);
+  const bend = Math.min(8, Math.abs(end - start) / 2) * towards;
+  const under = off - Math.abs(bend);
+  const path = `M${point(start, 0)}L${point(start, under)}Q${point(start, off)} ${point(start + bend, off)}`
+    + `L${point(end - bend, off)}Q${point(end, off)} ${point(end, under)}L${point(end, 5)}`;
+  return { path, along: (start + end) / 2, off };
+}
+
+/**
+ * The space that each word needs before it, so that relations of arcs between neighbours do not collide.
+ * @param {{ place: number, head: number, text: string }[]} labels
+ * @param {number[]} widths of the words
+ */
+export function spaces(labels, widths) {
+  const found = widths.map(() => 0);
+  for (const { place, head, text } of labels) {
+    if (Math.abs(place - head) !== 1) continue;
+    const right = Math.max(place, head) - 1;
+    const between = (widths[right] + widths[right - 1]) / 2 + GAP;
+    const leaves = 8; // the arc does not begin in the middle of its head
+    found[right] = Math.max(found[right], Math.ceil(text.length * LETTER + leaves - between));
+  }
+  return found;
 }

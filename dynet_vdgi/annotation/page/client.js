@@ -5,14 +5,15 @@
  * @typedef {import("./sentence.js").Sentence} Sentence
  *
  * @typedef {object} Hit a sentence that contains a text
+ * @property {number} id
  * @property {number} number
  * @property {string} text its beginning
- * @property {boolean} done
+ * @property {string} why it was found
  *
  * @typedef {object} Answers
  * @property {import("./header.js").State} state
  * @property {{ next: number | null }} next
- * @property {{ found: Hit[], more: boolean }} find
+ * @property {{ count: number, found: Hit[] }} find
  */
 
 /**

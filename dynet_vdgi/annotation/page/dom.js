@@ -3,11 +3,16 @@
 /**
  * @typedef {object} Elements of more specific types than HTMLElement
  * @property {HTMLInputElement} number
- * @property {HTMLInputElement} label
+ * @property {HTMLInputElement} space
+ * @property {HTMLInputElement} choice-input
+ * @property {HTMLInputElement} keys-on
  * @property {HTMLInputElement} wanted
  * @property {HTMLSelectElement} head
  * @property {HTMLSelectElement} order
+ * @property {HTMLSelectElement} view
+ * @property {HTMLSelectElement} kind
  * @property {HTMLButtonElement} open
+ * @property {HTMLButtonElement} cut
  * @property {HTMLButtonElement} undo
  * @property {HTMLButtonElement} redo
  * @property {HTMLDialogElement} search

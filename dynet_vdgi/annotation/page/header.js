@@ -1,6 +1,6 @@
 // Progress, learning and faults, above the sentence.
 
-import { addSvg, at } from "./dom.js";
+import { at } from "./dom.js";
 
 /**
  * @typedef {object} Progress
@@ -10,7 +10,6 @@ import { addSvg, at } from "./dom.js";
  * @property {number} words_done
  * @property {number | null} heads_right a share of the last sentences; null: nothing is done yet
  * @property {number | null} labels_right
- * @property {(number | null)[]} over_time the share of right heads by sentence; null: only punctuation
  * @property {boolean} can_undo
  * @property {boolean} can_redo
  *
@@ -29,6 +28,11 @@ import { addSvg, at } from "./dom.js";
  * @property {Learning} learning
  * @property {Progress} progress
  * @property {string} fault "": none
+ * @property {{ changed: number, first: number }} saved
+ * @property {{ sentence: number, word: number, done: boolean }} place the last one, and whether the sentence is done
+ * @property {{ key: string, names: string[], unlisted: string[] }} [labels] the known relations, if they have changed
+ * @property {string} tagger what the tagger has learnt from; "": none
+ * @property {boolean} validator whether the official validator is installed
  * @property {[number, number] | null} versions edits and version of the sentence shown
  */
 
@@ -38,13 +42,13 @@ export function showState(state) {
   set(at("file"), state.file);
   const p = state.progress;
   set(at("sentences-done"), `${p.sentences_done} of ${p.sentences}`);
-  set(at("words-done"), `${p.words_done} of ${p.words}`);
-  set(at("heads-right"), percent(p.heads_right));
-  set(at("labels-right"), percent(p.labels_right));
+  set(at("saved"), saved(state.saved));
+  set(at("right-at-first"), rightAtFirst(p));
+  at("advice").hidden = p.sentences_done > 0;
   at("undo").disabled = !p.can_undo;
   at("redo").disabled = !p.can_redo;
-  set(at("learning"), learning(state.learning));
-  curve(means(p.over_time));
+  at("official").hidden = at("of-official").hidden = !state.validator;
+  set(at("learning"), [learning(state.learning, p.sentences_done), state.tagger].filter(Boolean).join(" "));
   showFault(state.fault);
 }
 
@@ -63,12 +67,31 @@ function set(element, text) {
 }
 
 /** @param {number | null} share */
-export function percent(share) {
+function percent(share) {
   return share === null ? "–" : `${Math.round(100 * share)} %`;
 }
 
-/** @param {Learning} found */
-export function learning(found) {
+/**
+ * How many of the changes that the first parse would have needed a person did not have to make.
+ * @param {{ changed: number, first: number }} found
+ */
+export function saved({ changed, first }) {
+  return first ? `${Math.max(0, first - changed)} of ${first} heads` : "–";
+}
+
+/**
+ * The share of arcs that the last sentences had right before anything was changed.
+ * @param {{ heads_right: number | null, labels_right: number | null }} progress
+ */
+export function rightAtFirst({ heads_right: heads, labels_right: labels }) {
+  return heads === null ? "–" : `heads ${percent(heads)}, relations ${percent(labels)}`;
+}
+
+/**
+ * @param {Learning} found
+ * @param {number} nDone number of sentences that are done
+ */
+export function learning(found, nDone = 0) {
   const trees = found.trees === 1 ? "1 sentence" : `${found.trees ?? 0} sentences`;
   switch (found.state) {
     case "off": return "Nothing is learnt.";
@@ -80,40 +103,6 @@ export function learning(found) {
       : "Learning from the text… The first trees come soon.";
     default: return found.trees
       ? `Parsed with what you confirmed in ${trees}; that took ${found.seconds} s.`
-      : "Parsed without any corrected sentence yet.";
+      : `Parsed without any corrected sentence yet.${nDone ? " Those that are done count when it learns again." : ""}`;
   }
-}
-
-/**
- * The running mean of ten sentences; sentences of punctuation only do not count.
- * @param {(number | null)[]} shares
- */
-export function means(shares) {
-  const known = shares.filter((share) => share !== null);
-  return known.map((_, k) => {
-    const part = known.slice(Math.max(0, k - 9), k + 1);
-    return part.reduce((a, b) => a + b, 0) / part.length;
-  });
-}
-
-/**
- * The line of a picture of 80 by 20 pixels, from 50 % up.
- * @param {number[]} shares two or more
- */
-export function line(shares) {
-  const points = shares.map((share, k) => `${2 + (76 * k) / (shares.length - 1)} ${18 - 32 * (Math.max(share, 0.5) - 0.5)}`);
-  return `M${points.join("L")}`;
-}
-
-/** @param {number[]} shares over time */
-function curve(shares) {
-  const place = at("curve");
-  const drawn = shares.length < 2 ? "" : String(shares);
-  if ((place.dataset.shares ?? "") === drawn) return;
-  place.dataset.shares = drawn;
-  place.replaceChildren();
-  if (!drawn) return;
-  const label = `over time: from ${percent(shares[0])} to ${percent(shares[shares.length - 1])}`;
-  const picture = addSvg(place, "svg", { width: 80, height: 20, role: "img", "aria-label": label });
-  addSvg(picture, "path", { d: line(shares) });
 }

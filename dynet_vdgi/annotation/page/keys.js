@@ -1,17 +1,21 @@
 // The meaning of typed keys and numbers, without a document.
 
 /**
- * The state after a digit of a head: the head is set when no other digit can follow.
+ * The state after a digit of a word's number: the number is complete when no other digit can follow.
  * @param {string} typed
  * @param {number} nWords
- * @returns {{ typed: string, head: number | null, text: string, isBad: boolean }}
+ * @param {"head" | "word"} what is typed: 0 is a head, but no word
+ * @returns {{ typed: string, place: number | null, text: string, isBad: boolean }}
  */
-export function afterDigits(typed, nWords) {
-  if (!typed) return { typed: "", head: null, text: "", isBad: false };
-  const head = Number(typed);
-  if (head > nWords) return { typed: "", head: null, text: `There is no word ${typed}.`, isBad: true };
-  if (typed === "0" || head * 10 > nWords) return { typed: "", head, text: "", isBad: false };
-  return { typed, head: null, text: `Head ${typed}: Enter, or more digits`, isBad: false };
+export function afterDigits(typed, nWords, what = "head") {
+  if (!typed) return { typed: "", place: null, text: "", isBad: false };
+  const place = Number(typed);
+  if (place > nWords || (what === "word" && place === 0)) {
+    return { typed: "", place: null, text: `There is no word ${typed}.`, isBad: true };
+  }
+  if (typed === "0" || place * 10 > nWords) return { typed: "", place, text: "", isBad: false };
+  const name = what === "head" ? "Head" : "Go to word";
+  return { typed, place: null, text: `${name} ${typed}: Enter, or more digits`, isBad: false };
 }
 
 /**
@@ -34,4 +38,32 @@ export function backKey(event) {
 export function sentenceNumber(text, total) {
   const isOne = /^[0-9]{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= total;
   return isOne ? Number(text) - 1 : null;
+}
+
+/**
+ * The element after the present one, and the first after the last. If the present one is not there, the first.
+ * @template Element
+ * @param {Element[]} list not empty
+ * @param {Element} present
+ * @param {1 | -1} step -1: the one before
+ */
+export function turned(list, present, step) {
+  const k = list.indexOf(present);
+  if (k < 0) return list[step > 0 ? 0 : list.length - 1];
+  return list[(k + step + list.length) % list.length];
+}
+
+/** @type {Record<string, string>} */
+export const TAG_KEYS = {
+  j: "ADJ", p: "ADP", a: "ADV", x: "AUX", c: "CCONJ", d: "DET", i: "INTJ", n: "NOUN", m: "NUM", t: "PART", o: "PRON",
+  e: "PROPN", u: "PUNCT", s: "SCONJ", y: "SYM", v: "VERB", z: "X",
+};
+
+/**
+ * The place in the address: "#s=35&w=4". Null if there is none.
+ * @param {string} hash
+ */
+export function placeIn(hash) {
+  const found = /^#s=(\d{1,9})(?:&w=(\d{1,9}))?$/.exec(hash);
+  return found ? { id: Number(found[1]), word: Number(found[2] ?? 0) } : null;
 }

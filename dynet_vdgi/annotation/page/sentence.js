@@ -3,23 +3,50 @@
 /**
  * @typedef {object} Word
  * @property {string} form
- * @property {string} tag
+ * @property {string} tag UPOS, or the tagger's guess
+ * @property {string} upos "_": nobody has said it
+ * @property {string} xpos "_": none
  * @property {string} feats "_": none
  * @property {string} lemma "_": none
+ * @property {[string, string][]} misc
  * @property {number} head 0: ROOT, -1: none yet
  * @property {string} label its relation; "_": none
  * @property {string} head_by who confirmed the head; "": nobody
  * @property {string} label_by who confirmed the relation
+ * @property {string} tag_by
+ * @property {string} feats_by
+ * @property {string} lemma_by
  * @property {number | null} sure the probability of the head
+ * @property {[string, number | null][]} tags all, the most probable first
+ * @property {[string, number | null][]} bundles the most probable features, up to five
+ * @property {[string, number | null][]} likely the best relations for the present head, up to five
+ * @property {string} note
+ * @property {string} deps
+ * @property {boolean} deps_wrong whether DEPS contradicts the head
+ * @property {boolean} after whether a space follows
+ *
+ * @typedef {object} Range a multiword token
+ * @property {number} from
+ * @property {number} to
+ * @property {string} form
  *
  * @typedef {object} Sentence
- * @property {number} number from 0
+ * @property {number} id stays when sentences are cut or joined
+ * @property {number} number its place in the file, from 0
  * @property {number} edits
  * @property {number} version
  * @property {boolean} done
+ * @property {string} text
+ * @property {string} translation "": none
+ * @property {string} note
+ * @property {boolean} flag
+ * @property {Range[]} ranges
+ * @property {{ after: number, id: string, form: string, upos: string }[]} empty
+ * @property {{ word: number, level: number, text: string }[]} problems word 0: of the whole sentence
  * @property {string[]} comments
  * @property {Word[]} words
- * @property {number[]} punctuation
+ * @property {number[]} punctuation places
+ * @property {{ what: string, word: number }} [went] the change that was undone or redone; word 0: of the sentence
  *
  * @typedef {"plain" | "confirmed" | "sure" | "middling" | "doubtful"} Kind
  */
@@ -28,10 +55,14 @@
  * The sentence shown before the first has arrived.
  * @type {Sentence}
  */
-export const NONE = { number: -1, edits: 0, version: 0, done: false, comments: [], words: [], punctuation: [] };
+export const NONE = {
+  id: -1, number: -1, edits: 0, version: 0, done: false, text: "", translation: "", note: "", flag: false,
+  ranges: [], empty: [], problems: [], comments: [], words: [], punctuation: [],
+};
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const LETTER = /\p{L}/u;
+const SURE_TAG = 0.6;
 
 /**
  * The certainty of an arc, as a class; plain if unknown.
@@ -46,14 +77,23 @@ export function kind(word) {
 }
 
 /**
- * The text on an arc, because colour alone is not enough.
+ * The text on an arc, because colour alone is not enough: ✓ head confirmed, a ? before: head doubtful,
+ * behind: relation not confirmed.
  * @param {Word} word
  */
-export function note(word) {
+export function mark(word) {
   const found = kind(word);
-  if (found === "confirmed") return word.label_by ? `✓ ${word.label}` : `✓ head, ${word.label}?`;
-  const percent = word.sure === null ? "" : ` ${Math.round(100 * word.sure)}%`;
-  return found === "doubtful" ? `? ${word.label}${percent}` : `${word.label}${percent}`;
+  if (found === "confirmed") return word.label_by ? `✓ ${word.label}` : `✓ ${word.label}?`;
+  return found === "doubtful" ? `? ${word.label}` : word.label;
+}
+
+/**
+ * Whether the tag is a guess of which the tagger is not sure.
+ * @param {Word} word
+ */
+export function isTagDoubtful({ tag, upos, tags }) {
+  const found = tags.find(([name]) => name === tag);
+  return upos === "_" && typeof found?.[1] === "number" && found[1] < SURE_TAG;
 }
 
 /**
@@ -67,9 +107,15 @@ export function spoken(sentence, place) {
     : word.head === 0 ? "root of the sentence" : `head ${word.head} ${sentence.words[word.head - 1].form}`;
   const sure = { confirmed: word.label_by ? "confirmed" : "head confirmed", plain: "", sure: "sure",
     middling: "less sure", doubtful: "doubtful" }[kind(word)];
-  const percent = word.sure !== null && !word.head_by ? `${Math.round(100 * word.sure)} percent` : "";
   const label = word.head < 0 ? "" : word.label;
-  return [`${place} ${word.form}`, word.tag, head, label, sure, percent].filter(Boolean).join(", ");
+  const tag = isTagDoubtful(word) ? `${word.tag} doubtful` : word.tag;
+  return [`${place} ${word.form}`, tag, head, label, sure, percent(word), word.note && `note: ${word.note}`]
+    .filter(Boolean).join(", ");
+}
+
+/** @param {Word} word */
+function percent(word) {
+  return word.sure !== null && !word.head_by ? `${Math.round(100 * word.sure)} percent` : "";
 }
 
 /**
@@ -78,10 +124,29 @@ export function spoken(sentence, place) {
  */
 export function facts(word) {
   const sure = word.sure === null || word.head_by ? "" : `head ${Math.round(100 * word.sure)} % sure`;
-  const by = word.head_by ? `head confirmed by ${word.head_by}` : "";
-  const label = word.label_by ? `relation confirmed by ${word.label_by}` : "";
-  return [word.tag, word.feats === "_" ? "" : word.feats.replaceAll("|", " | "),
-    word.lemma === "_" ? "" : `lemma ${word.lemma}`, sure, by, label].filter(Boolean).join(" · ");
+  const by = Object.entries({ head: word.head_by, relation: word.label_by, tag: word.tag_by,
+    features: word.feats_by, lemma: word.lemma_by }).filter(([, name]) => name);
+  const names = [...new Set(by.map(([, name]) => name))];
+  const confirmed = names.map((name) => `${by.filter((one) => one[1] === name).map(([what]) => what).join(", ")}`
+    + ` confirmed by ${name}`);
+  const deps = word.deps && word.deps !== "_" ? `DEPS ${word.deps}${word.deps_wrong ? " (contradicts the head)" : ""}` : "";
+  const misc = word.misc.filter(([name]) => name !== "Note").map(([name, value]) => `${name}=${value}`);
+  return [word.tag, some(word.xpos, "XPOS "), word.feats === "_" ? "" : word.feats.replaceAll("|", " | "),
+    some(word.lemma, "lemma "), ...misc, deps, sure, ...confirmed,
+    word.note && `note: ${word.note}`].filter(Boolean).join(" · ");
+}
+
+/**
+ * @param {string} value "_": none
+ * @param {string} name
+ */
+function some(value, name) {
+  return value && value !== "_" ? name + value : "";
+}
+
+/** @param {Word} word */
+export function gloss({ misc }) {
+  return misc.find(([name]) => name === "Gloss")?.[1] ?? "";
 }
 
 /**
@@ -94,14 +159,92 @@ export function heading(sentence) {
 }
 
 /**
- * The first word after a place, or from the beginning again, whose head is not sure.
+ * The first word after a place, or from the beginning again, for which a test holds.
  * @param {Sentence} sentence
  * @param {number} after 0: before the first word
+ * @param {(word: Word, place: number) => boolean} holds
  * @returns {number | undefined}
  */
-export function firstDoubtful({ words }, after = 0) {
+export function nextWord({ words }, after, holds) {
   const order = words.map((_, k) => ((k + after) % words.length) + 1);
-  return order.find((place) => ["doubtful", "middling"].includes(kind(words[place - 1])));
+  return order.find((place) => holds(words[place - 1], place));
+}
+
+/**
+ * The next word whose tag is doubtful or whose head is not sure.
+ * @param {Sentence} sentence
+ * @param {number} after
+ */
+export function firstDoubtful(sentence, after = 0) {
+  return nextWord(sentence, after, (word) => isTagDoubtful(word) || ["doubtful", "middling"].includes(kind(word)));
+}
+
+/**
+ * What whoever confirms the whole sentence should know about it; "" if no arc is doubtful.
+ * @param {Sentence} sentence
+ */
+export function doubted({ words }) {
+  const count = words.filter((word) => kind(word) === "doubtful").length;
+  if (!count) return "";
+  return `${count === 1 ? "1 arc was doubtful" : `${count} arcs were doubtful`} when you confirmed; u takes it back.`;
+}
+
+/** Changes, by the program's names for them, as one says what was undone. */
+const CHANGES = /** @type {Record<string, string>} */ ({
+  head: "the head", label: "the relation", right: "the confirmation", open: "Unconfirm", done: "Sentence is right",
+  tag: "the tag", feats: "the features", lemma: "the lemma", note: "the note", flag: "the flag", split: "the split",
+  join: "the join", range: "the multiword token", space: "the space", cut: "the new sentence",
+  glue: "the join with the next sentence",
+});
+
+/**
+ * ": the head of 4 bark", the change that was undone or redone; "" if it is not known.
+ * @param {Sentence} sentence after it
+ */
+export function went({ went: change, words }) {
+  const name = CHANGES[change?.what ?? ""];
+  const form = words[(change?.word ?? 0) - 1]?.form;
+  return name ? `: ${name}${form ? ` of ${change?.word} ${form}` : ""}` : "";
+}
+
+/**
+ * Why no word is doubtful.
+ * @param {Sentence} sentence
+ */
+export function noDoubt({ words, punctuation }) {
+  const isUnknown = words.some(({ head_by, sure }, k) => !head_by && sure === null && !punctuation.includes(k + 1));
+  return isUnknown ? "It is not known yet which words are doubtful." : "No word is doubtful.";
+}
+
+/**
+ * The next word but punctuation whose head or relation is not confirmed.
+ * @param {Sentence} sentence
+ * @param {number} after
+ */
+export function firstUnconfirmed(sentence, after = 0) {
+  return nextWord(sentence, after, ({ head_by, label_by }, place) => (
+    !(head_by && label_by) && !sentence.punctuation.includes(place)));
+}
+
+/**
+ * The words that have another head than before.
+ * @param {Word[]} before
+ * @param {Word[]} after
+ * @param {number} except the word whose head was set
+ */
+export function moved(before, after, except) {
+  if (before.length !== after.length) return [];
+  return after.flatMap(({ head }, k) => (head !== before[k].head && k + 1 !== except ? [k + 1] : []));
+}
+
+/**
+ * "2 arcs follow: 3 and 7", with a blank in front; "" if there are none.
+ * @param {number[]} places
+ */
+export function follow(places) {
+  if (!places.length) return "";
+  const text = places.length === 1 ? "1 arc follows" : `${places.length} arcs follow`;
+  return ` ${text}: ${places.slice(0, 8).join(", ")}${places.length > 8 ? ", …" : ""}.`;
 }
 
 /**

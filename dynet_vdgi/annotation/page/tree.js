@@ -1,96 +1,176 @@
-// Draws a sentence: words as a list, arcs above them as SVG.
+// Draws a sentence: words as a list, arcs beside them as SVG. The words run across the page or down it.
 
-import { heightOf, outline, placed, TOP } from "./arcs.js";
+import { ACROSS, depth, DOWN, DOWN_NARROW, GAP, outline, placed, spaces } from "./arcs.js";
 import { addSvg, at } from "./dom.js";
-import { isRightToLeft, kind, note, spoken } from "./sentence.js";
+import { gloss, isRightToLeft, isTagDoubtful, kind, mark, spoken } from "./sentence.js";
 
 /**
  * @typedef {import("./sentence.js").Sentence} Sentence
- * @typedef {import("./sentence.js").Word} Word
+ *
+ * @typedef {object} Look
+ * @property {number} chosen place of the selected word, 0: none
+ * @property {number[]} moved words whose arcs are new
+ * @property {string} view auto, across or down
  */
 
 export const stage = at("stage");
 export const words = at("words");
 export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // live: always the present ones
+const NARROW = 600; // pixels
 const arcs = at("arcs");
+const box = at("scroll");
 
 /**
  * @param {Sentence} sentence
- * @param {number} chosen place of the selected word, 0: none
+ * @param {Look} look
  */
-export function draw(sentence, chosen) {
+export function draw(sentence, look) {
   stage.dir = isRightToLeft(sentence) ? "rtl" : "ltr";
-  const isNew = items.length !== sentence.words.length || words.dataset.number !== String(sentence.number);
-  if (isNew) {
-    words.dataset.number = String(sentence.number);
-    words.replaceChildren(...sentence.words.map((word, k) => item(word, k + 1)));
-  }
-  [...items].forEach((element, k) => {
-    const place = k + 1;
-    const isChosen = place === chosen;
-    element.setAttribute("aria-selected", String(isChosen));
-    element.setAttribute("aria-label", spoken(sentence, place));
-    element.tabIndex = isChosen || (!chosen && k === 0) ? 0 : -1;
-    element.className = kind(sentence.words[k]) === "doubtful" ? "doubtful" : "";
-  });
-  drawArcs(sentence, chosen);
+  stage.dataset.shown = `${sentence.id} ${sentence.edits} ${sentence.version}`;
+  while (items.length > sentence.words.length) items[items.length - 1].remove();
+  while (items.length < sentence.words.length) words.append(document.createElement("li"));
+  [...items].forEach((element, k) => setItem(element, sentence, k + 1, look));
+  setRanges(sentence);
+  drawArcs(sentence, look);
 }
 
+/** Whether the words run down the page. */
+export const isDown = () => stage.classList.contains("down");
+
 /**
- * @param {Word} word
+ * @param {HTMLElement} element
+ * @param {Sentence} sentence
  * @param {number} place
+ * @param {Look} look
  */
-function item(word, place) {
-  const element = document.createElement("li");
+function setItem(element, sentence, place, { chosen }) {
+  const word = sentence.words[place - 1];
   element.setAttribute("role", "option");
+  element.setAttribute("aria-selected", String(place === chosen));
+  element.setAttribute("aria-label", spoken(sentence, place));
+  element.tabIndex = place === (chosen || 1) ? 0 : -1;
   element.dataset.place = String(place);
-  element.title = [word.tag, word.feats === "_" ? "" : word.feats, word.lemma === "_" ? "" : `lemma ${word.lemma}`]
-    .filter(Boolean).join("\n");
-  for (const [name, text] of [["place", String(place)], ["form", word.form], ["tag", word.tag]]) {
+  element.className = kind(word) === "doubtful" ? "doubtful" : "";
+  const tag = isTagDoubtful(word) ? `${word.tag}?` : word.tag;
+  const lemma = word.lemma === "_" ? "" : word.lemma;
+  const feats = word.feats === "_" ? "" : word.feats;
+  element.title = [word.tag, feats, lemma && `lemma ${lemma}`, word.note && `note: ${word.note}`].filter(Boolean).join("\n");
+  const note = word.note ? " ✎" : "";
+  const contents = [["place", `${place}${note}`], ["form", word.form], ["tag", tag], ["gloss", gloss(word)],
+    ["relation", word.head < 0 ? "" : mark(word)], ["lemma", lemma], ["feats", feats]];
+  element.replaceChildren(...contents.filter(([name, text]) => name !== "gloss" || text).map(([name, text]) => {
     const part = document.createElement(name === "form" ? "bdi" : "span");
-    part.className = name;
+    part.className = name === "relation" ? `relation ${kind(word)}` : name;
+    if (name === "tag" && isTagDoubtful(word)) part.classList.add("doubtful");
     part.textContent = text;
-    element.append(part);
+    return part;
+  }));
+}
+
+/** @param {Sentence} sentence whose multiword tokens get brackets */
+function setRanges({ ranges }) {
+  for (const { from, to, form } of ranges) {
+    const text = document.createElement("bdi");
+    text.className = "range";
+    text.textContent = form;
+    for (let place = from; place <= to; place += 1) {
+      const sides = `in-range${place === from ? " first" : ""}${place === to ? " last" : ""}`;
+      items[place - 1]?.classList.add(...sides.split(" "));
+    }
+    items[from - 1]?.append(text);
   }
-  return element;
 }
 
 /**
  * @param {Sentence} sentence
- * @param {number} chosen
+ * @param {Look} look
  */
-export function drawArcs(sentence, chosen) {
+export function drawArcs(sentence, { chosen, moved, view }) {
   const found = placed(sentence.words.map(({ head }) => head));
-  const height = heightOf(found);
-  words.style.paddingTop = `${height}px`;
-  const middles = [...items].map((element) => element.offsetLeft + element.offsetWidth / 2 + words.offsetLeft);
+  stage.classList.remove("down");
+  makeRoom(sentence);
+  const isTooLong = words.scrollWidth > box.clientWidth;
+  stage.classList.toggle("down", view === "down" || (view === "auto" && isTooLong));
+  const measure = !isDown() ? ACROSS : box.clientWidth < NARROW ? DOWN_NARROW : DOWN;
+  const off = depth(found, measure);
+  words.style.paddingTop = isDown() ? "" : `${off}px`;
+  words.style.paddingInlineStart = isDown() ? `${off}px` : "";
+  words.setAttribute("aria-orientation", isDown() ? "vertical" : "horizontal");
+  const middles = [...items].map((element) => (isDown()
+    ? element.offsetTop + element.offsetHeight / 2
+    : element.offsetLeft + element.offsetWidth / 2 + words.offsetLeft));
+  const edge = isDown() ? words.offsetLeft + (stage.dir === "rtl" ? words.offsetWidth - off : off) : off;
+  const side = isDown() && stage.dir === "rtl" ? -1 : 1;
+  /** @type {(along: number, off: number) => number[]} */
+  const point = (along, away) => (isDown() ? [edge - side * away, along] : [along, edge - away]);
   arcs.replaceChildren();
   for (const arc of found) {
-    const { path, end, x, y } = outline(arc, middles, height);
-    drawArc(sentence, arc.place, chosen, height, { path, end, text: { x, y } });
+    const { path, along, off: away } = outline(arc, middles, measure, (...place) => point(...place).join(" "));
+    const [x, y] = point(along, away + 5);
+    drawArc(sentence, arc.place, { path, tip: tip(point, middles[arc.place - 1]), text: { x, y } });
   }
   sentence.words.forEach(({ head }, k) => {
     if (head !== 0) return;
-    const end = middles[k];
-    const text = { x: end + 6, y: TOP + 6, class: "beside" };
-    drawArc(sentence, k + 1, chosen, height, { path: `M${end} 24V${height - 5}`, end, text });
+    const path = `M${point(middles[k], off - (isDown() ? 2 : 24)).join(" ")}L${point(middles[k], 5).join(" ")}`;
+    const [x, y] = point(middles[k] + 6, off - 40);
+    drawArc(sentence, k + 1, { path, tip: tip(point, middles[k]), text: { x, y, class: "beside" } });
   });
-  arcs.append(...arcs.querySelectorAll(".chosen")); // on top of the others
+  for (const place of moved) arcs.querySelector(`[data-place="${place}"]`)?.classList.add("moved");
+  const mine = arcs.querySelector(`[data-place="${chosen}"]`);
+  mine?.classList.add("chosen");
+  if (mine) arcs.append(mine); // on top of the others
+}
+
+/** @param {Sentence} sentence whose neighbours get room for the relations between them */
+function makeRoom(sentence) {
+  for (const element of items) element.style.marginInlineStart = "";
+  words.style.paddingInlineStart = "";
+  const labels = sentence.words.map((word, k) => ({ place: k + 1, head: word.head, text: mark(word) }))
+    .filter(({ head }) => head > 0);
+  spaces(labels, [...items].map((element) => element.offsetWidth)).forEach((space, k) => {
+    items[k].style.marginInlineStart = space ? `${space}px` : "";
+  });
+  words.style.gap = `${GAP}px`;
+}
+
+/**
+ * @param {(along: number, off: number) => number[]} point
+ * @param {number} along
+ */
+function tip(point, along) {
+  return [point(along - 5, 8), point(along + 5, 8), point(along, -1)].map((place) => place.join(",")).join(" ");
 }
 
 /**
  * @param {Sentence} sentence
  * @param {number} place of the dependent
- * @param {number} chosen
- * @param {number} height
- * @param {{ path: string, end: number, text: Record<string, string | number> }} lines
+ * @param {{ path: string, tip: string, text: Record<string, string | number> }} lines
  */
-function drawArc(sentence, place, chosen, height, { path, end, text }) {
+function drawArc(sentence, place, { path, tip: points, text }) {
   const word = sentence.words[place - 1];
-  const element = addSvg(arcs, "g", { class: `arc ${kind(word)}${place === chosen ? " chosen" : ""}`, "data-place": place });
+  const element = addSvg(arcs, "g", { class: `arc ${kind(word)}`, "data-place": place });
   addSvg(element, "path", { d: path });
-  addSvg(element, "polygon", { class: "tip", points: `${end - 5},${height - 8} ${end + 5},${height - 8} ${end},${height + 1}` });
-  addSvg(element, "text", text).textContent = note(word);
+  addSvg(element, "polygon", { class: "tip", points });
+  if (!isDown()) addSvg(element, "text", text).textContent = mark(word);
+}
+
+/**
+ * Scrolls to a word, and to its head if there is room for both.
+ * @param {number} place
+ * @param {number} head
+ * @param {boolean} isNew whether the sentence has just come
+ */
+export function reveal(place, head, isNew = false) {
+  if (isNew) box.scrollTo(0, 0);
+  const both = [place, head].map((one) => items[one - 1]).filter(Boolean);
+  for (const element of both.reverse()) { // the word itself comes last, so that it is in sight
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    const room = box.getBoundingClientRect();
+    const margin = 24;
+    box.scrollLeft += Math.max(0, right + margin - room.right) || Math.min(0, left - margin - room.left);
+    if (isDown()) box.scrollTop += Math.max(0, bottom + margin - room.bottom) || Math.min(0, top - margin - room.top);
+  }
+  if (!isDown()) box.scrollTop = box.scrollHeight; // the words are below the arcs
 }
 
 /**
@@ -101,10 +181,11 @@ function drawArc(sentence, place, chosen, height, { path, end, text }) {
  */
 export function rubber(place, x, y) {
   endRubber();
-  const box = arcs.getBoundingClientRect();
+  const corner = arcs.getBoundingClientRect();
   const element = items[place - 1].getBoundingClientRect();
-  const from = [element.left + element.width / 2 - box.left, element.top - box.top];
-  const to = [x - box.left, y - box.top];
+  const from = [element.left + (isDown() ? 0 : element.width / 2) - corner.left,
+    element.top + (isDown() ? element.height / 2 : 0) - corner.top];
+  const to = [x - corner.left, y - corner.top];
   addSvg(arcs, "path", { id: "rubber", d: `M${from}L${to}` });
 }
 

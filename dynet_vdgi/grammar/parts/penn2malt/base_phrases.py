@@ -12,8 +12,6 @@ and spans of time, which are phrases of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dynet_vdgi.grammar.parts.gaps import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.penn2malt.called import are
@@ -169,23 +167,16 @@ def _read(view: View, setting: Setting, text: Text) -> None:
         view.phrase_of.update(dict.fromkeys(range(phrase.start, phrase.end), phrase))
 
 
-@dataclass(frozen=True)
-class _ArcWeights:
-    inside: float
-    outside: float
-    root: float
-
-
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     kinds = Kinds(view)
-    weights = _ArcWeights(setting.weight, setting.number("outside", 0.0), setting.number("root", 0.0))
+    outside, root = setting.number("outside", 0.0), setting.number("root", 0.0)
     for phrase in view.phrases:
         for word in range(phrase.start, phrase.end):
             if word != phrase.head:
-                arcs[kinds.governor(phrase, word), word] += weights.inside
-                arcs[word, : phrase.start] -= weights.outside
-                arcs[word, phrase.end :] -= weights.outside
-                roots[word] -= weights.root
+                arcs[kinds.governor(phrase, word), word] += setting.weight
+                arcs[word, : phrase.start] -= outside
+                arcs[word, phrase.end :] -= outside
+                roots[word] -= root
 
 
 KINDS = (Kind("base phrase", Syntax((), {"outside": "number", "root": "number"}), read=_read, add=_add),)

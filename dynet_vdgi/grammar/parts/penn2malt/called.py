@@ -15,36 +15,15 @@ from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View
 
-OF_NOMINALS = (
-    "noun",
-    "common",
-    "plural",
-    "name",
-    "pronoun",
-    "personal",
-    "adjective",
-    "number",
-    "currency",
-    "possessive",
-    "determiner",
-    "predeterminer",
-)
-OF_VERBS = ("finite", "modal", "infinitive", "perfect", "gerund", "adverb")
-OF_CLAUSES = ("preposition", "to", "wh", "relative", "conjunction", "other-object")
-BY_FORM = (
-    "complementizer",
-    "far-complementizer",
-    "only-preposition",
-    "bound",
-    "speech",
-    "negation",
-    "quantity",
-    "day",
-    "span",
-    "near-span",
-    "after-span",
-)
-NAMES = (*OF_NOMINALS, *OF_VERBS, *OF_CLAUSES, *BY_FORM)
+_KINDS_OF_WORDS = """
+noun common plural name pronoun personal adjective number currency possessive determiner predeterminer
+finite modal infinitive perfect gerund adverb
+preposition to wh relative conjunction other-object
+complementizer far-complementizer only-preposition bound speech negation quantity day span near-span
+after-span
+"""
+NAMES = tuple(_KINDS_OF_WORDS.split())
+"""Of nominals, of verbs, of what joins clauses, and of words with certain forms."""
 
 
 def _read(view: View, setting: Setting, text: Text) -> None:

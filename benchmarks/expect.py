@@ -1,0 +1,185 @@
+"""Learns what share of heads a universal parser will find, and checks it on languages kept aside.
+
+    python benchmarks/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv --out FILE.npz
+    python benchmarks/expect.py trees --out FILE.npz
+    python benchmarks/expect.py check MODEL --data DIR --set check --rows ROWS.csv
+
+A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
+eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the first 400 sentences,
+in random order, of each such treebank of resources/universal/treebanks.csv, fits the line from the mean
+marginal probability of the heads to the share of right ones, and takes its error from lines that were fitted
+without the branch. The lines for gold trees, which `trees` fits again, are fitted to universal.csv and
+few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. `check`
+compares predictions for test files with their gold heads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import languages
+import numpy as np
+import universal
+from measuring import argument_parser, csv_rows, write_csv
+
+from dynet_vdgi.parsing.expectation import Expectation, fitted, on_line
+from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.universal.scorer import Scorer
+
+SENTENCES = 400
+LEAST = 150
+"""Words of a treebank that counts."""
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+COUNTED, BETWEEN = (10, 50, 100, 300), (10, 100)
+COLUMNS = ("set", "network", "treebank", "branch", "words", "marginal", "right", "expected")
+Row = dict[str, Any]
+
+
+def kept_aside(names: set[str]) -> Iterator[dict[str, str]]:
+    """The listed treebanks that a network with these names has not learnt from."""
+    branches = names | set(universal.CHECKED if "checked" in names else ())
+    for row in csv_rows(universal.TREEBANKS):
+        is_free = not any(mark in row["licence"] for mark in universal.NOT_FREE)
+        if branches & set(row["branch"].split("+")) or ("free" in names and not is_free):
+            yield row
+
+
+def measured(scorer: Scorer, sentences: list) -> Row:
+    """The mean marginal of the heads found, and the share of right ones."""
+    engine, _ = universal.engine_for(scorer, sentences)
+    trees, margins = zip(*engine.with_margins(sentences, keep_heads=False))
+    right = [a == b for tree, s in zip(trees, sentences) for a, b in zip(tree, s.heads)]
+    p = 1 / (1 + np.exp(-np.concatenate(margins)))
+    return {
+        "words": len(right),
+        "marginal": round(float(p.mean()), 4),
+        "right": round(float(np.mean(right)), 4),
+    }
+
+
+def learn(arguments: argparse.Namespace) -> None:
+    rows: list[Row] = []
+    read: dict[str, list] = {}
+    for each in arguments.models:
+        path, _, names = each.partition("=")
+        scorer = universal.load(Path(path))
+        for row in kept_aside(set(names.split(","))):
+            name = row["treebank"]
+            if name not in read:
+                found = languages.read(universal.files_of(arguments.data, row["files"]), "required")
+                read[name] = random.Random(1).sample(found, min(SENTENCES, len(found)))
+            known = {"set": "left out", "network": Path(path).stem, "treebank": name, "branch": row["branch"]}
+            rows.append({**known, **measured(scorer, read[name])})
+    rows = [row for row in rows if row["words"] >= LEAST]
+    of_treebank = Counter(row["treebank"] for row in rows)
+    weights = np.array([1 / of_treebank[row["treebank"]] for row in rows])
+    x, y = (np.array([row[name] for row in rows]) for name in ("marginal", "right"))
+    branches = np.array([row["branch"].partition("+")[0] for row in rows])
+    said = np.zeros(len(rows))
+    for branch in set(branches):
+        others = branches != branch
+        said[~others] = on_line(fitted(x[others], y[others], weights[others]), x[~others])
+    for row, share in zip(rows, said):
+        row["expected"] = round(float(share), 4)
+    error = float(np.sqrt(np.average((said - y) ** 2, weights=weights)))
+    off = np.average(abs(said - y), weights=weights)
+    print(f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by")
+    print(f"{100 * off:.2f} points in the mean, standard error {100 * error:.2f}")
+    expectation = Expectation(np.round(fitted(x, y, weights), 4), round(error, 4), of_trees())
+    np.savez(arguments.out, **expectation.arrays())
+    write(arguments.rows, rows, "left out")
+
+
+def trees(arguments: argparse.Namespace) -> None:
+    """Fits the lines for gold trees again and leaves the rest as it is."""
+    expectation = Expectation.from_arrays(dict(np.load(arguments.out)))
+    np.savez(arguments.out, **replace(expectation, trees=of_trees()).arrays())
+
+
+def of_trees() -> np.ndarray:
+    """The lines (K, 4) from the share without gold trees to that with some; errors leave a language out."""
+    without = {
+        row["language"]: row["dda40"]
+        for row in csv_rows(RESULTS / "universal.csv")
+        if row["system"] == "branch left out"
+    }
+    found = {
+        (row["language"], int(row["k"])): float(row["dda40"]) / 100
+        for row in csv_rows(RESULTS / "few-trees-universal.csv")
+    }
+    languages = sorted({language for language, _ in found})
+    x, low, high = (
+        np.array(column)
+        for column in (
+            [float(without[each]) / 100 for each in languages],
+            *([found[each, k] for each in languages] for k in BETWEEN),
+        )
+    )
+    result = []
+    for k in COUNTED:
+        y = np.array([found.get((each, k), np.nan) for each in languages])
+        if np.isnan(y).any():
+            share = np.log(k / BETWEEN[0]) / np.log(BETWEEN[1] / BETWEEN[0])
+            y = low + share * (high - low)
+        even, off = np.ones(len(languages)), []
+        for left in range(len(languages)):
+            others = np.arange(len(languages)) != left
+            off.append(float(on_line(fitted(x[others], y[others], even[others]), x[left])) - y[left])
+        error = float(np.sqrt(np.mean(np.square(off))))
+        print(f"{k} trees: {100 * y.mean():.1f} % in the mean, standard error of the line {100 * error:.2f}")
+        result.append([k, *np.round(fitted(x, y, even), 4), round(error, 4)])
+    return np.array(result)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    engine, rows = load(arguments.models[0]).engine, []
+    for code, _, test in universal.texts(arguments):
+        row = measured(engine.scorer, test)
+        share = engine.expectation(row["marginal"], row["words"]).share
+        known = {"set": arguments.set, "network": Path(arguments.models[0]).stem, "treebank": code}
+        rows.append({**known, **row, "expected": round(share, 4)})
+        print(f"{code}: expected {100 * share:.1f}, right {100 * row['right']:.1f}")
+    off = np.array([row["expected"] - row["right"] for row in rows])
+    print(f"{len(rows)} texts: off by {100 * abs(off).mean():.2f} points, with signs {100 * off.mean():+.2f}")
+    write(arguments.rows, rows, arguments.set)
+
+
+def write(path: Path, rows: list[Row], name: str) -> None:
+    """Replaces the rows of a set in a file."""
+    kept = [row for row in csv_rows(path) if row["set"] != name]
+    write_csv(path, COLUMNS, sorted([*kept, *rows], key=lambda row: row["set"] != "check"))
+
+
+def main() -> None:
+    parser = argument_parser(__doc__)
+    tasks = parser.add_subparsers(dest="task", required=True)
+    tasks.add_parser("trees").add_argument("--out", type=Path, required=True)
+    for name in ("learn", "check"):
+        task = tasks.add_parser(name)
+        task.add_argument("models", nargs="+")
+        task.add_argument("--data", type=Path, required=True)
+        task.add_argument("--rows", type=Path, required=True)
+        if name == "learn":
+            task.add_argument("--out", type=Path, required=True)
+        else:
+            task.add_argument("--set", choices=sorted(universal.FILES), required=True)
+            task.add_argument("--codes", nargs="*", default=[])
+    arguments = parser.parse_args()
+    shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
+    print("python benchmarks/expect.py", shlex.join(shown))
+    {"learn": learn, "trees": trees, "check": check}[arguments.task](arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""Writes the figures of README.md and of docs/{index,expect,results/index}.md from committed rows.
+
+    python docs/figures.py            writes them, and docs/results/figures.csv
+    python docs/figures.py --check    only lists the pages that differ from the rows; exit status 1: some do
+
+A page has figures between `<!-- figure NAME -->` and `<!-- end -->`; NAME is a key of FIGURES. figures.csv
+lists each with its value, the file of rows, the command that made them, and the commit that last changed the
+page or file on which they stand.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("index.md", "expect.md", "results/index.md")),
+]
+LIST = RESULTS / "figures.csv"
+PICTURE = ROOT / "docs" / "pictures" / "expect.svg"
+_PLACE = re.compile(r"(<!-- figure ([\w.-]+) -->\n?)(.*?)(<!-- end -->)", re.DOTALL)
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a page: where its rows are, what made them, and how it is made of them."""
+
+    rows: str  # a file below the top folder
+    command: str
+    make: Callable[[], str]
+
+
+@cache
+def rows(name: str) -> list[Row]:
+    """The rows of a CSV file below docs/results."""
+    with open(RESULTS / name, encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def mean(name: str, columns: Iterable[str], **where: str) -> str:
+    """The means of some columns over the languages of a file, such as 67.6/64.6."""
+    chosen = [row for row in rows(name) if all(row[key] == value for key, value in where.items())]
+    assert len({row["language"] for row in chosen}) == len(chosen) > 0, where
+    return "/".join(f"{sum(float(row[each]) for row in chosen) / len(chosen):.1f}" for each in columns)
+
+
+def cell(page: str, column: str, **where: str) -> str:
+    """A cell of a page's table; `caption` need only begin so."""
+    chosen = [
+        row
+        for row in rows(f"tables/{page}.csv")
+        if row["column"] == column
+        and all(
+            row[key].startswith(value) if key == "caption" else row[key] == value
+            for key, value in where.items()
+        )
+    ]
+    assert len({(row["table"], row["part"]) for row in chosen}) == len(chosen) > 0, (page, column, where)
+    return "/".join(row["mean"] for row in chosen)
+
+
+def lengths(page: str, row: str, column: str = "average", caption: str = "DDA, protocol standard") -> str:
+    """The cells of two tables, of sentences of up to 15 and of up to 40 words."""
+    return "/".join(cell(page, column, caption=f"{caption}, length <={n}", row=row) for n in (15, 40))
+
+
+def published(model: str) -> str:
+    """The mean of a published system on the eight treebanks of UD 1.4."""
+    with open(ROOT / "resources" / "published.csv", encoding="utf-8") as lines:
+        chosen = [
+            row for row in csv.DictReader(lines) if (row["model"], row["dataset"]) == (model, "UD1.4-Average")
+        ]
+    found = {row["length"]: row["mean"] for row in chosen}
+    return f"{found['<=15']}/{found['<=40']}"
+
+
+# ------------------------------------------------------------------------------------------- expectation
+def expected_of_check() -> str:
+    """The table of the languages that nothing was chosen on."""
+    chosen = [row for row in rows("expect.csv") if row["set"] == "check"]
+    body = [
+        f"| {row['treebank']} | {row['words']} | {_percent(row['expected'])} | {_percent(row['right'])} "
+        f"| {100 * (float(row['expected']) - float(row['right'])):+.1f} |"
+        for row in chosen
+    ]
+    return "\n".join(["| language | words | expected | right | off by |", "|---|---:|---:|---:|---:|", *body])
+
+
+def expected_of_branches() -> str:
+    """How far predictions are off, by branch, where the parser had not seen the branch."""
+    chosen = [row for row in rows("expect.csv") if row["set"] == "left out"]
+    body = []
+    for branch in sorted({row["branch"] for row in chosen}):
+        of_branch = [row for row in chosen if row["branch"] == branch]
+        names = {row["treebank"] for row in of_branch}
+        body.append(f"| {branch} | {len(names)} | {len(of_branch)} | {_off(of_branch):.1f} |")
+    return "\n".join(["| branch | treebanks | parses | off by |", "|---|---:|---:|---:|", *body])
+
+
+def _percent(share: str) -> str:
+    return f"{100 * float(share):.1f}"
+
+
+def _off(chosen: list[Row]) -> float:
+    return 100 * sum(abs(float(row["expected"]) - float(row["right"])) for row in chosen) / len(chosen)
+
+
+def off(name: str) -> str:
+    """How far the expected share is off in a set, in points; each treebank counts once."""
+    chosen = [row for row in rows("expect.csv") if row["set"] == name]
+    names = sorted({row["treebank"] for row in chosen})
+    return (
+        f"{sum(_off([row for row in chosen if row['treebank'] == each]) for each in names) / len(names):.1f}"
+    )
+
+
+def picture() -> str:
+    """Predictions and what came out, as SVG: languages that nothing was chosen on by name, others as dots."""
+    lowest, size, marks = 40, 420, []
+
+    def place(share: str) -> float:
+        return (100 * float(share) - lowest) * size / (100 - lowest)
+
+    for row in rows("expect.csv"):
+        x, y = f"{50 + place(row['expected']):.1f}", f"{20 + size - place(row['right']):.1f}"
+        if row["set"] == "check":
+            marks.append(f'<text x="{x}" y="{y}" class="name">{row["treebank"]}</text>')
+        else:
+            marks.append(f'<circle cx="{x}" cy="{y}" r="2.5"/>')
+    axes = [f'<path d="M50 {20 + size}H{50 + size}M50 {20 + size}V20M50 {20 + size}L{50 + size} 20"/>']
+    for tick in range(lowest, 101, 10):
+        step = place(str(tick / 100))
+        axes.append(f'<text x="{50 + step:.0f}" y="{38 + size}" text-anchor="middle">{tick}</text>')
+        axes.append(f'<text x="44" y="{24 + size - step:.0f}" text-anchor="end">{tick}</text>')
+    axes.append(
+        f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>'
+    )
+    axes.append('<text x="50" y="12">right, % of the heads</text>')
+    style = "text{font:12px sans-serif;fill:#333}path{stroke:#999;fill:none}circle{fill:#7aa}.name{fill:#b00}"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 70} {size + 70}" role="img">'
+    title = "<title>Expected and right heads of languages that the parser has not learnt from</title>"
+    return "\n".join([head, title, f"<style>{style}</style>", *axes, *sorted(marks), "</svg>", ""])
+
+
+def few_trees(row: str, k: int) -> Callable[[], str]:
+    """The mean of a system with k gold trees."""
+    return lambda: cell("few-trees", f"k = {k}", row=row, caption="DDA, test", section=_MAIN)
+
+
+_MAIN = "From no trees to three hundred"
+_KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv"
+_UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
+_TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
+_FROM_UNIVERSAL = "docs/results/few-trees-universal.csv"
+_EXPECT = "docs/results/expect.csv", "python benchmarks/expect.py"
+_PLAN = "docs/results/tables/teachers-and-students.csv", "vdgi experiment paper-ud"
+_PUBLISHED = "resources/published.csv", "typed from the papers"
+
+
+def _of_best(name: str) -> Callable[[], str]:
+    known = {"system": "best", "scored": "test", "decoder": "student", "table": "9ccb59f341"}
+    return lambda: mean("knowledge.csv", ("short", "long"), set=name, **known)
+
+
+def _of_universal(system: str, name: str) -> Callable[[], str]:
+    return lambda: mean("universal.csv", ("dda15", "dda40"), system=system, set=name)
+
+
+def _of_trees(k: int) -> Callable[[], str]:
+    return lambda: mean("few-trees-universal.csv", ("dda15", "dda40"), k=str(k))
+
+
+def _of_plan(page: str, row: str) -> Callable[[], str]:
+    return lambda: lengths(page, row)
+
+
+FIGURES = {
+    "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
+    "best.choose": Figure(*_KNOWLEDGE, _of_best("choose")),
+    "universal.check": Figure(*_UNIVERSAL, _of_universal("shipped", "check")),
+    "universal.choose": Figure(*_UNIVERSAL, _of_universal("branch left out", "choose")),
+    "best.check.15": Figure(*_KNOWLEDGE, lambda: _of_best("check")().partition("/")[0]),
+    "universal.check.15": Figure(*_UNIVERSAL, lambda: _of_universal("shipped", "check")().partition("/")[0]),
+    **{f"trees.{k}": Figure(*_TREES, few_trees("this", k)) for k in (10, 100, 300)},
+    **{f"universal.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k)) for k in (10, 100, 300)},
+    **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 100)},
+    "expect.check": Figure(*_EXPECT, expected_of_check),
+    "expect.branches": Figure(*_EXPECT, expected_of_branches),
+    "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
+    "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
+    "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN[1], _of_plan("knowledge", "best")),
+    "eight.best-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "best-tags")),
+    "eight.best-neural": Figure(*_PLAN, _of_plan("teachers-and-students", "best-neural")),
+    "eight.zero-shot": Figure(*_PLAN, _of_plan("teachers-and-students", "zero-shot")),
+    "eight.best-variational": Figure(*_PLAN, _of_plan("teachers-and-students", "best-variational")),
+    "eight.table": Figure(
+        _PLAN[0],
+        "python benchmarks/teacher_accuracy.py",
+        lambda: cell("teachers-and-students", "avg", table="4", row="best-tags, rules only"),
+    ),
+    "eight.strict-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "strict-tags")),
+    "eight.paper": Figure(
+        "docs/results/tables/paper-settings.csv",
+        _PLAN[1],
+        lambda: lengths(
+            "paper-settings", "pretraining (here)", "UD1.4-Average", "Li2019-T6 beside this experiment: DDA"
+        ),
+    ),
+    "eight.rules": Figure(*_PLAN, _of_plan("teachers-and-students", "rules only")),
+    "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
+    "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
+    "published.UniversalRules": Figure(*_PUBLISHED, lambda: published("UnivRules")),
+}
+
+
+def filled(text: str) -> str:
+    """A page with its figures as the rows have them."""
+
+    def put(match: re.Match[str]) -> str:
+        value = FIGURES[match[2]].make()
+        return match[1] + value + ("\n" if "\n" in value else "") + match[4]
+
+    return _PLACE.sub(put, text)
+
+
+def listed() -> list[list[str]]:
+    """Figures with values, rows and commands; values of tables are left out."""
+    found = [["figure", "value", "rows", "command"]]
+    for name, figure in FIGURES.items():
+        value = figure.make()
+        found.append([name, "" if "\n" in value else value, figure.rows, figure.command])
+    return found
+
+
+def commit_of(name: str) -> str:
+    """The commit that last changed a file, or the page whose tables it has."""
+    page = re.sub(r"tables/(.*)\.csv$", r"\1.md", name)
+    command = ["git", "log", "-1", "--format=%h", "--", page]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def outdated() -> list[Path]:
+    """The pages whose figures differ from the rows, and the list and the picture if they do."""
+    texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    differing = [path for path, text in texts.items() if filled(text) != text]
+    if PICTURE.read_text(encoding="utf-8") != picture():
+        differing.append(PICTURE)
+    with open(LIST, encoding="utf-8") as lines:
+        is_listed = [row[:-1] for row in csv.reader(lines)] == listed()
+    return differing if is_listed else [*differing, LIST]
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--check"]:
+        names = [str(path.relative_to(ROOT)) for path in outdated()]
+        print("\n".join(names), end="\n" if names else "")
+        return bool(names)
+    for path in PAGES:
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    PICTURE.write_text(picture(), encoding="utf-8")
+    with open(LIST, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in listed():
+            writer.writerow([*row, "commit" if row[0] == "figure" else commit_of(row[2])])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,300 @@
+// The page on which somebody decides between two annotations of one text.
+
+import { placed } from "./arcs.js";
+
+/**
+ * @typedef {object} Item a difference
+ * @property {string} key
+ * @property {string} column
+ * @property {number} word its place in the sentence of the result, 0: the whole sentence
+ * @property {string} form
+ * @property {string[]} values of both files
+ * @property {number | null} side that was taken
+ * @property {string} by
+ *
+ * @typedef {object} Word
+ * @property {string} form
+ * @property {string} tag
+ * @property {number} head 0: ROOT, -1: none
+ * @property {string} label
+ *
+ * @typedef {object} Part a sentence with differences
+ * @property {number} number
+ * @property {number} version
+ * @property {string[]} places
+ * @property {string} sent_id
+ * @property {Word[][]} trees
+ * @property {Item[]} items
+ * @property {string} fault
+ *
+ * @typedef {object} State
+ * @property {string[]} files
+ * @property {string} fault
+ * @property {number} parts
+ * @property {number} differences
+ * @property {number} decided
+ */
+
+const WHAT = { upos: "UPOS", xpos: "XPOS", feats: "FEATS", lemma: "lemma", head: "head", deprel: "relation", tokens: "words" };
+const STEP = 26;
+
+/** @type {Part | null} */
+let part = null;
+let chosen = 0;
+let busy = Promise.resolve();
+
+/** @param {string} name */
+function at(name) {
+  return /** @type {HTMLElement} */ (document.getElementById(name));
+}
+
+/**
+ * @param {string} path
+ * @param {object} [content] of a POST
+ */
+async function ask(path, content) {
+  let response;
+  try {
+    response = await fetch(path, content && {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content),
+    });
+  } catch {
+    throw new Error("The program does not answer. Is it still running? What was decided is safe.");
+  }
+  if (response.ok) return response.json();
+  const text = await response.text();
+  let fault = text;
+  try {
+    fault = JSON.parse(text).fault;
+  } catch {
+    // Refusals of requests are plain text.
+  }
+  const failed = new Error(fault);
+  failed.name = String(response.status);
+  throw failed;
+}
+
+/**
+ * Runs one task after the other, and says what fails.
+ * @param {() => Promise<void>} task
+ */
+function run(task) {
+  busy = busy.then(async () => {
+    try {
+      await task();
+      await progress();
+    } catch (error) {
+      const fault = /** @type {Error} */ (error);
+      say(fault.message, true);
+      if (fault.name === "409" && part) show(await ask(`part/${part.number}`));
+    }
+  });
+}
+
+/**
+ * @param {string} text
+ * @param {boolean} isBad
+ */
+function say(text, isBad = false) {
+  at("notice").textContent = text;
+  at("notice").classList.toggle("bad", isBad);
+}
+
+async function progress() {
+  const state = /** @type {State} */ (await ask("state"));
+  at("file").textContent = `Decide: ${state.files[2]}`;
+  at("sides").textContent = `1: ${state.files[0]} · 2: ${state.files[1]}`;
+  at("decided").textContent = `${state.decided} of ${state.differences}`;
+  at("parts").textContent = String(state.parts);
+  at("fault").textContent = state.fault;
+  at("fault").hidden = !state.fault;
+  if (!state.parts) say("The two files do not differ. The result is written.");
+}
+
+/** @param {Part} found */
+function show(found) {
+  if (!part || part.number !== found.number) chosen = Math.max(0, found.items.findIndex(({ side }) => side === null));
+  part = found;
+  location.hash = `s=${found.number + 1}`;
+  at("heading").textContent = `Difference ${found.number + 1}${found.sent_id ? `: ${found.sent_id}` : ""}`;
+  at("tree-first-name").textContent = `1: ${found.places[0]}`;
+  at("tree-second-name").textContent = `2: ${found.places[1]}`;
+  say(found.fault ? `The chosen heads are no tree: ${found.fault}. Until they are, the result has the heads of one file.` : "",
+    Boolean(found.fault));
+  at("items").replaceChildren(...found.items.map(row));
+  const ofArcs = found.items.filter(({ column }) => column === "head" || column === "deprel");
+  const [words, arcs] = [found.items, ofArcs].map((items) => new Set(items.map(({ word }) => word)));
+  draw("tree-first", found.trees[0], words, arcs);
+  draw("tree-second", found.trees[1], words, arcs);
+}
+
+/**
+ * @param {Item} item
+ * @param {number} k
+ */
+function row(item, k) {
+  const element = document.createElement("tr");
+  mark(element, k === chosen);
+  const cells = [item.word ? `${item.word} ${item.form}` : "sentence", WHAT[/** @type {keyof WHAT} */ (item.column)]];
+  for (const text of cells) element.append(cell(text));
+  item.values.forEach((value, side) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = value;
+    button.setAttribute("aria-pressed", String(item.side === side));
+    button.addEventListener("click", () => { chosen = k; decide([item.key], side); });
+    const holder = document.createElement("td");
+    holder.append(button);
+    element.append(holder);
+  });
+  element.append(cell(item.side === null ? "open" : item.by));
+  return element;
+}
+
+/**
+ * @param {Element} element of a difference
+ * @param {boolean} isChosen
+ */
+function mark(element, isChosen) {
+  element.className = isChosen ? "chosen" : "";
+  element.setAttribute("aria-current", String(isChosen));
+}
+
+/** @param {string} text */
+function cell(text) {
+  const element = document.createElement("td");
+  element.textContent = text;
+  return element;
+}
+
+/**
+ * @param {string} name
+ * @param {Word[]} words
+ * @param {Set<number>} differing places of words
+ * @param {Set<number>} differingArcs places of dependents
+ */
+function draw(name, words, differing, differingArcs) {
+  const picture = at(name);
+  picture.replaceChildren();
+  picture.setAttribute("aria-label", words.map(({ form, head, label }, k) => `${k + 1} ${form}: ${label} of ${head}`).join("; "));
+  const widths = words.map(({ form, tag, label }) => 14 + 9 * Math.max(form.length, tag.length, label.length));
+  /** @type {number[]} */
+  const middles = [];
+  widths.reduce((x, width) => { middles.push(x + width / 2); return x + width; }, 4);
+  const arcs = placed(words.map(({ head }) => head));
+  const height = STEP * (1.5 + Math.max(1, ...arcs.map(({ level }) => level)));
+  picture.setAttribute("width", String(widths.reduce((a, b) => a + b, 8)));
+  picture.setAttribute("height", String(height + 46));
+  for (const { place, head, level } of arcs) {
+    const group = add(picture, "g", differingArcs.has(place) ? { class: "differs" } : {});
+    const [from, to, y] = [middles[head - 1], middles[place - 1], height - STEP * level];
+    const start = from + 5 * Math.sign(to - from);
+    const arrow = `M${to - 3} ${height - 7}L${to} ${height - 1}L${to + 3} ${height - 7}`;
+    add(group, "path", { d: `M${start} ${height}V${y + 5}H${to}V${height - 2}${arrow}` });
+    add(group, "text", { x: (start + to) / 2, y: y + 1, class: "label" }).textContent = words[place - 1].label;
+  }
+  words.forEach((word, k) => {
+    const group = add(picture, "g", differing.has(k + 1) ? { class: "differs" } : {});
+    const root = add(picture, "g", differingArcs.has(k + 1) ? { class: "differs" } : {});
+    if (word.head === 0) add(root, "path", { d: `M${middles[k]} 4V${height - 2}` });
+    add(group, "text", { x: middles[k], y: height + 16 }).textContent = word.form;
+    add(group, "text", { x: middles[k], y: height + 34, class: "tag" }).textContent = word.tag;
+  });
+}
+
+/**
+ * @param {Element} parent
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ */
+function add(parent, name, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  parent.append(element);
+  return element;
+}
+
+/**
+ * @param {string[]} keys
+ * @param {number | null} side
+ */
+function decide(keys, side) {
+  run(async () => {
+    if (!part || !keys.length) return;
+    const found = /** @type {Part} */ (await ask("decide", { part: part.number, version: part.version, keys, side }));
+    const next = found.items.findIndex((item, k) => k > chosen && item.side === null);
+    if (side !== null && next >= 0) chosen = next;
+    show(found);
+  });
+}
+
+/** @param {number} side */
+function decideAll(side) {
+  decide(part ? part.items.filter((item) => item.side === null).map(({ key }) => key) : [], side);
+}
+
+/** @param {number} step */
+function go(step) {
+  run(async () => {
+    const { parts } = /** @type {State} */ (await ask("state"));
+    const number = (part ? part.number : -1) + step;
+    if (number < 0 || number >= parts) say(step > 0 ? "This is the last sentence with differences." : "This is the first one.");
+    else show(await ask(`part/${number}`));
+  });
+}
+
+function goOpen() {
+  run(async () => {
+    const { next } = await ask(`next?after=${part ? part.number : ""}`);
+    if (next === null) say("Everything is decided.");
+    else show(await ask(`part/${next}`));
+  });
+}
+
+function undo() {
+  run(async () => show(await ask("undo", {})));
+}
+
+/** @param {number} step */
+function select(step) {
+  if (!part) return;
+  chosen = Math.min(Math.max(chosen + step, 0), part.items.length - 1);
+  [...at("items").children].forEach((element, k) => mark(element, k === chosen));
+  at("items").children[chosen]?.scrollIntoView({ block: "nearest" });
+}
+
+/** @type {Record<string, () => void>} */
+const KEYS = {
+  ArrowUp: () => select(-1),
+  ArrowDown: () => select(1),
+  0: () => part && decide([part.items[chosen].key], null),
+  1: () => part && decide([part.items[chosen].key], 0),
+  2: () => part && decide([part.items[chosen].key], 1),
+  a: () => decideAll(0),
+  b: () => decideAll(1),
+  n: () => go(1),
+  p: () => go(-1),
+  d: goOpen,
+  u: undo,
+};
+
+document.addEventListener("keydown", (event) => {
+  const action = KEYS[event.key];
+  if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  action();
+});
+for (const [name, action] of Object.entries({
+  "previous": () => go(-1), "next": () => go(1), "open-next": goOpen, undo,
+  "all-first": () => decideAll(0), "all-second": () => decideAll(1),
+})) at(name).addEventListener("click", action);
+
+run(async () => {
+  const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("s")) || 0;
+  const { parts } = /** @type {State} */ (await ask("state"));
+  if (wanted > 0 && wanted <= parts) show(await ask(`part/${wanted - 1}`));
+  else if (parts) {
+    const { next } = await ask("next");
+    show(await ask(`part/${next ?? 0}`));
+  }
+});

@@ -1,0 +1,106 @@
+// Keys that are pressed before what they are meant for is there: they are held, and then given in their order.
+// index.html loads this module before all others, so that no key is lost while the page itself is loading.
+
+const FIELDS = "#choice-input, #wanted"; // in which held keys can be typed
+const NAMED = ["Enter", "Escape", "Backspace", "Home", "End", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+
+/**
+ * @typedef {object} Held
+ * @property {string} key
+ * @property {boolean} shiftKey
+ * @property {boolean} ctrlKey
+ * @property {boolean} metaKey
+ * @property {boolean} isBlind whether the sentence that it is meant for was not on the screen
+ */
+
+let keys = /** @type {Held[]} */ ([]);
+let waits = 0; // tasks for whose end keys wait
+let blindWaits = 0; // those of them that show a sentence
+let isBlind = false; // whether a key is being given that was pressed before its sentence was there
+
+/** Whether keys are held now. */
+export const isWaiting = () => waits > 0;
+
+/** Whether a sentence is to be shown in place of the present one. */
+export const isSentenceComing = () => blindWaits > 0;
+
+/** Whether the key that is being handled was pressed before the sentence was shown. */
+export const wasBlind = () => isBlind;
+
+/** @param {KeyboardEvent} event that is kept, if it can mean anything to the page */
+export function hold(event) {
+  const { key, shiftKey, ctrlKey, metaKey } = event;
+  if (key.length > 1 && !NAMED.includes(key)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  keys.push({ key, shiftKey, ctrlKey, metaKey, isBlind: blindWaits > 0 });
+}
+
+/** Forgets the held keys; returns how many there were. */
+export function drop() {
+  const count = keys.length;
+  keys = [];
+  return count;
+}
+
+/**
+ * Runs a task; keys wait for its end.
+ * @template Result
+ * @param {() => Promise<Result>} task
+ * @param {boolean} showsSentence whether they are meant for a sentence that it shows
+ * @returns {Promise<Result>}
+ */
+export async function withKeysHeld(task, showsSentence) {
+  waits += 1;
+  blindWaits += Number(showsSentence);
+  try {
+    return await task();
+  } finally {
+    waits -= 1;
+    blindWaits -= Number(showsSentence);
+    give();
+  }
+}
+
+/** Gives the held keys to the page, until one has it wait again. */
+function give() {
+  while (!waits) {
+    const held = keys.shift();
+    if (!held) return;
+    ({ isBlind } = held);
+    try {
+      press(held);
+    } finally {
+      isBlind = false;
+    }
+  }
+}
+
+/** @param {Held} held */
+function press({ key, shiftKey, ctrlKey, metaKey }) {
+  const target = document.activeElement ?? document.body;
+  const event = new KeyboardEvent("keydown", { key, shiftKey, ctrlKey, metaKey, bubbles: true, cancelable: true });
+  if (!target.dispatchEvent(event) || !(target instanceof HTMLInputElement) || !target.matches(FIELDS)) return;
+  const { selectionStart, selectionEnd, value } = target;
+  const [start, end] = [selectionStart ?? value.length, selectionEnd ?? value.length];
+  if (key.length === 1) target.setRangeText(key, start, end, "end");
+  else if (key === "Backspace") target.setRangeText("", start === end ? Math.max(0, start - 1) : start, end, "end");
+  else return;
+  target.dispatchEvent(new InputEvent("input", { bubbles: true }));
+}
+
+/** @param {KeyboardEvent} event */
+function early(event) {
+  const isOurs = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+  const target = /** @type {Element} */ (event.target);
+  if (isOurs && !target.closest("a, button, input, select, summary, textarea")) hold(event);
+}
+
+/** Leaves the keys from now on to the page, which has loaded. */
+export function endEarly() {
+  document.removeEventListener("keydown", early);
+  blindWaits -= 1;
+}
+
+blindWaits = 1; // for the first sentence
+document.addEventListener("keydown", early);

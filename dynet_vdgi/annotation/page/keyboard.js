@@ -1,0 +1,165 @@
+// The keys: they work everywhere but in fields. Those for a sentence to come are held.
+
+import { at, near } from "./dom.js";
+import { endDrag, focusChosen } from "./drag.js";
+import { drop, endEarly, hold, isWaiting, wasBlind } from "./held.js";
+import { afterDigits, backKey } from "./keys.js";
+import { askNote, turnFlag } from "./notes.js";
+import { askRelation, relationWith, turnRelation } from "./relation.js";
+import { openSearch } from "./search.js";
+import { firstDoubtful, firstUnconfirmed, noDoubt } from "./sentence.js";
+import { back, change, done, forgetDigits, next, previous, say, select, store } from "./store.js";
+import { askFeatures, askLemma, askTag } from "./tags.js";
+import { askSplit, join } from "./tokens.js";
+import { isDown, stage } from "./tree.js";
+
+const FIELDS = "input, select, textarea, dialog";
+const PRESSED = "button, summary, a"; // Enter and the space bar are theirs
+const CONFIRMING = ["a", "c", " "]; // and Enter, if it ends no number
+
+let ended = ""; // the selected word when a digit has just ended a number: Enter directly after it means no more
+
+/**
+ * @param {number} place
+ */
+function go(place) {
+  select(place);
+  focusChosen();
+}
+
+/**
+ * @param {number | undefined} place
+ * @param {string} otherwise
+ */
+function goOr(place, otherwise) {
+  if (place) go(place);
+  else say(otherwise);
+}
+
+/** Confirms the word and goes to the next that is not confirmed. */
+async function confirm() {
+  const { chosen, sentence } = store;
+  if (!(await change("right")) || store.sentence.id !== sentence.id || store.chosen !== chosen) return;
+  const place = firstUnconfirmed(store.sentence, chosen);
+  if (place) go(place);
+}
+
+/** @param {1 | -1} step to the right or to the left, as one sees it */
+function aside(step) {
+  go(store.chosen + (stage.dir === "rtl" && !isDown() ? -step : step));
+}
+
+/** @type {Record<string, () => unknown>} */
+const KEYS = {
+  c: () => confirm(),
+  " ": () => confirm(),
+  Enter: () => enter(),
+  x: () => change("open"),
+  a: () => done(),
+  n: () => next(),
+  p: () => previous(),
+  u: () => back("undo"),
+  r: () => back("redo"),
+  l: () => askRelation(),
+  ".": () => turnRelation(1),
+  ",": () => turnRelation(-1),
+  t: () => askTag(),
+  f: () => askFeatures(),
+  m: () => askLemma(),
+  s: () => askSplit(),
+  j: () => join(),
+  o: () => askNote(),
+  q: () => turnFlag(),
+  d: () => goOr(firstDoubtful(store.sentence, store.chosen), noDoubt(store.sentence)),
+  w: () => goOr(firstUnconfirmed(store.sentence, store.chosen), "Every word is confirmed."),
+  g: () => {
+    store.typed = "";
+    store.goes = true;
+    say("Go to word: type its number.");
+  },
+  h: () => go(store.sentence.words[store.chosen - 1]?.head || store.chosen),
+  "/": () => openSearch(),
+  Home: () => go(1),
+  End: () => go(store.sentence.words.length),
+  ArrowLeft: () => aside(-1),
+  ArrowRight: () => aside(1),
+  ArrowUp: () => go(store.chosen - 1),
+  ArrowDown: () => go(store.chosen + 1),
+  Backspace: () => type(store.typed.slice(0, -1)),
+  Escape: () => {
+    forgetDigits();
+    say("");
+  },
+};
+
+/** @param {string} digits */
+function type(digits) {
+  const what = store.goes ? "word" : "head";
+  const found = afterDigits(digits, store.sentence.words.length, what);
+  store.typed = found.typed;
+  if (found.place === null) say(found.text, found.isBad);
+  else reach(found.place);
+  ended = found.typed || !digits ? "" : selected();
+}
+
+/** The selected word, as a name. */
+const selected = () => `${store.sentence.id} ${store.chosen}`;
+
+/** Ends a number, or confirms the word. */
+function enter() {
+  if (store.typed) reach(Number(store.typed));
+  else if (ended !== selected()) confirm();
+  else say(`${at("notice").textContent} (Enter ended the number. Once more confirms word ${store.chosen}.)`.trim());
+}
+
+/** @param {number} place that was typed */
+function reach(place) {
+  const { goes } = store;
+  forgetDigits();
+  if (goes) go(place);
+  else change("head", place);
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  if (event.key === "Escape") endDrag();
+  if (near(event, FIELDS)) return;
+  const what = backKey(event);
+  const isOff = event.ctrlKey || event.metaKey || event.altKey || !at("keys-on").checked && !near(event, "#words");
+  const isButton = near(event, PRESSED) && (event.key === "Enter" || event.key === " ");
+  if (!what && (isOff || isButton)) return;
+  if (isWaiting()) return hold(event);
+  if (what) {
+    event.preventDefault();
+    back(what);
+    return;
+  }
+  const isDigit = /^[0-9]$/.test(event.key);
+  const letter = event.key.toLowerCase(); // Caps Lock does not matter
+  const key = event.key.length === 1 ? letter : event.key;
+  const isInitial = event.shiftKey && /^\p{L}$/u.test(event.key);
+  if (!(isDigit || isInitial || key in KEYS) || !store.sentence.words.length) return;
+  event.preventDefault();
+  if (isDigit) return type(store.typed + event.key);
+  if (isInitial) relationWith(letter);
+  else if (wasBlind() && isConfirming(key)) refuse(key);
+  else KEYS[key]();
+  ended = "";
+}
+
+/** @param {string} key */
+function isConfirming(key) {
+  return key === "Enter" ? !store.typed && ended !== selected() : CONFIRMING.includes(key);
+}
+
+/** @param {string} key that would confirm what nobody has seen; what was typed after it is about something else */
+function refuse(key) {
+  const name = key === " " ? "The space bar" : key;
+  const others = drop() ? " The keys after it are not used either." : "";
+  say(`${name} was pressed before this sentence was shown, and confirms nothing.${others}`, true);
+}
+
+export function startKeyboard() {
+  endEarly();
+  document.addEventListener("keydown", pressed);
+}

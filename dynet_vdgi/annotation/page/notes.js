@@ -1,0 +1,49 @@
+// Notes, the flag "look again", and the problems of a sentence.
+
+import { ask } from "./choice.js";
+import { at } from "./dom.js";
+import { change, chosenWord, give, select, store } from "./store.js";
+
+/** @param {number} word 0: the note is of the sentence */
+export function askNote(word = store.chosen) {
+  const { sentence, chosen } = store;
+  const of = word ? chosenWord() : sentence;
+  if (!of) return;
+  ask({
+    title: word ? `Note on ${word} ${sentence.words[word - 1].form}` : "Note on the sentence",
+    place: chosen,
+    present: of.note,
+    hint: "An empty note is removed",
+    mayBeEmpty: true,
+    options: () => [],
+    answer: (text) => give("note", text, word),
+  });
+}
+
+export function turnFlag() {
+  change("flag", !store.sentence.flag, 0);
+}
+
+/** Shows the sentence's note, flag and problems. */
+export function showNotes() {
+  const { note, flag, problems, words, empty } = store.sentence;
+  at("note").textContent = note ? `✎ ${note}` : "";
+  at("flag").setAttribute("aria-pressed", String(flag));
+  at("empty").textContent = empty.length ? `Empty nodes: ${empty.map(described).join("; ")}` : "";
+  at("problem-box").hidden = !problems.length;
+  at("problem-count").textContent = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  at("problems").replaceChildren(...problems.map(({ word, text }) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = word ? `${word} ${words[word - 1]?.form ?? ""}: ${text}` : text;
+    button.addEventListener("click", () => select(word || 1));
+    const line = document.createElement("li");
+    line.append(button);
+    return line;
+  }));
+}
+
+/** @param {import("./sentence.js").Sentence["empty"][number]} node */
+function described({ id, form, upos, after }) {
+  return `${id} ${form} ${upos === "_" ? "" : upos} after ${after ? `word ${after}` : "the beginning"}`;
+}

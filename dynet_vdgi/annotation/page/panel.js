@@ -1,0 +1,69 @@
+// The fields and buttons of the selected word.
+
+import { at } from "./dom.js";
+import { askNote, turnFlag } from "./notes.js";
+import { askRelation, setRelation } from "./relation.js";
+import { facts } from "./sentence.js";
+import { change, chosenWord, relationOf, store } from "./store.js";
+import { askFeatures, askLemma, askTag } from "./tags.js";
+import { askRange, askSplit, cut, glue, join, setSpace } from "./tokens.js";
+
+export function showPanel() {
+  const { sentence, chosen } = store;
+  const word = chosenWord();
+  if (!word) return;
+  at("word-heading").textContent = `Word ${chosen}: ${word.form}`;
+  at("word-facts").textContent = facts(word);
+  setHeads(sentence.words, chosen);
+  at("relation").textContent = relationOf(chosen) === "_" ? "–" : relationOf(chosen);
+  at("tag").textContent = word.tag;
+  at("pick").setAttribute("aria-pressed", String(store.picks));
+  at("open").disabled = !word.head_by && !word.label_by;
+  at("space").checked = word.after;
+  at("cut").disabled = chosen < 2;
+  showLikely();
+}
+
+/**
+ * Fills the list of heads, unless it has them: it may be open.
+ * @param {import("./sentence.js").Word[]} words
+ * @param {number} chosen
+ */
+function setHeads(words, chosen) {
+  const { head } = words[chosen - 1];
+  const heads = [...(head < 0 ? ["–"] : []), "0 ROOT", ...words.map(({ form }, k) => `${k + 1} ${form}`)];
+  const key = `${chosen} ${head} ${heads}`;
+  if (at("head").dataset.key === key) return;
+  at("head").dataset.key = key;
+  const first = head < 0 ? -1 : 0;
+  const options = heads.map((text, k) => new Option(text, String(k + first), k + first === head, k + first === head));
+  at("head").replaceChildren(...options.filter(({ value }) => value !== String(chosen)));
+}
+
+function showLikely() {
+  const word = chosenWord();
+  const present = relationOf(store.chosen);
+  const others = word.likely.filter(([relation]) => relation !== present);
+  at("likely").hidden = !others.length;
+  at("likely").replaceChildren(...others.map(([relation]) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = relation;
+    button.addEventListener("click", () => setRelation(relation));
+    return button;
+  }));
+}
+
+export function startPanel() {
+  /** @type {[string, () => unknown][]} */
+  const buttons = [
+    ["relate", askRelation], ["retag", askTag], ["features", askFeatures], ["lemma", askLemma],
+    ["note-word", () => askNote()], ["note-sentence", () => askNote(0)], ["flag", turnFlag],
+    ["right", () => change("right")], ["open", () => change("open")],
+    ["split", askSplit], ["join", join], ["range", askRange], ["cut", cut], ["glue", glue],
+  ];
+  for (const [name, task] of buttons) at(name).addEventListener("click", task);
+  at("panel").addEventListener("submit", (event) => event.preventDefault());
+  at("head").addEventListener("change", () => change("head", Number(at("head").value)));
+  at("space").addEventListener("change", () => setSpace(at("space").checked));
+}

@@ -1,0 +1,126 @@
+// The relation of a word: chosen from a list at the arc, turned through the likely ones, or taken by its first letter.
+
+import { ask } from "./choice.js";
+import { Fault, get } from "./client.js";
+import { turned } from "./keys.js";
+import { changed, chosenWord, left, make, onLeave, relationOf, say, store, trying } from "./store.js";
+
+const MOST_LIKELY = 5;
+const MOST_SHOWN = 40;
+
+/** The relations to offer for one arc. They keep their order as long as the arc is the same, so that one can turn. */
+let offered = { arc: "", likely: /** @type {string[]} */ ([]), all: /** @type {string[]} */ ([]) };
+let unknown = ""; // sentence, word and relation that nobody has used yet: Enter again stores it
+let turning = Promise.resolve(true); // one turn after the other
+
+/** @param {number} place */
+async function offers(place) {
+  const { id, words } = store.sentence;
+  const word = words[place - 1];
+  const arc = `${id} ${place} ${word.head}`;
+  if (offered.arc === arc) return offered;
+  const { relations } = await get(`relations/${id}`, { word: String(place) });
+  const possible = relations.filter((relation) => (relation === "root") === (word.head === 0));
+  const guesses = word.likely.map(([relation]) => relation);
+  const likely = [...new Set([...guesses, ...possible])].slice(0, MOST_LIKELY);
+  offered = { arc, likely, all: [...new Set([...likely, ...possible])] };
+  return offered;
+}
+
+/**
+ * Stores a relation; returns whether it could.
+ * @param {number} place
+ * @param {string} label
+ * @param {import("./choice.js").How} how
+ */
+async function set(place, label, { isEnter, isNew }) {
+  const key = `${store.sentence.id} ${place} ${label}`;
+  const mine = { word: place, label };
+  store.pending = mine;
+  changed();
+  const isStored = await trying(async () => {
+    try {
+      await make({ what: "label", value: label, word: place, anyway: isNew || (isEnter && unknown === key) });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      if (error.content?.unknown) unknown = key;
+      if (error.content) error.message += `. ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
+      throw error;
+    }
+  });
+  if (store.pending === mine) store.pending = null;
+  changed();
+  return isStored;
+}
+
+/** @param {string} label for the selected word */
+export async function setRelation(label) {
+  if (await left()) await set(store.chosen, label, { isEnter: true, isNew: false });
+}
+
+export function askRelation() {
+  const place = store.chosen;
+  const word = chosenWord();
+  if (!word) return;
+  const head = word.head > 0 ? ` of ${word.head} ${store.sentence.words[word.head - 1].form}` : "";
+  offered.arc = ""; // a new look at what is frequent by now
+  let found = { likely: /** @type {string[]} */ ([]), all: /** @type {string[]} */ ([]) };
+  const ready = trying(async () => {
+    found = await offers(place);
+  });
+  ask({
+    title: `Relation of ${place} ${word.form}${head && `, dependent${head}`}`,
+    place,
+    hint: "1 to 5 takes one at once; type for others",
+    options: (typed) => matching(typed, found),
+    answer: (label, how) => set(place, label, how),
+  }, ready);
+}
+
+/**
+ * The relations that begin with a text, one that is new last.
+ * @param {string} typed
+ * @param {{ likely: string[], all: string[] }} found
+ * @returns {import("./choice.js").Option[]}
+ */
+function matching(typed, { likely: first, all }) {
+  const options = all.filter((relation) => relation.startsWith(typed)).slice(0, MOST_SHOWN).map((relation) => {
+    const rank = first.indexOf(relation);
+    const isListed = !store.unlisted.has(relation);
+    return { value: relation, ...(rank >= 0 && !typed && { key: String(rank + 1) }), ...(!isListed && { aside: "not listed" }) };
+  });
+  const exact = options.findIndex(({ value }) => value === typed);
+  if (exact > 0) options.unshift(...options.splice(exact, 1));
+  const isNew = typed && exact < 0 && options.length;
+  return isNew ? [...options, { value: typed, isNew: true }] : options;
+}
+
+/**
+ * Takes another of the relations that suit, one at each press.
+ * @param {(found: typeof offered, present: string) => string | null} pick
+ */
+function turn(pick) {
+  const place = store.chosen;
+  const { id } = store.sentence;
+  turning = turning.then(() => trying(async () => {
+    if (!chosenWord() || store.sentence.id !== id) return;
+    const label = pick(await offers(place), relationOf(place));
+    if (label && store.sentence.id === id) set(place, label, { isEnter: false, isNew: false });
+  }));
+}
+
+onLeave(() => turning);
+
+/** @param {1 | -1} step through the likely relations */
+export function turnRelation(step) {
+  turn(({ likely: list }, present) => (list.length ? turned(list, present, step) : null));
+}
+
+/** @param {string} letter with which the relation begins: the likeliest, and at the next press the next */
+export function relationWith(letter) {
+  turn(({ all }, present) => {
+    const list = all.filter((relation) => relation.startsWith(letter));
+    if (!list.length) say(`No relation of UD or of this file begins with ${letter}.`, true);
+    return list.length ? turned(list, present, 1) : null;
+  });
+}

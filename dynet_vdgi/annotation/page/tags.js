@@ -1,0 +1,59 @@
+// Tag, features and lemma of the selected word.
+
+import { ask } from "./choice.js";
+import { completions, merged } from "./features.js";
+import { TAG_KEYS } from "./keys.js";
+import { chosenWord, give, say, store } from "./store.js";
+
+const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
+
+/** @param {number | null} share */
+const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
+
+export function askTag() {
+  const word = chosenWord();
+  const place = store.chosen;
+  if (!word) return;
+  ask({
+    title: `Tag of ${place} ${word.form}`,
+    place,
+    hint: "One letter takes a tag at once",
+    options: (typed) => word.tags.filter(([tag]) => tag.startsWith(typed.toUpperCase()))
+      .map(([tag, share]) => ({ value: tag, aside: percent(share), key: KEY_OF[tag] })),
+    answer: (tag) => give("tag", tag, place),
+  });
+}
+
+export function askFeatures() {
+  const word = chosenWord();
+  const place = store.chosen;
+  if (!word) return;
+  ask({
+    title: `Features of ${place} ${word.form}: ${word.feats === "_" ? "none" : word.feats.replaceAll("|", " | ")}`,
+    place,
+    hint: "1 to 5 takes a bundle. Name=Value sets one feature, Name= removes it, _ removes all",
+    options: (typed) => {
+      if (typed) return completions(typed).map((value) => ({ value }));
+      return word.bundles.map(([value, share], k) => ({ value, aside: percent(share), key: String(k + 1) }));
+    },
+    answer: async (text) => {
+      const feats = merged(word.feats, text);
+      if (feats !== null) return give("feats", feats, place);
+      say(`'${text}' is no feature (expected such as Number=Plur).`, true);
+      return false;
+    },
+  });
+}
+
+export function askLemma() {
+  const word = chosenWord();
+  const place = store.chosen;
+  if (!word) return;
+  ask({
+    title: `Lemma of ${place} ${word.form}`,
+    place,
+    present: word.lemma === "_" ? word.form : word.lemma,
+    options: () => [],
+    answer: (lemma) => give("lemma", lemma, place),
+  });
+}

@@ -1,0 +1,86 @@
+// Words and sentences: splitting, joining, multiword tokens, cutting and joining sentences.
+
+import { ask } from "./choice.js";
+import { change, chosenWord, give, say, store } from "./store.js";
+
+/**
+ * What a typed split means: the number of characters that go to the first word, or all forms.
+ * @param {string} form
+ * @param {string} typed the forms, blanks between them
+ * @returns {number | string[] | null} null: it is no split
+ */
+export function splitOf(form, typed) {
+  const forms = typed.split(/\s+/).filter(Boolean);
+  if (forms.length < 2) return null;
+  return forms.length === 2 && forms.join("") === form ? [...forms[0]].length : forms;
+}
+
+export function askSplit() {
+  const word = chosenWord();
+  const place = store.chosen;
+  if (!word) return;
+  ask({
+    title: `Split ${place} ${word.form}`,
+    place,
+    present: word.form,
+    hint: "Put a blank between the words. Other letters than before make it a multiword token: du, de le",
+    options: () => [],
+    answer: async (typed) => {
+      const value = splitOf(word.form, typed);
+      if (value !== null) return give("split", value, place);
+      say("Put a blank where the word is to be split.", true);
+      return false;
+    },
+  });
+}
+
+export function join() {
+  if (store.chosen < store.sentence.words.length) change("join");
+  else say("No word follows that could be joined.", true);
+}
+
+/**
+ * A multiword token as it is typed, "3-4 du".
+ * @param {string} typed
+ * @returns {[number, number, string] | null}
+ */
+export function rangeOf(typed) {
+  const found = /^(\d{1,4})-(\d{1,4})\s*(\S.*)?$/.exec(typed);
+  return found ? [Number(found[1]), Number(found[2]), found[3] ?? ""] : null;
+}
+
+export function askRange() {
+  const { sentence, chosen } = store;
+  const word = chosenWord();
+  if (!word) return;
+  const present = sentence.ranges.find(({ from, to }) => from <= chosen && chosen <= to);
+  const last = Math.min(chosen + 1, sentence.words.length);
+  const { from, to, form } = present ?? { from: chosen, to: last, form: word.form + sentence.words[last - 1].form };
+  ask({
+    title: "Multiword token",
+    place: chosen,
+    present: `${from}-${to} ${form}`,
+    hint: "First and last word, and the form. Without a form the token is removed, its words stay",
+    options: () => [],
+    answer: async (typed) => {
+      const value = rangeOf(typed);
+      if (value) return give("range", value, value[0]);
+      say("Write the first and the last word and the form, such as 3-4 du.", true);
+      return false;
+    },
+  });
+}
+
+/** @param {boolean} isOn whether a space follows the selected word */
+export function setSpace(isOn) {
+  change("space", isOn);
+}
+
+export function cut() {
+  if (store.chosen > 1) change("cut");
+  else say("Select the word with which the new sentence begins, not the first.", true);
+}
+
+export function glue() {
+  change("glue", 0, 0);
+}

@@ -1,0 +1,107 @@
+"""Plain text as CoNLL-U, with a tokeniser, or by a simple rule where a language has none yet.
+
+The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ? and such
+marks of other scripts, with the closing quotation marks and brackets behind them, before white space. Words
+end at white space; the marks at a word's edges are words of their own, except the apostrophe and the hyphen.
+What this gets wrong is what the page's splitting, joining, cutting and gluing is for.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dynet_vdgi.data import files, raw_text
+from dynet_vdgi.data.punctuation import is_mark
+from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.parsing.steps import Steps, step_file
+
+ENDS = ".!?…。！？｡।॥؟۔։።፧၊။"
+"""Characters that may end a sentence."""
+
+CLOSING = "\"'”’»›)]）］」』】"
+KEPT = "'’-‐\u200c\u200d"
+"""Marks that belong to the word at whose edge they stand."""
+
+_PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
+_WORD = re.compile(r"\S+")
+_END = re.compile(rf"[{re.escape(ENDS)}]+[{re.escape(CLOSING)}]*$")
+
+
+def conllu_of(path: str, tokeniser: str | None) -> str:
+    """The CoNLL-U of a text file, without tags. `tokeniser` is a tokeniser's file.
+
+    Raises: DataError, the text is not UTF-8, or is empty; ModelError, the tokeniser is damaged.
+    """
+    if tokeniser is not None:
+        found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
+        assert found is not None
+        return "".join(content for _, content in found.read(path))
+    with files.open_text(path) as handle:
+        text = handle.read()
+    sentences = by_rule(text)
+    if not sentences:
+        raise DataError(path, None, "no text", "the file holds nothing but white space")
+    return raw_text.conllu(Document(text, tuple(sentences), Path(path).name))
+
+
+def by_rule(text: str) -> list[TokenisedSentence]:
+    """The sentences of a text by the rule of this module.
+
+    >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
+    [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
+    """
+    sentences = []
+    for paragraph in _PARAGRAPH.finditer(text):
+        tokens: list[Token] = []
+        is_first = True
+        for word in _WORD.finditer(text, paragraph.start(), paragraph.end()):
+            tokens += [Token(start, end, (text[start:end],)) for start, end in _pieces(text, *word.span())]
+            if _END.search(word[0]):
+                sentences.append(TokenisedSentence(tuple(tokens), is_first))
+                tokens, is_first = [], False
+        if tokens:
+            sentences.append(TokenisedSentence(tuple(tokens), is_first))
+    return sentences
+
+
+def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """A stretch without white space as words: marks at its edges are words, equal ones together."""
+    first, last = start, end
+    while first < last and _is_word(text[first]):
+        first += 1
+    while last > first and _is_word(text[last - 1]):
+        last -= 1
+    before, after = _runs(text, start, first), _runs(text, last, end)
+    return [*before, *([(first, last)] if first < last else []), *after]
+
+
+def _is_word(letter: str) -> bool:
+    """Whether a character at the edge of a stretch is cut off as a word of its own."""
+    return letter not in KEPT and is_mark(letter)
+
+
+def _runs(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Runs of equal characters."""
+    found: list[tuple[int, int]] = []
+    for place in range(start, end):
+        if found and text[found[-1][0]] == text[place]:
+            found[-1] = found[-1][0], place + 1
+        else:
+            found.append((place, place + 1))
+    return found
+
+
+def beside(path: str, tokeniser: str | None) -> str:
+    """Writes the CoNLL-U of a text file beside it, and returns its name.
+
+    Raises: UsageError, there is a file of this name; others as `conllu_of`.
+    """
+    name = str(Path(path).with_suffix(".conllu"))
+    if Path(name).exists():
+        raise UsageError(f"{name} exists already: vdgi annotate {name} goes on with it")
+    content = conllu_of(path, tokeniser)
+    with files.atomic_writer(name) as handle:
+        handle.write(content)
+    return name

@@ -1,0 +1,106 @@
+"""Learning to tag during annotation: from tags of the file and of the person, or a tagger's to begin with.
+
+Plain functions, like `loop`: the page's program calls them in another process, a simulation in its own.
+Sentences have their punctuation; words that nobody has tagged have `_`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from dynet_vdgi.annotation.marked import NOTHING, TagGuess
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.parsing.steps import step_file
+from dynet_vdgi.tagging.tagger import Tagger
+
+LEAST = 15
+"""Tagged words from which a tagger is learnt."""
+
+MOST = 600
+"""Sentences learnt from: more would take minutes. Of a longer text, every second, third and so on, besides
+the sentences that a person has tagged."""
+
+MOST_TEACHING = 300
+"""Sentences tagged by the first tagger that the next ones learn from, besides what a person has said."""
+
+SHORTEST, LONGEST = 3, 30
+"""Words of the sentences that are chosen for their doubtful tags."""
+
+
+class TagLesson(NamedTuple):
+    """The results of learning to tag."""
+
+    guesses: dict[int, TagGuess]  # of sentences with words that have no tag
+    next_ones: list[int]  # those whose tags are the most doubtful
+    n_words: int  # learnt from
+
+
+def learn(
+    sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None
+) -> Tagger | None:
+    """A tagger, learnt from all words that have a tag; None: there are too few.
+
+    `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag, which
+    teach, too.
+    """
+    wanted = {k for k in own if k in sentences}
+    tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
+    others = [k for k in tagged if k not in wanted]
+    room = max(1, MOST - len(wanted))
+    chosen = [k for k in tagged if k in wanted] + others[:: -(-len(others) // room) if others else 1]
+    text = [sentences[k] for k in chosen]
+    untagged = [one for k, one in sentences.items() if k not in {*chosen}]
+    if first is not None:
+        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][:MOST_TEACHING]
+        text += first.predict(teaching)
+    if sum(tag != NOTHING for one in text for tag in one.tags) < LEAST:
+        return None
+    return Tagger().fit(text, raw=untagged[: 2 * MOST])
+
+
+def guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, TagGuess]:
+    """What the tagger says of the sentences in which a word has no tag; given tags have the probability 1."""
+    wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
+    found = tagger.stream([sentences[k] for k in wanted])
+    return {
+        k: TagGuess(
+            one.tags, tuple([1.0 if p is None else p for p in each.chances]), one.lemmas, one.xpos, one.feats
+        )
+        for k, each in zip(wanted, found)
+        for one in [each.sentence]
+    }
+
+
+def next_ones(found: Mapping[int, TagGuess], count: int) -> list[int]:
+    """The sentences with the most doubtful tags, by the mean of their words; neither very short nor long."""
+    fit = [k for k, guess in found.items() if SHORTEST <= len(guess.tags) <= LONGEST]
+    return sorted(fit, key=lambda k: sum(found[k].chances) / len(found[k].chances))[:count]
+
+
+class TagLessons:
+    """The text of a session as the tagger has it, and what it has learnt."""
+
+    def __init__(self, path: str | None = None) -> None:
+        self.first = Tagger.load(*step_file("tagger", path)) if path is not None else None
+        self.tagger = self.first
+        self._sentences: dict[int, Sentence] = {}
+
+    def learn(
+        self, news: Mapping[int, Sentence | None], own: Sequence[int], count: int
+    ) -> tuple[TagLesson, Tagger] | None:
+        """Learns again if there is anything to learn from; None: there is no tagger yet.
+
+        `news` are sentences that are new or others than before; None: this one is no more.
+        """
+        for k, sentence in news.items():
+            if sentence is None:
+                self._sentences.pop(k, None)
+            else:
+                self._sentences[k] = sentence
+        if own or self.first is None:
+            self.tagger = learn(self._sentences, own, self.first) or self.tagger
+        if self.tagger is None:
+            return None
+        found = guesses(self.tagger, self._sentences)
+        return TagLesson(found, next_ones(found, count), self.tagger.n_words), self.tagger

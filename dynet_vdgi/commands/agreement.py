@@ -1,0 +1,74 @@
+"""How far two annotators of one text agree: figures per column, Cohen's kappa, confusions.
+
+A and B are CoNLL-U files of the same characters. Their sentences, tokens and words may differ and are aligned
+as in vdgi evaluate --raw; F1 says how many of them both files have. All other figures are over the words in
+both files, and of these the ones with a value in both: UPOS, XPOS, FEATS, lemma, head (UAS), relation, head
+and relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. kappa
+is Cohen's, over the words of its line.
+
+Below come the most frequent confusions of tags and relations, and the sentences in which most words differ.
+Either file may come from a program, such as vdgi parse.
+
+  vdgi agreement anna.conllu ben.conllu
+  vdgi agreement anna.conllu ben.conllu --no-punct --worst 50
+  vdgi agreement anna.conllu ben.conllu --json > agreement.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+
+from dynet_vdgi.data import file_checks
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.names import told
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="CoNLL-U file of one annotator; - is standard input")
+    parser.add_argument("second", metavar="B", help="CoNLL-U file of another one")
+    parser.add_argument(
+        "--worst",
+        type=int,
+        metavar="N",
+        help="most different sentences to list (default: 5)",
+    )
+    parser.add_argument(
+        "--confusions", type=int, metavar="N", help="confusions to list per column (default: 10)"
+    )
+    parser.add_argument(
+        "--no-punct", action="store_true", help="leave out words that are PUNCT in either file"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "csv", "json"),
+        default="text",
+        help="csv has one figure per line (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="JSON")
+    parser.add_argument("--csv", action="store_const", const="csv", dest="format", help="the figures as CSV")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    lists = {"worst": 5, "confusions": 10}
+    for option in lists:
+        number = getattr(arguments, option)
+        if number is not None and arguments.format == "csv":
+            raise UsageError(f"--{option} has no effect with --csv, which has figures only")
+        if number is not None and number < 0:
+            raise UsageError(f"--{option} {number}: a number of lines, or 0 for none")
+        lists[option] = lists[option] if number is None else number
+    file_checks.check_read_once([arguments.first, arguments.second])
+    from dynet_vdgi.evaluation.agreement import HEADING, agreement
+    from dynet_vdgi.evaluation.two_files import TwoFiles
+
+    files = TwoFiles.read(arguments.first, arguments.second)
+    found = agreement(files, punctuation=not arguments.no_punct)
+    if arguments.format == "json":
+        print(json.dumps(found.to_dict(lists["worst"], lists["confusions"]), indent=1, ensure_ascii=False))
+    elif arguments.format == "csv":
+        csv.writer(sys.stdout, lineterminator="\n").writerows([HEADING, *found.rows()])
+    else:
+        print(told(found.shown(lists["worst"], lists["confusions"])))

@@ -1,0 +1,69 @@
+"""Tell how accurate the universal parser will be on a text.
+
+Prints the languages nearest to the text's by its tags and features, and the expected share of right heads,
+punctuation left out: at once, and after training with gold trees of your own. No tree of the text is read.
+The standard error is that on languages without a relative among the treebanks learnt from; it is larger for
+a short text. With trees it also has the error of the figure without, so it need not be smaller. If the parser
+has probably learnt from trees of this language or of a near relative, a warning says that the figures are
+not about such texts.
+It reads the first 20,000 words only.
+
+  vdgi expect my.conllu
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import textwrap
+from itertools import chain
+
+from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.system.names import count, told
+from dynet_vdgi.system.text_tables import aligned
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="tagged CoNLL-U; - is standard input")
+    parser.add_argument(
+        "--model", default="universal", metavar="MODEL", help="a universal model (default: %(default)s)"
+    )
+    parser.add_argument(
+        "-n", "--number", type=int, default=5, metavar="N", help="languages to name (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if len(arguments.files) > 1 and arguments.files[0] in bundled("models"):
+        raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
+    names = files.expand(arguments.files)
+    file_checks.check_read_once(names)
+    check_at_least_1("-n", arguments.number)
+    from dynet_vdgi.parsing.outlook import look
+    from dynet_vdgi.parsing.parser import load
+
+    parser = load(arguments.model)
+    logger.info("parsing the beginning of the text")
+    tags = parser.model.settings.data.tags
+    read = (conllu.read(name, heads="ignored", tags=tags) for name in names)
+    outlook = look(parser, chain.from_iterable(read))
+    amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"
+    print(told(f"{', '.join(map(files.shown, names))}: {amount} measured"))
+    near = [f"{name} {distance:.2f}" for name, distance in outlook.nearest[: arguments.number]]
+    line = f"nearest treebanks learnt from (0: equal): {', '.join(near)}"
+    print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
+    if outlook.learnt_from:
+        logger.warning(
+            "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the "
+            "figures below are for other languages; trees of yours will probably help less than they say",
+            outlook.learnt_from,
+        )
+    rows = [["gold trees", *(str(each.trees) for each in outlook.shares)]]
+    rows.append(["right heads, %", *(f"{100 * each.share:.0f}" for each in outlook.shares)])
+    rows.append(["plus or minus", *(f"{100 * each.error:.0f}" for each in outlook.shares)])
+    print(aligned(rows, left=1))

@@ -1,0 +1,42 @@
+"""Kernels that another process compiles, while this one goes on without them."""
+
+from __future__ import annotations
+
+import atexit
+import subprocess
+import sys
+import threading
+
+_processes: dict[str, subprocess.Popen[bytes] | None] = {}
+_lock = threading.Lock()
+
+is_allowed = True
+"""Whether this process may begin others; worker processes, of which there are many, may not."""
+
+
+def is_compiling(module: str, *, begin: bool) -> bool:
+    """Whether another process is compiling what `make_ready` of a module needs; it is begun once, if at all.
+
+    It ends with this process; kernels that it has finished by then are on disk for the next one.
+    """
+    with _lock:
+        if begin and is_allowed and module not in _processes:
+            _processes[module] = _begun(module)
+        process = _processes.get(module)
+        return process is not None and process.poll() is None
+
+
+def _begun(module: str) -> subprocess.Popen[bytes] | None:
+    code = f"import sys; sys.path[:] = {sys.path!r}; import {module} as module; module.make_ready()"
+    command, nowhere = [sys.executable, "-c", code], subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    except OSError:  # no more processes, or no memory: this process compiles, once that is worth it
+        return None
+    atexit.register(_end, process)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()

@@ -1,0 +1,88 @@
+"""The tokeniser and the tagger that a run learns from its tagged sentences, for its raw text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dynet_vdgi.data import conllu, conllu_blocks, raw_text
+from dynet_vdgi.data.conllu_blocks import Passage
+from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.data.raw_text import Document
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.runs import model_archive
+from dynet_vdgi.system.names import count
+
+logger = logging.getLogger("dynet_vdgi")
+
+HERE = "learnt in this run"
+"""Stands for the file of a step that there is none of."""
+
+
+def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
+    """The steps of a run; a step that is not given learns from its texts and trees, and from its raw text.
+
+    Raises:
+        UsageError: there are no tags to learn from.
+        DataError: a file is malformed.
+    """
+    known = [given for given in (*inputs.texts.values(), inputs.trees) if given]
+    if not known and len(steps.files) < len(("tokeniser", "tagger")):
+        raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")
+    if "tokeniser" not in steps.files:
+        steps = _with(steps, "tokeniser", _tokeniser(known))
+    if "tagger" not in steps.files:
+        steps = _with(steps, "tagger", _tagger(known, inputs.raw or Given(), steps))
+    return steps
+
+
+def _with(steps: Steps, name: str, content: bytes) -> Steps:
+    return replace(steps, files={**steps.files, name: StepFile(HERE, content)})
+
+
+def _tokeniser(known: Sequence[Given]) -> bytes:
+    """A tokeniser's file. Raises: UsageError, there is raw text only."""
+    from dynet_vdgi.tokenising import tokeniser_file
+    from dynet_vdgi.tokenising.tokeniser import Tokeniser
+
+    documents = [document for given in known for document in _documents(given)]
+    if not documents:
+        raise UsageError("--raw needs tagged sentences, in CoNLL-U, with --train or --trees")
+    n_sentences = sum(len(document.sentences) for document in documents)
+    logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
+    made = tokeniser_file.Made(sentences=n_sentences)
+    return model_archive.packed(tokeniser_file.members(Tokeniser.fit(documents), made))
+
+
+def _documents(given: Given) -> Iterator[Document]:
+    for name in given.names:
+        if not raw_text.is_named(name):
+            yield from raw_text.documents_of(conllu_blocks.blocks(name))
+    if given.sentences:
+        content = "".join(map(unchanged, given.sentences)).encode()
+        yield from raw_text.documents_of(Passage(MEMORY, 1, content).blocks())
+
+
+def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
+    """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
+    from dynet_vdgi.tagging.tagger import Tagger, universal
+
+    sentences = [sentence for given in known for sentence in _known_tags(given, steps)]
+    tagged = [sentence for sentence in sentences if set(universal(sentence)) != {"_"}]
+    rest = [sentence for sentence in sentences if set(universal(sentence)) == {"_"}]
+    rest += _known_tags(raw, steps)
+    tagger = Tagger().fit(tagged, rest)
+    n_raw = sum(map(len, [*tagged, *rest])) - tagger.n_words
+    with_tags, without = count(tagger.n_words, "word"), count(n_raw, "word")
+    logger.info("tagger: learnt from %s with tags, %s without", with_tags, without)
+    return tagger.to_bytes()
+
+
+def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
+    """The sentences with the tags they have, before anything is tagged."""
+    yield from conllu.checked(steps.passages(given.names), "ignored", conllu.KNOWN)
+    yield from given.sentences

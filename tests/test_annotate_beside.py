@@ -1,0 +1,329 @@
+"""Deciding between two annotations: the result, its marks, the journal, the requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import shell
+from annotating import Client
+from shell import Vdgi
+
+pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
+
+from dynet_vdgi.annotation.adjudication import TOKENS, Adjudication, DecisionError
+from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import DataError, UsageError
+
+
+def lines(*words: str) -> str:
+    """A sentence of words such as `form TAG FEATS HEAD DEPREL MISC`; `3-4 form` is a range."""
+    rows, number = ["# sent_id = s"], 0
+    for word in words:
+        columns = word.split()
+        if len(columns) == 2:
+            rows.append("\t".join([*columns, *"________"]))
+            continue
+        number += 1
+        form, tag, feats, head, deprel, misc = columns
+        rows.append("\t".join([str(number), form, form, tag, "_", feats, head, deprel, "_", misc]))
+    return "\n".join(rows) + "\n\n"
+
+
+SAME = lines("yes INTJ _ 0 root _")
+ONE = lines(
+    "dogs NOUN _ 2 nsubj HeadBy=anna", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj X=1"
+)
+OTHER = lines("dogs PROPN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 2 obj _", "cats NOUN _ 3 nmod _")
+APART = lines(
+    "1-2 don't", "do AUX _ 3 aux _", "n't PART _ 3 advmod _", "bark VERB _ 0 root _", "loud ADV _ 2 advmod _"
+)
+JOINED = lines("don't AUX _ 2 aux _", "bark VERB _ 0 root _", "loud ADJ _ 2 advmod _")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two files of the same text."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.conllu").write_text(SAME + ONE + APART, encoding="utf-8")
+    Path("b.conllu").write_text(SAME + OTHER + JOINED, encoding="utf-8")
+    return tmp_path
+
+
+def opened(one: str = "a.conllu", other: str = "b.conllu") -> Adjudication:
+    return Adjudication(one, other, "c.conllu", "eve")
+
+
+def columns(word: int, sentence: int = 1) -> list[str]:
+    """The columns of a word in the result."""
+    block = Path("c.conllu").read_text(encoding="utf-8").split("\n\n")[sentence]
+    return next(line.split("\t") for line in block.split("\n") if line.startswith(f"{word}\t"))
+
+
+# ------------------------------------------------------------------------------------------- the result
+def test_differences_are_found_by_word_and_column(folder: Path) -> None:
+    work = opened()
+    assert [part.keys for part in work.parts] == [
+        ["1:upos", "3:head", "3:deprel", "4:head", "4:deprel"],
+        [TOKENS, "2:upos", "2:head"],  # bark; loud hangs from n't in one file, from bark in the other
+    ]
+    work.close()
+
+
+def test_open_differences_have_the_first_value_and_say_so(folder: Path) -> None:
+    opened().close()
+    text = Path("c.conllu").read_text(encoding="utf-8")
+    assert text.startswith(SAME)
+    assert (columns(1)[3], columns(1)[9]) == ("NOUN", "HeadBy=anna|Differs=upos")
+    assert columns(4)[6:] == ["2", "obj", "_", "X=1|Differs=head,deprel"]
+    assert columns(2) == ONE.split("\n")[2].split("\t")
+    assert "# differs = tokens" in text
+
+
+def test_a_decision_takes_the_side_and_names_who_took_it(folder: Path) -> None:
+    work = opened()
+    work.decide(0, ["1:upos"], 1)
+    work.decide(0, ["3:deprel"], 0)
+    work.close()
+    assert (columns(1)[3], columns(1)[9]) == ("PROPN", "HeadBy=anna|TagBy=eve")
+    assert (columns(3)[7], columns(3)[9]) == ("amod", "LabelBy=eve|Differs=head")
+
+
+def test_all_of_one_side_is_that_side(folder: Path) -> None:
+    for side, name in enumerate(("a.conllu", "b.conllu")):
+        work = opened()
+        for number, part in enumerate(work.parts):
+            work.decide(number, part.keys, side)
+        work.save()
+        mine, theirs = list(conllu.read("c.conllu")), list(conllu.read(name))
+        assert [(s.forms, s.tags, s.heads, s.deprels) for s in mine] == [
+            (s.forms, s.tags, s.heads, s.deprels) for s in theirs
+        ]
+        assert work.next_open(-1) is None
+        assert "Differs" not in Path("c.conllu").read_text(encoding="utf-8")
+        work.close()
+
+
+def test_heads_that_are_no_tree_wait_until_they_are(folder: Path) -> None:
+    work = opened()
+    work.decide(0, ["4:head"], 1)  # cats below big, and big below cats
+    assert work.parts[0].tree_fault() == "words 3, 4 form a circle of heads"
+    work.save()
+    assert [columns(3)[6], columns(4)[6]] == ["4", "2"]
+    assert "Differs=head" in columns(4)[9]
+    work.decide(0, list(work.parts[0].open), 1)
+    work.close()
+    assert [columns(3)[6], columns(4)[6]] == ["2", "3"]
+    assert all(sentence.heads for sentence in conllu.read("c.conllu"))
+
+
+def test_heads_follow_the_words_of_the_side_that_was_taken(folder: Path) -> None:
+    work = opened()
+    work.decide(1, [TOKENS], 1)
+    work.decide(1, ["2:head"], 1)
+    work.save()
+    assert columns(3, 2)[6] == "2"
+    with pytest.raises(DecisionError, match="no word of the sentence"):
+        work.decide(1, ["2:head"], 0)  # n't is not there
+    assert work.parts[1].choices["2:head"].side == 1
+    work.close()
+
+
+def test_a_sentence_cut_in_two_by_one_side_is_decided_as_a_whole(folder: Path) -> None:
+    Path("a.conllu").write_text(lines("a X _ 0 root _", "b X _ 1 dep _"), encoding="utf-8")
+    Path("b.conllu").write_text(lines("a X _ 0 root _") + lines("b X _ 0 root _"), encoding="utf-8")
+    work = opened()
+    assert work.parts[0].keys == [TOKENS, "2:head", "2:deprel"]
+    work.decide(0, work.parts[0].keys, 1)
+    work.close()
+    assert [len(sentence) for sentence in conllu.read("c.conllu")] == [1, 1]
+
+
+# ------------------------------------------------------------------------------------------- undo and journal
+def test_undo_goes_back_step_by_step_also_after_a_restart(folder: Path) -> None:
+    work = opened()
+    first = Path("c.conllu").read_bytes()
+    work.decide(0, work.parts[0].keys, 1)
+    work.decide(0, ["1:upos"], 0)
+    work.close()
+    work = opened()
+    assert work.counts() == {"parts": 2, "differences": 8, "decided": 5}
+    assert work.undo() == 0
+    assert work.parts[0].choices["1:upos"].side == 1
+    assert work.undo() == 0
+    assert work.parts[0].open == work.parts[0].keys
+    with pytest.raises(DecisionError, match="nothing to undo"):
+        work.undo()
+    work.close()
+    assert Path("c.conllu").read_bytes() == first
+
+
+def test_a_foreign_or_changed_result_is_not_overwritten(folder: Path) -> None:
+    Path("c.conllu").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="exists; name another file"):
+        opened()
+    Path("c.conllu").unlink()
+    opened().close()
+    Path("c.conllu").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="changed by another program"):
+        opened()
+    assert Path("c.conllu").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_result_that_changes_meanwhile_is_told_and_left_alone(folder: Path) -> None:
+    work = opened()
+    Path("c.conllu").write_text("mine", encoding="utf-8")
+    work.decide(0, ["1:upos"], 1)
+    work.close()
+    assert "changed by another program" in work.fault
+    assert Path("c.conllu").read_text(encoding="utf-8") == "mine"
+
+
+def test_decisions_about_other_files_are_refused(folder: Path) -> None:
+    opened().close()
+    with Path("a.conllu").open("a", encoding="utf-8") as handle:
+        handle.write("")
+    opened().close()
+    Path("a.conllu").write_text(SAME + OTHER + APART, encoding="utf-8")
+    with pytest.raises(DataError, match="not those of these decisions"):
+        opened()
+
+
+def test_two_programs_cannot_have_the_same_result(folder: Path) -> None:
+    work = opened()
+    with pytest.raises(UsageError, match="another process"):
+        opened()
+    work.close()
+
+
+def test_the_decisions_may_be_read_by_whoever_may_read_the_result(folder: Path) -> None:
+    usual = os.umask(0o022)
+    try:
+        opened().close()
+    finally:
+        os.umask(usual)
+    modes = [stat.S_IMODE(Path(name).stat().st_mode) for name in ("c.conllu", "c.conllu.decisions")]
+    assert modes == [0o644, 0o644]
+
+
+# ------------------------------------------------------------------------------------------- the page
+def started(folder: Path) -> tuple[Any, Client]:
+    running = shell.process(
+        "annotate",
+        "a.conllu",
+        "--beside",
+        "b.conllu",
+        "-o",
+        "c.conllu",
+        "--annotator",
+        "eve",
+        "--no-browser",
+        cwd=folder,
+    )
+    assert running.stdout is not None
+    return running, Client(running.stdout.readline().decode().strip())
+
+
+def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Path) -> None:
+    running, client = started(folder)
+    try:
+        page = client("GET", "")[2].decode()
+        assert '<script type="module" src="beside.js">' in page
+        for name in ("beside.js", "beside.css", "style.css", "arcs.js"):
+            assert client("GET", name)[0] == 200
+        found = client.get("part/0")
+        assert [item["values"] for item in found["items"][:2]] == [["NOUN", "PROPN"], ["4 cats", "2 chase"]]
+        order = {"part": 0, "version": found["version"], "keys": ["1:upos"], "side": 1}
+        assert client.post("decide", order)[0] == 200
+        assert client.post("decide", order)[0] == 409  # as another tab would
+        for bad in (
+            {},
+            {**order, "side": 2},
+            {**order, "side": True},
+            {**order, "keys": "1:upos"},
+            {**order, "part": 9},
+        ):
+            assert client.post("decide", bad)[0] == 400, bad
+        assert client.post("decide", {**order, "version": 1, "keys": ["9:upos"]})[0] == 400
+        assert client("GET", "part/7")[0] == 400
+        assert client.get("next?after=0")["next"] == 1
+        assert client.get("state")["decided"] == 1
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+    running, client = started(folder)
+    try:
+        assert client.get("state")["decided"] == 1
+        assert client.post("undo")[1]["items"][0]["side"] is None
+        deadline = time.monotonic() + 20
+        while "TagBy=" in Path("c.conllu").read_text(encoding="utf-8"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate()
+    assert running.returncode == 0
+    assert b"8 of 8 are open" in err
+
+
+def test_options_that_have_no_effect_and_inputs_as_results_are_refused(vdgi: Vdgi, folder: Path) -> None:
+    both = ("annotate", "a.conllu", "--beside", "b.conllu")
+    assert "belong together" in vdgi(*both).err
+    assert "belong together" in vdgi("annotate", "a.conllu", "-o", "c.conllu").err
+    assert "--every has no effect with --beside" in vdgi(*both, "-o", "c.conllu", "--every", "3").err
+    status, _, err = vdgi(*both, "-o", "b.conllu")
+    assert (status, "this is" in err) == (2, True)
+    assert json.dumps(sorted(path.name for path in folder.iterdir())) == '["a.conllu", "b.conllu"]'
+
+
+# ------------------------------------------------------------------------------------------- in a browser
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
+def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    expect, faults = playwright.expect, []
+    running, client = started(folder)
+    try:
+        with playwright.sync_playwright() as tools:
+            page = tools.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("console", lambda line: faults.append(line.text))
+            page.goto(f"{client.origin}{client.path}")
+            decided, rows = page.locator("#decided"), page.locator("#items tr")
+            expect(decided).to_have_text("0 of 8")
+            page.keyboard.press("2")
+            expect(decided).to_have_text("1 of 8")
+            expect(rows.nth(0)).to_contain_text("eve")
+            expect(rows.nth(1)).to_have_class("chosen")
+            page.keyboard.press("ArrowDown")
+            page.keyboard.press("ArrowDown")
+            page.keyboard.press("2")  # the head of cats
+            expect(page.locator("#notice")).to_contain_text("words 3, 4 form a circle of heads")
+            page.keyboard.press("b")
+            expect(decided).to_have_text("5 of 8")
+            expect(page.locator("#notice")).to_have_text("")
+            page.keyboard.press("d")
+            expect(page).to_have_url(re.compile("#s=2$"))
+            expect(rows.nth(0)).to_contain_text("do n't bark loud")
+            page.keyboard.press("u")
+            expect(decided).to_have_text("2 of 8")
+            expect(page).to_have_url(re.compile("#s=1$"))
+            rows.nth(0).get_by_role("button").nth(0).click()
+            expect(rows.nth(0).get_by_role("button").nth(0)).to_have_attribute("aria-pressed", "true")
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.communicate()
+    assert faults == []
+    assert columns(1)[3] == "NOUN"

@@ -1,0 +1,409 @@
+"""Changes of every kind: the file is what was clicked, and undoing all of them gives the first file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotating import ROWS, chain, guessed, seen, written
+
+from dynet_vdgi.annotation.column_changes import sorted_feats
+from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
+from dynet_vdgi.annotation.sentence_layout import SentenceLayout
+from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.annotation.shown import shown_sentence
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.tags import UD2_TAGS
+
+
+@pytest.fixture
+def session(folder: Path) -> Session:
+    """A session of three sentences with guesses."""
+    return guessed(Session(written(Path("a.conllu")), "anna"))
+
+
+def change(session: Session, number: int, what: str, word: int = 0, value: Any = 0) -> list[int]:
+    return session.change(number, seen(session.text.of_id(number)), what, word, value)
+
+
+def rows(session: Session, number: int) -> list[list[str]]:
+    """The lines of a sentence as they will be in the file, without comments."""
+    lines = block(session.text.of_id(number)).splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def comments(session: Session, number: int) -> list[str]:
+    return [line for line in block(session.text.of_id(number)).splitlines() if line.startswith("#")]
+
+
+# ------------------------------------------------------------------------------------------- columns
+def test_tags_features_and_lemmas_are_in_the_file_with_who_said_them(session: Session) -> None:
+    change(session, 1, "tag", 2, "NOUN")
+    change(session, 1, "feats", 2, "Number=Sing|Case=Nom")
+    change(session, 1, "lemma", 2, "bark up")
+    assert rows(session, 1)[1] == [
+        "2", "bark", "bark up", "NOUN", "_", "Case=Nom|Number=Sing", "_", "_", "_",
+        "TagBy=anna|FeatsBy=anna|LemmaBy=anna",
+    ]  # fmt: skip
+    assert rows(session, 1)[0] == ROWS.split("# sent_id = two\n")[1].splitlines()[0].split("\t")
+    change(session, 1, "feats", 2, "")
+    change(session, 1, "lemma", 2, "")
+    assert (rows(session, 1)[1][2], rows(session, 1)[1][5]) == ("_", "_")
+
+
+RAW = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("Dogs", "bark", "it"), 1))
+GUESS = TagGuess(
+    ("NOUN", "VERB", "PRON"),
+    (0.9,) * 3,
+    ("dog", "bark", "_"),
+    ("NNS", "VBP", "_"),
+    ("Number=Plur", "_", "Case=Nom"),
+)
+
+
+def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sentence(folder: Path) -> None:
+    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
+    marked = session.text.of_id(0)
+    session.text.put_tags(marked, GUESS)
+    guessed(session)
+    assert block(marked) == RAW + "\n"  # a guess is not in the file
+    shown = shown_sentence(0, marked, session.text.relations)["words"]
+    assert [(w["feats"], w["lemma"], w["xpos"]) for w in shown] == [
+        ("Number=Plur", "dog", "NNS"), ("_", "bark", "VBP"), ("Case=Nom", "_", "_"),
+    ]  # fmt: skip
+    assert marked.bare.feats == ("Number=Plur", "_", "Case=Nom")  # which the parser reads
+    assert (marked.known.tags, marked.known.feats, marked.known.lemmas) == (("_",) * 3, (), ())
+    change(session, 0, "feats", 3, "_")  # nobody's guess comes back
+    change(session, 0, "tag", 2, "NOUN")  # the guess was about a verb
+    version = marked.version
+    session.text.put_tags(marked, GUESS._replace(feats=("Number=Sing", "_", "_")))
+    assert marked.version == version + 1  # a page that shows the old guess is not up to date
+    change(session, 0, "done")
+    assert [[row[k] for k in (2, 3, 4, 5, 9)] for row in rows(session, 0)] == [
+        [
+            "dog",
+            "NOUN",
+            "NNS",
+            "Number=Sing",
+            "HeadBy=anna|LabelBy=anna|TagBy=anna|FeatsBy=anna|LemmaBy=anna",
+        ],
+        ["_", "NOUN", "_", "_", "HeadBy=anna|LabelBy=anna|TagBy=anna"],
+        ["_", "PRON", "_", "_", "HeadBy=anna|LabelBy=anna|TagBy=anna|FeatsBy=anna"],
+    ]
+    session.close()
+    again = Session("a.conllu", "anna")
+    assert rows(again, 0)[0][4:6] == ["NNS", "Number=Sing"]
+    for _ in range(3):
+        again.undo()
+    assert rows(again, 0) == [line.split("\t") for line in RAW.splitlines()]
+    again.close()
+
+
+def test_a_guess_stays_with_its_word_and_only_the_tag_with_half_a_word(folder: Path) -> None:
+    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
+    session.text.put_tags(session.text.of_id(0), GUESS)
+    change(session, 0, "split", 1, 3)
+    found = session.text.of_id(0).columns
+    assert [(word.upos, word.lemma, word.feats) for word in found] == [
+        ("NOUN", "_", "_"), ("_", "_", "_"), ("VERB", "bark", "_"), ("PRON", "_", "Case=Nom"),
+    ]  # fmt: skip
+    session.close()
+
+
+def test_a_tag_of_the_file_gets_no_guessed_features(folder: Path) -> None:
+    text = RAW.replace("Dogs\t_\t_", "Dogs\t_\tNOUN") + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna")
+    session.text.put_tags(session.text.of_id(0), GUESS)
+    assert [word.lemma for word in session.text.of_id(0).columns] == ["_", "bark", "_"]
+    session.close()
+
+
+def test_a_changed_tag_changes_what_counts_as_punctuation(session: Session) -> None:
+    marked = session.text.of_id(1)
+    assert marked.positions == (1, 2)
+    change(session, 1, "tag", 1, "PUNCT")
+    assert (marked.positions, marked.bare.forms) == ((2,), ("bark",))
+    change(session, 2, "tag", 4, "SYM")
+    assert session.text.of_id(2).positions == (1, 2, 3, 4, 5, 6)
+    assert session.figures()["words"] == 5 + 1 + 6
+
+
+@pytest.mark.parametrize(
+    ("what", "word", "value", "message"),
+    [
+        ("tag", 1, "NN", "'NN' is no tag"),
+        ("tag", 1, 3, "is no tag"),
+        ("tag", 1, ["NOUN"], "is no tag"),
+        ("tag", 0, "NOUN", "there is no word 0"),
+        ("tag", 9, "NOUN", "there is no word 9"),
+        ("feats", 1, "case=nom", "'case=nom' is no feature"),
+        ("feats", 1, "Case=Nom|Case=Acc", "Case is there twice"),
+        ("feats", 1, "Case", "is no feature"),
+        ("feats", 1, 1, "are no features"),
+        ("lemma", 1, "a\tb", "is no lemma"),
+        ("lemma", 1, " a", "is no lemma"),
+        ("lemma", 1, "a\u2028b", "is no lemma"),
+        ("lemma", 1, True, "is no lemma"),
+        ("note", 1, 5, "this is no note"),
+        ("note", 1, "x" * 3000, "this is no note"),
+        ("flag", 0, "yes", "a sentence is flagged"),
+        ("flag", 1, True, "a sentence is flagged"),
+        ("split", 1, 0, "cannot be split after 0 letters"),
+        ("split", 1, 9, "cannot be split after 9 letters"),
+        ("split", 1, "x", "a word is split after"),
+        ("split", 1, ["a"], "a word is split after"),
+        ("split", 1, ["a", "b\tc"], "is no form"),
+        ("split", 1, ["a", ""], "is no form"),
+        ("join", 6, 0, "there is no next word"),
+        ("join", 2, 0, "in a multiword token"),
+        ("range", 0, [2, 3, "x"], "in one multiword token only"),
+        ("range", 0, [2, 2, "x"], "a multiword token is"),
+        ("range", 0, [5, 7, "x"], "a multiword token is"),
+        ("range", 0, [5, 6, ""], "there is no multiword token 5-6"),
+        ("range", 0, [1, True, "x"], "a multiword token is"),
+        ("space", 3, False, "inside a multiword token"),
+        ("space", 1, 1, "a space follows"),
+        ("cut", 1, 0, "before its first word"),
+        ("cut", 4, 0, "a multiword token cannot be cut"),
+        ("cut", 9, 0, "there is no word 9"),
+        ("head", 1, True, "is no word"),
+        ("label", 1, 5, "is no relation"),
+    ],
+)
+def test_impossible_changes_change_nothing(
+    session: Session, what: str, word: int, value: Any, message: str
+) -> None:
+    before, size = block(session.text.of_id(0)), session.journal.path.stat().st_size
+    with pytest.raises(ChangeError, match=message):
+        change(session, 0, what, word, value)
+    assert block(session.text.of_id(0)) == before
+    assert session.journal.path.stat().st_size == size
+
+
+def test_features_are_sorted_as_ud_wants() -> None:
+    assert sorted_feats("VerbForm=Fin|Aspect=Imp") == "Aspect=Imp|VerbForm=Fin"
+    assert (
+        sorted_feats("PronType=Rel,Int|Number[psor]=Plur|Abbr=Yes")
+        == "Abbr=Yes|Number[psor]=Plur|PronType=Int,Rel"
+    )
+
+
+def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
+    from dynet_vdgi.annotation.column_changes import note_of, sentence_note
+
+    change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
+    change(session, 1, "note", 2, "a | b")
+    change(session, 1, "flag", 0, True)
+    session.close()
+    again = Session("a.conllu", "anna")
+    marked = again.text.of_id(1)
+    assert sentence_note(marked) == "first line\nback\\slash | bar two"
+    assert note_of(marked.state.columns[1]) == "a | b"
+    assert marked.is_flagged
+    assert rows(again, 1)[1][6:] == ["_", "_", "_", r"Note=a \p b"]
+    for what, word, value in (("note", 0, ""), ("note", 2, ""), ("flag", 0, False)):
+        change(again, 1, what, word, value)
+    again.close()
+    assert Path("a.conllu").read_bytes() == ROWS.encode()
+
+
+# ------------------------------------------------------------------------------------------- tokens
+def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> None:
+    change(session, 0, "head", 6, 2)
+    change(session, 0, "split", 2, 3)
+    assert comments(session, 0)[1] == "# text = The dogs don't bark."
+    found = rows(session, 0)
+    assert found[1] == ["2", "dog", "_", "NOUN", "_", "_", found[1][6], "dep", "_", "Gloss=a b|SpaceAfter=No"]
+    assert found[2][:6] == ["3", "s", "_", "_", "_", "_"]
+    assert found[2][6:8] == ["2", "dep"]
+    assert [row[0] for row in found] == ["1", "2", "3", "4-5", "4", "5", "5.1", "6", "7"]
+    assert found[6][8] == "6:advmod"
+    assert found[7][6:9] == ["0", "root", "0:root"]
+    assert (found[8][6], found[8][9]) == ("2", "HeadBy=anna")
+    assert session.text.of_id(0).wids == (1, 2, 7, 3, 4, 5, 6)
+
+
+def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> None:
+    change(session, 0, "split", 5, ["ba", "rk"])
+    found = rows(session, 0)
+    assert found[6][:2] == ["5-6", "bark"]
+    assert found[6][9] == "SpaceAfter=No"
+    assert [row[1] for row in found[7:9]] == ["ba", "rk"]
+    assert comments(session, 0)[1] == "# text = The dogs don't bark."
+    change(session, 0, "join", 5)
+    assert rows(session, 0)[6][:2] == ["5", "bark"]
+    assert rows(session, 0)[6][9] == "SpaceAfter=No"
+
+
+def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
+    change(session, 2, "head", 1, 3)  # to the word that goes
+    change(session, 2, "label", 3, "obj")
+    change(session, 2, "join", 2)
+    found = rows(session, 2)
+    assert [row[1] for row in found] == ["Cats", "see dogs", ",", "they", "say"]
+    assert (found[0][6], found[0][9]) == ("2", "HeadBy=anna")
+    assert found[1][6:8] == [found[1][6], "obj"]
+    assert found[1][9] == "LabelBy=anna"
+    assert session.text.of_id(2).wids == (1, 2, 4, 5, 6)
+    session.undo()
+    assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
+
+
+def test_spaces_and_multiword_tokens_keep_the_text_true(session: Session) -> None:
+    change(session, 0, "space", 1, False)
+    assert comments(session, 0)[1] == "# text = Thedogs don't bark."
+    change(session, 0, "space", 4, False)
+    assert comments(session, 0)[1] == "# text = Thedogs don'tbark."
+    assert rows(session, 0)[2][9] == "Typo=No|SpaceAfter=No"
+    change(session, 0, "range", 0, [3, 4, ""])
+    assert comments(session, 0)[1] == "# text = Thedogs do n'tbark."
+    change(session, 0, "range", 0, [1, 2, "Thdogs"])
+    assert comments(session, 0)[1] == "# text = Thdogs do n'tbark."
+    assert rows(session, 0)[0] == ["1-2", "Thdogs", *["_"] * 8]
+
+
+def test_offsets_follow_splits_and_joins(folder: Path) -> None:
+    line = "1\tgoodbye\t_\tX\t_\t_\t_\t_\t_\tTokenRange=5:12|A=b\n"
+    session = Session(written(Path("a.conllu"), line + "\n"), "anna")
+    change(session, 0, "split", 1, 4)
+    assert [row[9] for row in rows(session, 0)] == ["A=b|TokenRange=5:9|SpaceAfter=No", "TokenRange=9:12"]
+    change(session, 0, "join", 1)
+    assert rows(session, 0)[0][1] == "goodbye"
+    assert rows(session, 0)[0][9] == "A=b|TokenRange=5:12"
+
+
+def test_a_sentence_is_cut_and_glued(session: Session) -> None:
+    change(session, 0, "note", 0, "hm")
+    assert change(session, 0, "cut", 5) == [0, 3]
+    assert comments(session, 0) == ["# sent_id = one", "# text = The dogs don't", "# note = hm"]
+    assert comments(session, 3) == ["# sent_id = one-2", "# text = bark."]
+    assert [marked.id for marked in session.sentences] == [0, 3, 1, 2]
+    assert [row[0] for row in rows(session, 0)] == ["1", "2", "3-4", "3", "4", "4.1"]
+    assert rows(session, 0)[5][8] == "_"  # it depended on a word of the other part
+    change(session, 3, "head", 2, 1)
+    assert change(session, 3, "glue") == [3]
+    assert session.text.of_id(3).forms == ("bark", ".", "Dogs", "bark")
+    assert session.text.of_id(3).wids == (5, 6, 7, 8)
+    with pytest.raises(ChangeError, match="no such sentence"):
+        session.text.of_id(1)
+    with pytest.raises(ChangeError, match="no next sentence"):
+        change(session, 2, "glue")
+    assert change(session, 0, "glue") == [0]
+    assert comments(session, 0)[1] == "# text = The dogs don't bark. Dogs bark"
+    while session.text.undo:
+        session.undo()
+    session.save()
+    assert Path("a.conllu").read_bytes() == ROWS.encode()
+
+
+def test_both_parts_of_a_cut_tree_are_trees(session: Session) -> None:
+    change(session, 2, "done")
+    first, second = change(session, 2, "cut", 5)
+    for number in (first, second):
+        heads = session.text.of_id(number).heads
+        assert heads.count(0) == 1
+    assert rows(session, second)[1][9] == "HeadBy=anna|LabelBy=anna"
+    assert not session.text.of_id(first).is_done
+    session.close()
+    assert len(list(conllu.read("a.conllu"))) == 4
+
+
+# ------------------------------------------------------------------------------------------- everything
+TREES = (
+    ROWS.replace("sent_id = two", "sent_id = one.b")
+    + """# sent_id = four
+# text = vámonos al mar
+# text_en = let's go
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\t_\tMood=Imp\t0\troot\t0:root\tHeadBy=bob|LabelBy=bob
+1.1\tE\t_\tNOUN\t_\t_\t_\t_\t1:x|4:y\tCopyOf=4
+2\tnos\t_\tPRON\t_\t_\t1\tobj\t1:obj\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\t_\t_\t_\t5\tcase\t5:case\tTagBy=bob
+4\tel\tel\tDET\t_\t_\t5\tdet\t1.1:z|5:det\tSpaceAfter=No
+5\tmar\tmar\tNOUN\t_\t_\t1\tobl\t1:obl:a\tSpacesAfter=\\n
+
+"""
+)
+"""Also a marked tree, a word without UPOS, and DEPS that refer to an empty node."""
+
+
+def wish(numbers: random.Random) -> tuple[str, int, Any]:
+    """A change of a random kind, which may be impossible: what, word and value."""
+    word = numbers.randint(1, 7)
+    what = numbers.choice((*VALUES, "undo", "undo", "redo"))
+    value = VALUES[what](numbers) if what in VALUES else 0
+    if what == "range":
+        value = [word, word + 1, value]
+    return what, 0 if what == "flag" or (what == "note" and word < 4) else word, value
+
+
+VALUES: dict[str, Callable[[random.Random], Any]] = {
+    "head": lambda numbers: numbers.randint(0, 7),
+    "label": lambda numbers: numbers.choice(["nsubj", "obj:x"]),
+    "right": lambda numbers: 0,
+    "done": lambda numbers: 0,
+    "open": lambda numbers: 0,
+    "tag": lambda numbers: numbers.choice(sorted(UD2_TAGS)),
+    "feats": lambda numbers: numbers.choice(["Case=Nom", "_"]),
+    "lemma": lambda numbers: numbers.choice(["go", ""]),
+    "note": lambda numbers: numbers.choice(["a | b", ""]),
+    "flag": lambda numbers: numbers.random() < 0.5,
+    "split": lambda numbers: numbers.choice([1, 2, 3, ["de", "le", "x"]]),
+    "join": lambda numbers: 0,
+    "range": lambda numbers: numbers.choice(["", "du"]),
+    "space": lambda numbers: numbers.random() < 0.5,
+    "cut": lambda numbers: 0,
+    "glue": lambda numbers: 0,
+}
+"""Kinds of changes, and random values for them."""
+
+
+@pytest.mark.parametrize("seed", [*range(25), 109, 234])
+def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byte_for_byte(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    numbers, path, made = random.Random(seed), written(Path("a.conllu"), TREES), 0
+    session = Session(path, "anna")
+    for marked in session.sentences[:3]:
+        session.put(marked.id, marked.version, chain(len(marked.bare)))
+    for n in range(25):
+        what, word, value = wish(numbers)
+        with contextlib.suppress(ChangeError):
+            if what in ("undo", "redo"):
+                session.undo() if what == "undo" else session.redo()
+            else:
+                change(session, numbers.choice(session.sentences).id, what, word, value)
+            made += 1
+        if n % 6 == 5:
+            if n % 12 == 5:
+                session.save()
+            before = said(session)
+            session.release()
+            session = Session(path, "anna")
+            assert said(session) == before
+    session.save()
+    assert [s.forms for s in conllu.read(path, tags="known")] == [m.forms for m in session.sentences]
+    for marked in session.sentences:
+        lines = block(marked).rstrip("\n").split("\n")
+        assert SentenceLayout.of(lines, marked.wids).lines() == lines
+    assert made > 8
+    while session.text.undo:
+        session.undo()
+    session.close()
+    assert path.read_text(encoding="utf-8") == TREES
+
+
+def said(session: Session) -> list[Any]:
+    """Everything that was said, without guesses."""
+    return [
+        (marked.id, marked.wids, marked.forms, marked.state.columns, marked.state.comments, marked.edits,
+         [(a.head if a.head_by else None, a.label if a.label_by else None) for a in marked.arcs])
+        for marked in session.sentences
+    ]  # fmt: skip

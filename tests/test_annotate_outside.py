@@ -1,0 +1,216 @@
+"""Files that another program has changed, and plain text, as the beginning of a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotating import ROWS, guessed, seen, without_sums, written
+from shell import Vdgi, names_in
+
+from dynet_vdgi.annotation.marked import ChangeError, block
+from dynet_vdgi.annotation.plain_text import by_rule, conllu_of
+from dynet_vdgi.annotation.relations import read_list
+from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import ConfigError, DataError
+
+SENTENCES = ROWS.strip("\n").split("\n\n")
+
+
+@pytest.fixture
+def session(folder: Path) -> Session:
+    """A session in which something is confirmed in each sentence, and saved."""
+    found = guessed(Session(written(Path("a.conllu")), "anna"))
+    change(found, 0, "head", 2, 4)
+    change(found, 1, "done")
+    change(found, 2, "tag", 1, "PROPN")
+    change(found, 2, "head", 1, 3)
+    found.save()
+    return found
+
+
+def change(session: Session, number: int, what: str, word: int = 0, value: Any = 0) -> list[int]:
+    return session.change(number, seen(session.text.of_id(number)), what, word, value)
+
+
+def edited(session: Session, *pairs: tuple[str, str]) -> Session:
+    """The session after its end, a change of its file by another program, and a new start."""
+    session.release()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    written(Path("a.conllu"), text)
+    return Session("a.conllu", "anna")
+
+
+def test_another_word_is_taken_over_and_what_is_confirmed_of_the_others_stays(session: Session) -> None:
+    found = edited(session, ("1\tCats\tcat", "1\tWolves\tcat"), ("2\tsee", "2\tsaw"))
+    marked = found.text.of_id(2)
+    assert marked.forms == ("Wolves", "saw", "dogs", ",", "they", "say")
+    assert marked.wids == (7, 8, 3, 4, 5, 6)
+    assert found.text.of_id(0).arcs[1].head_by == "anna"
+    assert found.text.of_id(1).is_done
+    found.close()
+    assert Session("a.conllu", "anna").text.of_id(2).forms[0] == "Wolves"
+
+
+def test_a_word_more_moves_the_confirmed_heads(session: Session) -> None:
+    rows = [line.split("\t") for line in Path("a.conllu").read_text(encoding="utf-8").splitlines()]
+    start = next(k for k, row in enumerate(rows) if row[:2] == ["1", "Cats"])
+    new = [["1", "Old", "old", "ADJ", "_", "_", "2", "amod", "_", "_"]]
+    for row in rows[start : start + 6]:
+        head = str(int(row[6]) + 1) if row[6] not in ("0", "_") else row[6]
+        new.append([str(int(row[0]) + 1), *row[1:6], head, *row[7:]])
+    rows[start : start + 6] = new
+    session.release()
+    written(Path("a.conllu"), "\n".join("\t".join(row) for row in rows) + "\n")
+    found = Session("a.conllu", "anna")
+    marked = found.text.of_id(2)
+    assert marked.wids == (7, 1, 2, 3, 4, 5, 6)
+    assert (marked.arcs[1].head, marked.arcs[1].head_by) == (4, "anna")
+    assert marked.state.columns[1].tag_by == "anna"
+
+
+def test_sentences_that_come_and_go_are_taken_over_and_ids_stay(session: Session) -> None:
+    session.release()
+    one, two, three = Path("a.conllu").read_text(encoding="utf-8").strip("\n").split("\n\n")
+    new = "# sent_id = new\n1\tHello\thello\tINTJ\t_\t_\t_\t_\t_\t_"
+    written(Path("a.conllu"), "\n\n".join([new, three, two]) + "\n\n")
+    found = Session("a.conllu", "anna")
+    ids = [marked.id for marked in found.sentences]
+    assert [marked.sent_id for marked in found.sentences] == ["new", "three", "two"]
+    assert ids[0] > 2
+    assert 1 in ids or 2 in ids
+    found.undo()
+    assert [marked.id for marked in found.sentences] == [0, 1, 2]
+    assert found.text.of_id(0).arcs[1].head_by == "anna"
+    assert "HeadBy" in one
+
+
+def test_unsaved_changes_and_those_of_another_program_are_both_kept(session: Session) -> None:
+    change(session, 0, "feats", 5, "Mood=Ind")
+    change(session, 0, "head", 1, 2)
+    change(session, 2, "note", 0, "mine")
+    found = edited(session, ("Gloss=a b", "Gloss=c"), ("# sent_id = three", "# sent_id = three\n# more = x"))
+    lines = block(found.text.of_id(0)).splitlines()
+    assert "Mood=Ind" in lines[7] or "Mood=Ind" in lines[8]
+    assert "Gloss=c|HeadBy=anna" in lines[3]
+    assert lines[2].endswith("HeadBy=anna")
+    assert found.is_unsaved
+    found.close()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    assert "Mood=Ind" in text
+    assert "Gloss=c" in text
+    assert "# note = mine" in text
+
+
+def test_a_confirmed_arc_that_another_program_changed_is_refused_with_its_line(session: Session) -> None:
+    with pytest.raises(DataError, match=r"a.conllu:4: another program has changed confirmed word 2 to 5 dep"):
+        edited(session, ("\t4\tdep\t_\tGloss", "\t5\tdep\t_\tGloss"))
+
+
+def test_a_journal_of_format_1_goes_on_with_all_kinds_of_changes_and_undo(folder: Path) -> None:
+    session = guessed(Session(written(Path("a.conllu")), "anna"))
+    change(session, 0, "head", 2, 4)
+    change(session, 2, "label", 1, "nsubj")
+    session.close()
+    without_sums(session.journal.path)
+    for _ in range(2):
+        found = Session("a.conllu", "anna")
+        assert found.text.of_id(0).arcs[1].head_by == "anna"
+        assert not found.is_unsaved
+        found.release()
+    found = Session("a.conllu", "anna")
+    change(found, 0, "split", 2, 1)
+    change(found, 1, "tag", 1, "PROPN")
+    found.release()
+    found = Session("a.conllu", "anna")
+    assert found.text.of_id(0).forms[1:3] == ("d", "ogs")
+    while found.text.undo:
+        found.undo()
+    found.close()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    assert "By=" not in text
+    assert [s.forms for s in conllu.read("a.conllu")] == [
+        tuple(line.split("\t")[1] for line in each.splitlines() if line.split("\t")[0].isdigit())
+        for each in SENTENCES
+    ]
+
+
+# ------------------------------------------------------------------------------------------- plain text
+def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
+    text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
+    found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)]
+    assert found == [
+        ["He", "left", "(", "late", ")", "."],
+        ["“", "Why", "?", "”"],
+        ["she", "said", "..."],
+        ["يقول", "نعم", "؟"],
+        ["पाठ", "।"],
+        ["It's", "3.14", "well-known,no"],
+    ]
+    Path("a.txt").write_text(text, encoding="utf-8")
+    written(Path("a.conllu"), conllu_of("a.txt", None))
+    sentences = list(conllu.read("a.conllu", tags="known"))
+    assert [list(s.forms) for s in sentences] == found
+    Path("b.txt").write_text(" \n", encoding="utf-8")
+    with pytest.raises(DataError, match="no text"):
+        conllu_of("b.txt", None)
+
+
+def test_a_session_of_untagged_text_is_tagged_by_hand(folder: Path) -> None:
+    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
+    session = Session(written(Path("a.conllu"), conllu_of("a.txt", None)), "anna")
+    marked = session.text.of_id(0)
+    assert marked.tags == ("_", "_", "PUNCT")
+    with pytest.raises(ChangeError, match="no head"):
+        change(session, 0, "done")
+    for word, tag in ((1, "NOUN"), (2, "VERB")):
+        change(session, 0, "tag", word, tag)
+    change(session, 0, "head", 1, 2)
+    change(session, 0, "label", 1, "nsubj")
+    change(session, 0, "head", 2, 0)
+    change(session, 0, "done")
+    assert marked.is_done
+    session.close()
+    rows = [line.split("\t") for line in Path("a.conllu").read_text(encoding="utf-8").splitlines()[4:7]]
+    assert [row[3] for row in rows] == ["NOUN", "VERB", "PUNCT"]
+    assert [row[6:8] for row in rows] == [["2", "nsubj"], ["0", "root"], ["2", "punct"]]
+
+
+def test_raw_text_is_never_read_over_a_file_that_is_there(folder: Path, vdgi: Vdgi) -> None:
+    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
+    written(Path("a.conllu"))
+    result = vdgi("annotate", "a.txt", "--no-browser")
+    assert result.status == 2
+    assert "a.conllu exists already: vdgi annotate a.conllu goes on with it" in result.err
+    for option in ("--tokeniser", "--tagger", "--labels"):
+        result = vdgi("annotate", "a.conllu", option, "nothing", "--no-browser")
+        assert result.status in (2, 4), result.err
+    assert names_in(folder) == ["a.conllu", "a.txt"]
+
+
+# ------------------------------------------------------------------------------------------- relations
+def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Path) -> None:
+    Path("list.txt").write_text("# ours\nnsubj obj\nobl:arg\nroot punct dep\n", encoding="utf-8")
+    session = guessed(Session(written(Path("a.conllu")), "anna"))
+    relations = session.text.relations
+    assert relations.listed()["unlisted"] == []
+    relations.project = read_list("list.txt")
+    assert relations.fault("obl:arg") == ""
+    assert "is no relation of the project's list" in relations.fault("nsbuj")
+    assert relations.fault("amod")
+    before = relations.listed()
+    change(session, 0, "label", 1, "comp@x")
+    after = relations.listed()
+    assert after["key"] != before["key"]
+    assert after["unlisted"] == ["comp@x"]
+    assert "comp@x" in after["names"]
+    assert session.text.of_id(0).arcs[0].label == "comp@x"
+    for content, message in (("", "no relation in it"), ("a|b\n", "list.txt:1: 'a|b' is no relation")):
+        Path("list.txt").write_text(content, encoding="utf-8")
+        with pytest.raises(ConfigError, match=message.replace("|", r"\|")):
+            read_list("list.txt")

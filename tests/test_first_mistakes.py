@@ -1,0 +1,226 @@
+"""What a new user is likely to do wrong, and what the program says then."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+import tiny
+import universal_toys as universal
+from shell import Vdgi, last_line
+
+import dynet_vdgi
+from dynet_vdgi.errors import ConfigError, ModelError, UsageError
+from dynet_vdgi.evaluation.tables import LEGEND
+from dynet_vdgi.parsing.outlook import AKIN, Outlook
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.system import progress
+from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tokenising import tokeniser_file
+
+TEXT = "Dogs bark.\nCats sleep.\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tagged text, and a tokeniser and a tagger that have learnt from it."""
+    folder = tmp_path_factory.mktemp("made")
+    tiny.write(folder / "tagged.conllu", heads=False)
+    Tagger().fit(folder / "tagged.conllu").save(folder / "my.tagger")
+    tokeniser_file.train([str(folder / "tagged.conllu")], str(folder / "my.tokeniser"))
+    return folder
+
+
+@pytest.fixture
+def there(made: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty present folder but for the made files and a raw text."""
+    for path in made.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "raw.txt").write_text(TEXT, encoding="utf-8")
+    return folder
+
+
+# ------------------------------------------------------------------------------------------- kinds of model
+def test_a_tagger_and_a_tokeniser_are_described(vdgi: Vdgi, there: Path) -> None:
+    rows = dict(line.split(None, 1) for line in vdgi.good("info", "my.tokeniser").out.splitlines())
+    assert rows["kind"] == "tokeniser, for --tokeniser and vdgi tokenize"
+    assert rows["file"].startswith("tagged.conllu  sha256 ")
+    text = vdgi.good("info", "my.tagger").out
+    assert "tagger, for --tagger and vdgi tag" in text
+    assert "64 words with tags" in text
+    assert "% in sentences kept back" in text
+    assert json.loads(vdgi.good("info", "--json", "my.tokeniser").out)["learnt from"].startswith(
+        "12 sentences"
+    )
+
+
+@pytest.mark.parametrize("step", ["tagger", "tokeniser"])
+def test_a_file_of_another_kind_than_a_parser_is_called_what_it_is(
+    vdgi: Vdgi, there: Path, step: str
+) -> None:
+    message = f"my.{step}: this is a {step}, not a parser: name it with --{step} (in Python {step}=)"
+    result = vdgi("parse", f"my.{step}", "tagged.conllu")
+    assert (result.status, last_line(result.err)) == (4, message)
+    with pytest.raises(ModelError, match=f"this is a {step}"):
+        dynet_vdgi.load(f"my.{step}")
+
+
+def test_a_tagger_and_a_tokeniser_are_not_taken_for_each_other(vdgi: Vdgi, there: Path) -> None:
+    for command in (["tag", "my.tokeniser", "tagged.conllu"], ["tokenize", "my.tagger", "raw.txt"]):
+        status, _, err = vdgi(*command)
+        assert status == 4
+        assert "this is a t" in err
+        assert "name it with --t" in err
+
+
+def test_the_package_s_own_model_is_meant(vdgi: Vdgi, there: Path) -> None:
+    assert "did you mean 'universal'?" in vdgi("parse", "univeral", "tagged.conllu").err
+    with pytest.raises(ModelError, match="did you mean 'universal'"):
+        dynet_vdgi.load("univresal")
+
+
+# ------------------------------------------------------------------------------------------- wrong order
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["parse", "tagged.conllu", "universal"],
+        ["choose", "tagged.conllu", "universal"],
+        ["tokenize", "raw.txt", "my.tokeniser"],
+        ["tag", "tagged.conllu", "my.tagger"],
+        ["tag", "tagged.conllu", "run"],
+    ],
+    ids=" ".join,
+)
+def test_the_model_comes_first(vdgi: Vdgi, there: Path, command: list[str]) -> None:
+    (there / "run").mkdir()
+    (there / "run" / "model.vdgi").write_bytes(b"")
+    status, out, err = vdgi(*command)
+    text, model = command[1:]
+    assert (status, out, err) == (2, "", f"the model comes first: {model} {text}, not {text} {model}\n")
+
+
+def test_expect_takes_its_model_by_an_option(vdgi: Vdgi, there: Path) -> None:
+    assert "name the model with --model universal" in vdgi("expect", "universal", "tagged.conllu").err
+
+
+def test_text_to_train_on_is_named_by_an_option(vdgi: Vdgi, there: Path) -> None:
+    status, _, err = vdgi("train", "tagged.conllu", "-o", "run")
+    assert status == 2
+    assert last_line(err).endswith("arguments: tagged.conllu; did you mean --train tagged.conllu?")
+
+
+# ------------------------------------------------------------------------------------------- files
+@pytest.mark.parametrize("verb", [["tag", "train"], ["tokenize", "train"]])
+def test_a_model_is_replaced_only_if_one_says_so(vdgi: Vdgi, there: Path, verb: list[str]) -> None:
+    Path("model").write_text("mine", encoding="utf-8")
+    status, _, err = vdgi(*verb, "tagged.conllu", "-o", "model")
+    assert (status, "exists already (--overwrite replaces it" in err) == (2, True)
+    assert Path("model").read_text(encoding="utf-8") == "mine"
+    vdgi.good(*verb, "tagged.conllu", "-o", "model", "--overwrite")
+    assert Path("model").read_bytes() != b"mine"
+
+
+def test_a_text_is_replaced_without_a_word(vdgi: Vdgi, there: Path) -> None:
+    for _ in range(2):
+        vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "out.conllu")
+    status, _, err = vdgi("tokenize", "my.tokeniser", "raw.txt", "-o", "out.conllu", "--overwrite")
+    assert (status, "--overwrite is for vdgi tokenize train" in err) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["check", "validate"])
+def test_plain_text_is_one_fault_not_one_a_line(vdgi: Vdgi, there: Path, verb: str) -> None:
+    (there / "raw.txt").write_text("\n\n".join(["Some words.", "", *["More words."] * 30]), encoding="utf-8")
+    status, out, err = vdgi(verb, "raw.txt")
+    assert (status, err.splitlines()[-1]) == (3, "1 fault found; nothing was changed")
+    assert out.count("raw.txt:") == 2
+    assert "this is plain text, not CoNLL-U" in out
+
+
+def test_a_missing_tag_names_the_option_that_fills_it(vdgi: Vdgi, there: Path) -> None:
+    Path("bare.conllu").write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    assert "--tagger MODEL" in vdgi("check", "bare.conllu").out
+
+
+def test_a_sound_file_is_not_called_valid(vdgi: Vdgi, there: Path) -> None:
+    assert "vdgi validate FILE" in vdgi.good("check", "tagged.conllu").out.splitlines()[-1]
+
+
+def test_measures_are_explained(vdgi: Vdgi, there: Path) -> None:
+    tiny.write(there / "gold.conllu")
+    assert LEGEND in vdgi.good("evaluate", "gold.conllu", "gold.conllu").out
+
+
+# ------------------------------------------------------------------------------------------- the library
+def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, there: Path) -> None:
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).measured("tagged.conllu")
+    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        for _ in range(2):
+            parser(["a", "b"], ["N", "_"])
+            parser.parse(["a", "b"], ["N", "VERB"])
+    said = [message.partition(" (")[0] for message in caplog.messages]
+    assert sorted(said) == ["tag N", "tag _"]
+
+
+def test_columns_may_be_iterators_but_not_numbers(there: Path) -> None:
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).measured("tagged.conllu")
+    words, tags = ["a", "b"], ["NOUN", "VERB"]
+    assert parser.parse(iter(words), iter(tags)) == parser.parse(words, tags)
+    with pytest.raises(UsageError, match="tags=3: a list is expected"):
+        parser.parse(words, 3)  # type: ignore[arg-type]
+
+
+def test_a_parser_shows_what_it_has_measured(there: Path) -> None:
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi"))
+    assert repr(parser).endswith("; no text measured yet>")
+    assert repr(parser.measured("tagged.conllu")).endswith("; measured: 12 sentences>")
+
+
+def test_faulty_heads_of_a_file_are_replaced(there: Path) -> None:
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi"))
+    text = Path("tagged.conllu").read_text(encoding="utf-8")
+    Path("own.conllu").write_text(text.replace("\t_\t_\t_\t_\n", "\t1\tx\t_\t_\n"), encoding="utf-8")
+    expected = [sentence.heads for sentence in parser.pipe("tagged.conllu")]
+    assert [sentence.heads for sentence in parser.pipe("own.conllu")] == expected
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "message"),
+    [
+        (None, {"teacher": {"iteration": 3}}, "'teacher.iterations' is for recipe=taught"),
+        ("best", {"teacher": {"iteration": 3}}, "did you mean 'teacher.iterations'?"),
+        ("best", {"teacher": {"relations": 3}}, "no key 'teacher.relations'"),
+    ],
+)
+def test_a_wrong_key_is_compared_with_those_of_its_section(
+    preset: str | None, settings: dict[str, dict[str, int]], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(*([preset] if preset else []), changes=settings)
+    assert message in str(caught.value)
+    assert "learning." not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------- expectations
+def test_an_own_treebank_is_noticed() -> None:
+    assert Outlook(1, 1, [("A-B", AKIN - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
+    assert Outlook(1, 1, [("A-B", AKIN + 0.01)], []).learnt_from == ""
+
+
+# ------------------------------------------------------------------------------------------- progress
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
+def test_long_work_gives_signs_of_life(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, level: int
+) -> None:
+    monkeypatch.setattr(progress, "FIRST", 0.01)
+    monkeypatch.setattr(progress, "is_shown", lambda: False)
+    told = threading.Event()
+    tell = progress.Lines.tell
+    monkeypatch.setattr(progress.Lines, "tell", lambda lines: (tell(lines), told.set()))
+    with caplog.at_level(level, "dynet_vdgi"), progress.Bar("sentences", 2000, 1000):
+        assert told.wait(60 if level == logging.INFO else 0.1) == (level == logging.INFO)
+    assert [m.partition(" after")[0] for m in caplog.messages[:1]] == (
+        ["1,000 of 2,000 sentences"] if level == logging.INFO else []
+    )

@@ -1,0 +1,138 @@
+"""What holds of every teacher of symbols: numbers, order, repetition, what it says before it has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from taught import RULES, TEXT, prepared, tagged
+
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.rivals.convex_mst import ConvexMst
+from dynet_vdgi.rivals.hdp_dmv import HdpDmv
+from dynet_vdgi.rivals.lc_dmv import LcDmv
+from dynet_vdgi.rivals.neural_dmv import NeuralDmv
+from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.teachers.common import SymbolTeacher
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
+
+Make = Callable[[], SymbolTeacher[Any]]
+
+TEACHERS: dict[str, Make] = {
+    "DMV": Dmv,
+    "Convex-MST": ConvexMst,
+    "LC-DMV": lambda: LcDmv(iterations=4),
+    "HDP-DMV": lambda: HdpDmv(iterations=2, subsymbols=2),
+    "neural DMV": lambda: NeuralDmv(epochs=1),
+    "RF": lambda: RasooliFaili(iterations=3),
+}
+
+
+@pytest.fixture(params=TEACHERS)
+def make(request: pytest.FixtureRequest) -> Make:
+    return TEACHERS[request.param]
+
+
+def test_every_sentence_is_parsed_in_order(make: Make) -> None:
+    teacher = make().fit(iter(TEXT), Prior.of_text(RULES, TEXT))
+    unseen = "VERB NEW NEWER NEW NOUN"
+    sentences = [*tagged(unseen, "", "NEW"), TEXT[0], *tagged("NEWER " * 30, unseen)]
+    trees = teacher.heads(iter(sentences))
+    assert [len(tree) for tree in trees] == [len(sentence) for sentence in sentences]
+    for tree in trees:
+        assert not tree or (brute_force.is_tree(tree) and not brute_force.crosses(tree))
+    assert trees == [teacher.heads([sentence])[0] for sentence in sentences]
+    assert trees == [sentence.heads for sentence in teacher.predict(iter(sentences))]
+    for tree, matrix in zip(trees, teacher.marginals(iter(sentences))):
+        assert matrix.shape == (len(tree) + 1, len(tree))
+        assert matrix.sum(axis=0) == pytest.approx(np.ones(len(tree)))
+    assert teacher.marginals([]) == []
+    again = make().fit(TEXT, Prior.of_text(RULES, TEXT))
+    assert again.log_rows() == teacher.log_rows()
+    assert again.heads(sentences) == trees
+
+
+@pytest.mark.parametrize("use", ["heads", "predict", "marginals", "log_rows"])
+def test_teachers_that_have_learnt_nothing_say_so(make: Make, use: str) -> None:
+    teacher = make()
+    given = () if use == "log_rows" else (TEXT,)
+    message = rf"^this {teacher.name} has not learnt yet: call fit\(text, prior\) first$"
+    with pytest.raises(VdgiError, match=message):
+        getattr(teacher, use)(*given)
+    with pytest.raises(ValueError, match="^no sentences to learn from$"):
+        teacher.fit([], Prior(RULES))
+    with pytest.raises(VdgiError, match=message):
+        getattr(teacher, use)(*given)
+
+
+def test_a_fit_that_fails_leaves_the_teacher_as_it_was() -> None:
+    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
+    trees = teacher.heads(TEXT)
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        teacher.fit([], Prior(load_rules(rules_path("best"))))
+    assert teacher.heads(TEXT) == trees
+
+
+@pytest.mark.parametrize("kind", [Dmv, ConvexMst])
+def test_teachers_find_what_the_prior_leaves_open(kind: Make) -> None:
+    """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
+    teacher = kind().fit(TEXT, Prior.of_text(RULES, TEXT))
+    assert teacher.heads(tagged("VERB NOUN ADP NOUN")) == [(0, 1, 4, 1)]
+    assert teacher.symbols == ("ADP", "DET", "NOUN", "VERB")
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "message"),
+    [
+        (Dmv, {"iterations": -1}, "dmv: 'iterations' must be at least 0, not -1"),
+        (Dmv, {"iterations": 2.5}, "dmv: 'iterations' must be a whole number, not 2.5"),
+        (Dmv, {"smoothing": 0}, "dmv: 'smoothing' must be above 0, not 0"),
+        (Dmv, {"backoff": float("nan")}, "dmv: 'backoff' must be above 0, not nan"),
+        (Dmv, {"backoff": float("inf")}, "dmv: 'backoff' must be a finite number, not inf"),
+        (Dmv, {"iteration": 3}, "dmv: no setting 'iteration'; did you mean 'iterations'?"),
+        (Dmv, {"ridge": 3}, "dmv: no setting 'ridge'"),
+        (
+            Dmv,
+            {"settings": DmvSettings(), "iterations": 3},
+            "dmv: give settings or single numbers such as iterations, not both",
+        ),
+        (ConvexMst, {"ridge": 0}, "convex-mst: 'ridge' must be above 0, not 0"),
+        (
+            ConvexMst,
+            {"prior_weigth": 1},
+            "convex-mst: no setting 'prior_weigth'; did you mean 'prior_weight'?",
+        ),
+        (LcDmv, {"chunk": 0}, "lc-dmv: 'chunk' must be at least 1, not 0"),
+        (HdpDmv, {"share": 1.5}, "hdp-dmv: 'share' must be from 0 to 0.99, not 1.5"),
+        (NeuralDmv, {"start": "k&m"}, "ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"),
+        (RasooliFaili, {"beam": 0}, "rf: 'beam' must be at least 1, not 0"),
+        (RasooliFaili, {"seed": -1}, f"rf: 'seed' must be from 0 to {2**63 - 1}, not -1"),
+    ],
+)
+def test_wrong_numbers_are_refused(kind: type, numbers: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        kind(**numbers)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_sentences", "low", "high"),
+    [(Dmv, 1000, 0.775, 0.825), (ConvexMst, 500, 0.7575, 0.8025)],  # 80.0, 77.9
+)
+def test_teachers_of_portuguese_are_as_measured_before(
+    data_dir: Path, kind: Make, n_sentences: int, low: float, high: float
+) -> None:
+    text = data_dir / "ud14_train_len15" / "pt-ud-train-nopunct-len15.conllu"
+    train = prepared(text, 15, "ignored")[:n_sentences]
+    dev = prepared(data_dir / "ud14" / "pt-ud-dev.conllu", 15, "required")
+    teacher = kind().fit(train, Prior.of_text(load_rules(rules_path("best")), train))
+    assert low < score(dev, teacher.heads(dev)).dda < high

@@ -1,0 +1,145 @@
+"""The unsupervised teacher of a text beside the universal parser."""
+
+import numpy as np
+import pytest
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.parser import GREEDY
+from dynet_vdgi.parsing.quick import QuickParser
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.universal.encoding import ROOT, TAG, encode
+from dynet_vdgi.universal.stored import Measures
+from dynet_vdgi.universal.text_teacher import (
+    FLOOR,
+    LONGEST,
+    SHARE,
+    SHORT,
+    TextTeacher,
+    decoded,
+    objects_come_first,
+    taught,
+)
+from tests.universal_toys import FEATURES
+from tests.universal_toys import scorer as toy_scorer
+
+VERB_LAST = [Sentence.of_tags(tags.split()) for tags in ["NOUN NOUN VERB", "PRON ADJ NOUN VERB"] * 20]
+VERB_SECOND = [Sentence.of_tags(tags.split()) for tags in ["NOUN VERB NOUN", "PRON VERB ADJ NOUN"] * 20]
+
+
+def test_every_word_that_the_teacher_reads_has_one_expected_head():
+    long = Sentence.of_tags(["NOUN"] * SHORT + ["VERB"])
+    text = [*VERB_LAST, long, Sentence.of_tags(["VERB"])]
+    _, arcs = taught(text, encode(text, FEATURES))
+    lengths = [len(sentence) for sentence in VERB_LAST]
+    np.testing.assert_allclose(arcs.sum((1, 2, 3)), [*lengths, 0, 0], rtol=1e-5)
+    np.testing.assert_allclose(arcs[: len(VERB_LAST), ROOT].sum((1, 2)), 1.0, rtol=1e-5)
+
+
+def test_objects_come_first_where_nouns_stand_before_verbs():
+    for text, is_so in ((VERB_LAST, True), (VERB_SECOND, False)):
+        _, arcs = taught(text, encode(text, FEATURES))
+        assert objects_come_first(arcs.sum(0)) is is_so
+    left = arcs.sum(0)[TAG["VERB"], TAG["NOUN"]]
+    assert left[0] == pytest.approx(left[1], rel=0.7)  # the toy has a noun on either side
+
+
+def test_its_probabilities_are_those_of_a_dmv_under_the_table():
+    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES))
+    prior = Prior.of_text(load_rules(rules_path("best")), VERB_LAST)
+    marginals = Dmv().fit(VERB_LAST, prior).marginals(VERB_LAST[:2])
+    expected = [np.log(np.maximum(each, np.exp(FLOOR))).ravel() for each in marginals]
+    np.testing.assert_allclose(
+        teacher.log_probabilities(VERB_LAST[:2]), np.concatenate(expected), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_it_has_no_opinion_on_sentences_that_are_too_long():
+    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES))
+    long = Sentence.of_tags(["NOUN"] * LONGEST + ["VERB"])
+    found = teacher.log_probabilities([VERB_LAST[0], long, Sentence.of_tags(["VERB"])])
+    n = len(VERB_LAST[0])
+    assert found[: n * (n + 1)].all()
+    assert not found[n * (n + 1) :].any()
+    assert found.size == n * (n + 1) + len(long) * (len(long) + 1) + 2
+
+
+def test_a_text_without_sentences_of_two_words_has_no_teacher():
+    text = [Sentence.of_tags(["VERB"])]
+    teacher, arcs = taught(text, encode(text, FEATURES))
+    assert teacher is None
+    assert not arcs.any()
+
+
+def test_a_coded_text_gives_back_what_it_has_of_its_sentences():
+    sentence = Sentence(
+        ("_", "_"), ("NOUN", "VERB"), feats=("Case=Nom", "_"), xpos=("A", "B"), gaps=("", ",", ".")
+    )
+    [found] = decoded(encode([sentence], ("Case=Nom",)), ("Case=Nom",))
+    assert found == Sentence(("_", "_"), ("NOUN", "VERB"), feats=("Case=Nom", "_"), gaps=("", ",", "."))
+
+
+def test_the_parser_adds_its_share_where_objects_come_first_only():
+    scorer = toy_scorer()
+    for text, is_so in ((VERB_LAST, True), (VERB_SECOND, False)):
+        measures = Measures.of(scorer, text)
+        assert (measures.teacher is not None) is is_so
+        parser = measures.parser(scorer)
+        encoded = parser.encode(text[:3])
+        parser.teacher = None
+        alone = parser.log_probabilities(encoded)
+        parser.teacher = measures.teacher
+        mixed = alone
+        if measures.teacher:
+            mixed = (alone + SHARE * measures.teacher.log_probabilities(text[:3])) / (1 + SHARE)
+        np.testing.assert_allclose(parser.log_probabilities(encoded), mixed, rtol=1e-4, atol=1e-5)
+
+
+def test_columns_are_not_parsed_without_sentences_where_it_has_a_share():
+    parser = vdgi.load("universal")
+    assert QuickParser.can(parser.measured(VERB_SECOND), GREEDY)
+    assert not QuickParser.can(parser.measured(VERB_LAST), GREEDY)
+
+
+def test_long_files_with_objects_first_are_parsed(tmp_path):
+    path = tmp_path / "a.conllu"
+    rows = [[f"{n}\tw\t_\t{tag}" + "\t_" * 6 for n, tag in enumerate(s.tags, 1)] for s in VERB_LAST]
+    path.write_text("".join("\n".join(each) + "\n\n" for each in rows) * 300, encoding="utf-8")
+    trees = list(vdgi.load("universal").pipe(path))
+    assert len(trees) == 300 * len(VERB_LAST)
+    assert trees[0].heads == trees[2].heads
+
+
+def test_a_model_file_keeps_it_exactly():
+    scorer = toy_scorer()
+    measures = Measures.of(scorer, VERB_LAST)
+    again = Measures.from_arrays(measures.arrays(), scorer)
+    assert again.key == measures.key
+    np.testing.assert_array_equal(
+        again.teacher.log_probabilities(VERB_LAST[:3]), measures.teacher.log_probabilities(VERB_LAST[:3])
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("told", np.frombuffer(b"{", np.uint8)),
+        ("told", np.frombuffer(b'{"table": "x y z", "text": {}, "symbols": []}', np.uint8)),
+        ("root", np.ones(3)),
+        ("stop", None),
+        ("choose", 2.0),
+    ],
+)
+def test_a_damaged_teacher_is_refused(name, value):
+    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES))
+    arrays = teacher.arrays()
+    if value is None:
+        del arrays[name]
+    else:
+        arrays[name] = arrays[name] * value if isinstance(value, float) else value
+    with pytest.raises(ModelError, match="damaged"):
+        TextTeacher.from_arrays(arrays)
