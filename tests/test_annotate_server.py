@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -22,6 +23,7 @@ from urllib.parse import quote
 import pytest
 from annotating import ROWS, Client, served, start, written
 
+from dynet_vdgi.annotation.guard import Guard
 from dynet_vdgi.data import conllu
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
@@ -88,6 +90,28 @@ def test_changes_need_an_origin_and_json(client: Client) -> None:
     for method in ("PUT", "DELETE", "OPTIONS", "PATCH"):
         assert client(method, "undo")[0] == 405
     assert client("GET", "undo")[0] in (404, 405)
+
+
+def test_a_refusal_waits_for_the_whole_request() -> None:
+    """A connection that is closed before its request has been read is reset, and the answer may be lost."""
+    parts = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.request", "body": b"}"},
+    ]
+    left_at_answers = []
+
+    async def receive() -> Any:
+        return parts.pop(0)
+
+    async def send(message: Any) -> None:
+        left_at_answers.append(len(parts))
+
+    async def nothing(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the request was let through")
+
+    scope = {"type": "http", "method": "POST", "path": "/x", "raw_path": b"/x", "headers": []}
+    asyncio.run(Guard(nothing, "token", 80)(scope, receive, send))
+    assert left_at_answers == [0, 0]
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

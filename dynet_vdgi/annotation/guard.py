@@ -90,11 +90,11 @@ class Guard:
 
         scope = self._without_prefix(scope)
         status, why = self._fault(scope)
-        body = b""
-        if not status and scope["method"] == "POST":
-            body, is_too_long = await _body(receive)
-            if is_too_long:
-                status, why = 413, "the request is too long"
+        # Before a refusal, too: closing a connection that has not been read to its end resets it, and the
+        # answer may be lost.
+        body, is_too_long = await _body(receive)
+        if not status and is_too_long:
+            status, why = 413, "the request is too long"
         if status:
             await _refuse(send_with_headers, status, why)
             return
