@@ -1,4 +1,4 @@
-"""Writes the figures of README.md and of docs/{index,expect,results/index}.md from committed rows.
+"""Writes the figures of README.md and of the other PAGES from committed rows.
 
     python docs/figures.py            writes them, and docs/results/figures.csv
     python docs/figures.py --check    only lists the pages that differ from the rows; exit status 1: some do
@@ -23,10 +23,15 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("index.md", "expect.md", "results/index.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("index.md", "expect.md", "few-trees.md", "results/index.md", "results/few-trees.md")
+    ),
 ]
 LIST = RESULTS / "figures.csv"
 PICTURE = ROOT / "docs" / "pictures" / "expect.svg"
+N_CHOOSE = 16
+"""The treebanks that settings were chosen on."""
 _PLACE = re.compile(r"(<!-- figure ([\w.-]+) -->\n?)(.*?)(<!-- end -->)", re.DOTALL)
 
 Row = dict[str, str]
@@ -52,7 +57,12 @@ def mean(name: str, columns: Iterable[str], **where: str) -> str:
     """The means of some columns over the languages of a file, such as 67.6/64.6."""
     chosen = [row for row in rows(name) if all(row[key] == value for key, value in where.items())]
     assert len({row["language"] for row in chosen}) == len(chosen) > 0, where
-    return "/".join(f"{sum(float(row[each]) for row in chosen) / len(chosen):.1f}" for each in columns)
+    return "/".join(average(chosen, each) for each in columns)
+
+
+def average(chosen: list[Row], column: str) -> str:
+    """The mean of a column."""
+    return f"{sum(float(row[column]) for row in chosen) / len(chosen):.1f}"
 
 
 def cell(page: str, column: str, **where: str) -> str:
@@ -153,6 +163,33 @@ def picture() -> str:
     return "\n".join([head, title, f"<style>{style}</style>", *axes, *sorted(marks), "</svg>", ""])
 
 
+_WITH_300 = "few-trees-udpipe.csv", "few-trees-universal.csv"
+
+
+def _beside_udpipe(languages: Iterable[str]) -> list[str]:
+    """The means of UDPipe and of the learner of few trees over some languages, from the same 300 trees."""
+    chosen = [
+        [row for row in rows(name) if row["k"] == "300" and row["language"] in languages]
+        for name in _WITH_300
+    ]
+    return ["/".join(average(each, column) for column in ("dda15", "dda40")) for each in chosen]
+
+
+def udpipe_300() -> str:
+    """The mean of UDPipe; while languages have not been run, beside the other in the same ones."""
+    languages = [row["language"] for row in rows(_WITH_300[0])]
+    found, other = _beside_udpipe(languages)
+    where = f" in {len(languages)} languages, where the first row has {other}"
+    return found + where * (len(languages) < N_CHOOSE)
+
+
+def udpipe_300_by_language() -> str:
+    """The table of UDPipe and the learner of few trees."""
+    languages = [row["language"] for row in rows(_WITH_300[0])]
+    lines = [f"| {name} | {' | '.join(_beside_udpipe([name]))} |" for name in languages]
+    return "\n".join(["| k = 300 | UDPipe | from a universal parser |", "|---|---:|---:|", *lines])
+
+
 def few_trees(row: str, k: int) -> Callable[[], str]:
     """The mean of a system with k gold trees."""
     return lambda: cell("few-trees", f"k = {k}", row=row, caption="DDA, test", section=_MAIN)
@@ -163,6 +200,7 @@ _KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --lis
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
 _TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
 _FROM_UNIVERSAL = "docs/results/few-trees-universal.csv"
+_UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 --systems UDPipe"
 _EXPECT = "docs/results/expect.csv", "python benchmarks/expect.py"
 _PLAN = "docs/results/tables/teachers-and-students.csv", "vdgi experiment paper-ud"
 _PUBLISHED = "resources/published.csv", "typed from the papers"
@@ -177,8 +215,8 @@ def _of_universal(system: str, name: str) -> Callable[[], str]:
     return lambda: mean("universal.csv", ("dda15", "dda40"), system=system, set=name)
 
 
-def _of_trees(k: int) -> Callable[[], str]:
-    return lambda: mean("few-trees-universal.csv", ("dda15", "dda40"), k=str(k))
+def _of_trees(k: int, prefix: str = "dda") -> Callable[[], str]:
+    return lambda: mean("few-trees-universal.csv", (f"{prefix}15", f"{prefix}40"), k=str(k))
 
 
 def _of_plan(page: str, row: str) -> Callable[[], str]:
@@ -192,9 +230,13 @@ FIGURES = {
     "universal.choose": Figure(*_UNIVERSAL, _of_universal("branch left out", "choose")),
     "best.check.15": Figure(*_KNOWLEDGE, lambda: _of_best("check")().partition("/")[0]),
     "universal.check.15": Figure(*_UNIVERSAL, lambda: _of_universal("shipped", "check")().partition("/")[0]),
-    **{f"trees.{k}": Figure(*_TREES, few_trees("this", k)) for k in (10, 100, 300)},
-    **{f"universal.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k)) for k in (10, 100, 300)},
-    **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 100)},
+    **{f"trees.{k}": Figure(*_TREES, few_trees("this", k)) for k in (10, 30, 100, 300)},
+    **{f"exact.trees.{k}": Figure(*_TREES, few_trees("this, exact", k)) for k in (10, 30, 100, 300)},
+    **{f"universal.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k)) for k in (10, 30, 100, 300)},
+    **{f"fast.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k, "fast")) for k in (10, 100, 300)},
+    **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 30, 100)},
+    "udpipe.300": Figure(*_UDPIPE, udpipe_300),
+    "udpipe.300.languages": Figure(*_UDPIPE, udpipe_300_by_language),
     "expect.check": Figure(*_EXPECT, expected_of_check),
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),

@@ -45,7 +45,7 @@ def lines(text: str) -> Iterator[Line]:
             is_new = True
         elif not line.strip():
             is_new = True
-        elif not line.startswith("```"):
+        elif not line.startswith(("```", "<!--")):
             caption = _plain(line) if is_new else f"{caption} {_plain(line)}"
             is_new = False
 

@@ -139,6 +139,14 @@ def test_what_is_covered_is_not_chosen_again(run_folder):
     assert [len([line for line in comments(one) if "choice" in line]) for one in again] == [1, 1, 1]
 
 
+def test_unknown_tags_are_told(run_folder, capsys):
+    odd = run_folder / "odd.conllu"
+    odd.write_text(tiny.block(1, ["ODD", *["NOUN", "VERB"] * 2], None), encoding="utf-8")
+    arguments = ["choose", str(run_folder / "run"), str(odd), "-n", "1"]
+    assert cli.main(arguments) == 0
+    assert "warning: tag ODD (1 word) is unknown to the model" in capsys.readouterr().err
+
+
 def test_what_cannot_be_chosen(run_folder, capsys):
     text = str(run_folder / "text.conllu")
     assert cli.main(["choose", str(run_folder / "run"), text, "-n", "0"]) == 2

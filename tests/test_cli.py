@@ -147,7 +147,11 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, command: str, 
         ("parse nix.vdgi good.conllu", "nix.vdgi: no such model file"),
         ("parse good.conllu good.conllu", "good.conllu: not a vdgi model file (not a zip archive, or "),
         ("info .", "model.vdgi: no such model file (is '.' the folder of a run?)"),
-        ("info good.conllu", "good.conllu: not a vdgi model file (not a zip archive, or damaged)"),
+        (
+            "info good.conllu",
+            "good.conllu: not a model: vdgi info describes models, runs, taggers and tokenisers; "
+            "vdgi check describes a text, vdgi expect its parse",
+        ),
     ],
 )
 def test_faults_in_settings_rules_and_models(vdgi: Vdgi, folder: Path, command: str, message: str) -> None:

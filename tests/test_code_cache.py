@@ -120,7 +120,7 @@ def test_a_link_in_the_folder_for_all_is_not_followed(tmp_path, monkeypatch):
 
 def test_the_user_is_told_that_nothing_can_be_kept(monkeypatch, caplog):
     monkeypatch.setattr(code_cache, "folders", lambda: iter(()))
-    monkeypatch.setattr(jit, "_waited", jit.PATIENCE)
+    monkeypatch.setattr(jit, "waited", jit.PATIENCE)
     monkeypatch.setattr(jit, "_said", set())
     told = threading.Event()
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example"):

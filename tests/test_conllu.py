@@ -585,7 +585,10 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("Dogs bark .", "this is plain text, not CoNLL-U (to learn a tokeniser, vdgi tokenize train needs"),
+        (
+            "Dogs bark .",
+            "this is plain text, not CoNLL-U (vdgi parse takes it with --tokeniser and --tagger; ",
+        ),
         ("2016 was a year .", "this is plain text, not CoNLL-U"),
         ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),
         ("Dogs\tdog\tNNS", "this is a table of 3 columns"),

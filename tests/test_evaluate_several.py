@@ -124,6 +124,38 @@ def test_every_interval_is_the_bootstrap_of_its_sentences(vdgi: Vdgi, scored: Pa
     assert "not another training run" in data["bootstrap"]["note"]
 
 
+def test_relations_have_intervals_and_p_too(vdgi: Vdgi, scored: Path) -> None:
+    """b.conllu has the relations of the gold file but in the second sentence; a.conllu has none."""
+    gold = Path("gold.conllu").read_text(encoding="utf-8").replace("dep", "obj")
+    Path("gold.conllu").write_text(gold, encoding="utf-8")
+    blocks = Path("b.conllu").read_text(encoding="utf-8").replace("dep", "obj").split("\n\n")
+    blocks[1] = blocks[1].replace("obj", "det")
+    Path("b.conllu").write_text("\n\n".join(blocks), encoding="utf-8")
+    shutil.copy("gold.conllu", "c.conllu")
+    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "c.conllu"]
+    data = json.loads(vdgi.good(*arguments, "--json").out)
+    words = [len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS]
+    right = [0, 1, *words[2:]]  # of the second sentence its root
+    intervals, (difference,) = compare([right, words], words)
+    cells = {name: system["by_length"]["all"] for name, system in data["systems"].items()}
+    assert cells["b.conllu"]["las_interval"] == [intervals[0].low, intervals[0].high]
+    assert "las_interval" not in cells["a.conllu"]
+    assert data["bootstrap"]["las_differences_to"] == "b.conllu"
+    assert {name: found["all"] for name, found in data["bootstrap"]["las_differences"].items()} == {
+        "c.conllu": difference.to_dict()
+    }
+    text = vdgi.good(*arguments).out
+    block = next(block for block in text.split("\n\n") if block.startswith("LAS")).splitlines()
+    gap, p = f"{100 * difference.estimate:+.1f}", f"p={difference.p:.3f}"
+    assert difference.p > 0.001
+    assert block[-1].split()[-2:] == [gap, p]
+    assert [line.split()[0] for line in block[-2:]] == ["difference", "c.conllu"]
+    las, gaps = markdown_tables(vdgi.good(*arguments, "--format", "markdown").out)[4:6]
+    assert [row[0] for row in las[3:]] == ["a.conllu", "b.conllu", "c.conllu"]
+    assert set(las[3][1:]) == {"-"}
+    assert [(row[0], row[-1][: len(gap)], row[-1].split()[-1]) for row in gaps[1:]] == [("c.conllu", gap, p)]
+
+
 def test_a_parse_and_itself(vdgi: Vdgi, scored: Path) -> None:
     shutil.copy("a.conllu", "c.conllu")
     out = vdgi.good("evaluate", "gold.conllu", "a.conllu", "c.conllu").out

@@ -137,6 +137,12 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     assert all(np.isfinite(array).all() for array in model.parameters.values())
     assert bool(model.vocabulary.words) == ("lexicalised" in preset)
     vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
+    odd_text = (
+        tiny.block(1, ["NOUN", "ODD", "ODD"], None).replace("ODD\t_", "ODD\tODD").replace("N\t_", "N\tNN")
+    )
+    Path("odd.conllu").write_text(odd_text, encoding="utf-8")
+    odd = vdgi.good("-q", "parse", "run/model.vdgi", "odd.conllu", "-o", "odd.parsed.conllu")
+    assert "warning: tag ODD (2 words) is unknown to the model and was ignored; " in odd.err
     parsed = list(conllu.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
     assert [sentence.forms for sentence in parsed] == [s.forms for s in conllu.read(str(text))]
 

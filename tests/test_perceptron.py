@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.files import parse_files
+from dynet_vdgi.parsing.stream import Parsed
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.settings.bundled import rules_path
@@ -721,7 +725,7 @@ def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(jit, "PATIENCE", 0.01)
-    monkeypatch.setattr(jit, "_waited", 0.0)
+    monkeypatch.setattr(jit, "waited", 0.0)
     monkeypatch.setattr(jit, "_said", set())
     for _ in range(2):  # another part of it, later
         with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
@@ -736,7 +740,7 @@ def test_compilation_is_announced_at_once_where_the_user_has_been_waiting(
 ) -> None:
     monkeypatch.setattr(jit, "_said", set())
     monkeypatch.setattr(jit, "PATIENCE", 0.4)
-    monkeypatch.setattr(jit, "_waited", 0.0)
+    monkeypatch.setattr(jit, "waited", 0.0)
     with caplog.at_level("INFO", "dynet_vdgi"):
         for _ in range(2):
             assert not caplog.records
@@ -746,10 +750,31 @@ def test_compilation_is_announced_at_once_where_the_user_has_been_waiting(
 
 
 def test_short_compilation_is_not(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(jit, "_waited", 0.0)
+    monkeypatch.setattr(jit, "waited", 0.0)
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
         pass
     assert not caplog.records
+
+
+def test_words_a_second_are_counted_without_compiling(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    class Compiles:
+        """A parser that compiles for five of the seven seconds that it takes for ten words."""
+
+        expected = None
+
+        def parse(self, items: object) -> Iterator[Parsed]:
+            jit.waited += 5.0
+            yield Parsed(b"", 1, 10, Counter(), None)
+
+    monkeypatch.setattr(jit, "waited", 1.0)
+    monkeypatch.setattr(time, "perf_counter", iter([100.0, 107.0]).__next__)
+    with caplog.at_level("INFO", "dynet_vdgi"):
+        parse_files(Compiles(), [], str(tmp_path / "out.conllu"))  # type: ignore[arg-type]
+    assert caplog.messages[-1] == (
+        "1 sentence, 10 words parsed in 2.0 s (5 words/s), besides 5.0 s of compiling"
+    )
 
 
 # ------------------------------------------------------------------------------------------- two levels

@@ -110,10 +110,10 @@ def test_of_thousands_of_tags_only_some_are_told_one_by_one(best: RuleSet) -> No
     assert len(lines) <= MOST_TOLD + 1
     assert len(lines[-1]) < 5_000
     assert " more (" in lines[-1]
-    lines = unknown_to_model(counts)
-    assert len(lines) == MOST_TOLD + 1
-    assert lines[-1].startswith("9,980 other tags (9,980 words): unknown to the model; ")
-    assert len(unknown_to_model({"X": 2})) == 1
+    (line,) = unknown_to_model({**counts, "X": 2})
+    assert line.startswith("tags X t0 t1 t10 ")
+    assert " and 9,981 more (10,002 words) are unknown to the model and were ignored; " in line
+    assert unknown_to_model({}) == []
 
 
 def test_of_many_tags_of_rules_that_nobody_knows_only_some_are_told_one_by_one() -> None:

@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     check_at_least_1("-n", arguments.number)
+    from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:
         handle.writelines(blocks)
+    tell_unknown(parser.unknown_tags, set())
     logger.info("%s of %s chosen", len(blocks), count(len(text), "sentence"))
     if len(blocks) < arguments.number:
         logger.warning("there were no more: %s asked for", count(arguments.number, "sentence"))

@@ -1,12 +1,13 @@
 """Score parses against gold trees.
 
-The first line says what was scored, because figures under different protocols cannot be compared. Then come
-directed (DDA), undirected (UDA) and root accuracy by sentence length. Each DDA has a 95 % interval; each
-parse after the first has its difference from the first, with a p value. Both come from a bootstrap over the
-test sentences and do not cover the variation between training runs.
+The first line says what was scored, because figures under different protocols cannot be compared. By
+sentence length follow the directed accuracy (DDA, the share of words with the right head), the undirected
+one (UDA) and that of roots. If both files have relations (DEPREL, not only root and dep), so do the share of
+words whose head and relation are right (LAS, labelled attachment score) and that of right relations, without
+subtypes.
 
-If both files have relations (DEPREL, not only root and dep), LAS follows, the share of words whose head and
-relation are right, and the share of words whose relation is right. Subtypes of relations are ignored.
+DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with a p value.
+Both come from a bootstrap over the test sentences and do not cover the variation between training runs.
 
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
@@ -112,12 +113,12 @@ def run(arguments: argparse.Namespace) -> None:
         baselines=arguments.baselines,
         tags=used.tags,
     )
-    comparison = tables.compare(evaluations, arguments.bootstrap) if arguments.bootstrap else None
+    comparisons = tables.comparisons(evaluations, arguments.bootstrap)
     if arguments.format == "json":
-        content = tables.to_dict(evaluations, comparison)
+        content = tables.to_dict(evaluations, comparisons)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
-        print(plain(tables.format_all(evaluations, by, comparison, markdown=arguments.format == "markdown")))
+        print(plain(tables.format_all(evaluations, by, comparisons, markdown=arguments.format == "markdown")))
 
 
 def _score_raw(gold: str, arguments: argparse.Namespace) -> None:

@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from dynet_vdgi.errors import ModelError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -34,6 +36,9 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
+    if path.is_file() and not path.read_bytes().startswith(b"PK"):
+        what = "vdgi info describes models, runs, taggers and tokenisers"
+        raise ModelError(f"{path}: not a model: {what}; vdgi check describes a text, vdgi expect its parse")
     if (step := description(path)) is not None:
         if arguments.json:
             files = [text for name, text in step if name == "file"]

@@ -190,7 +190,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.jobs > 1 and arguments.scheduler:
         raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
     _check_trees(arguments)
-    from dynet_vdgi.grammar.tag_warnings import unknown_to_model
+    from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.keep import KeepError
@@ -221,8 +221,7 @@ def run(arguments: argparse.Namespace) -> None:
             "%s without universal tags (column 4): their relations are root and dep only",
             count(stream.n_unlabelled, "sentence"),
         )
-    for line in unknown_to_model(stream.unknown_tags):
-        logger.warning("%s", line)
+    tell_unknown(stream.unknown_tags, set())
     if stream.n_unfilled:
         raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, the others are filled in")
 

@@ -153,14 +153,14 @@ def _has_little_memory() -> bool:
 _said: set[str] = set()
 """The announcements of this process; one may stand for several parts, each compiled when needed."""
 
-_waited = 0.0
+waited = 0.0
 """Seconds that this process has compiled."""
 
 
 @contextmanager
 def announced(what: str, is_kept: bool = True) -> Iterator[None]:
     """A block that compiles `what`: says so on the log once such blocks have kept the user waiting."""
-    global _waited
+    global waited
 
     def say() -> None:
         if what in _said:
@@ -172,11 +172,11 @@ def announced(what: str, is_kept: bool = True) -> Iterator[None]:
             how_often = f"at every start, since no cache can be written: {remedy}"
         logger.info("compiling a part of %s (%s); it may take ten seconds", what, how_often)
 
-    start, timer = time.monotonic(), threading.Timer(max(0.0, PATIENCE - _waited), say)
+    start, timer = time.monotonic(), threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        _waited += time.monotonic() - start
+        waited += time.monotonic() - start

@@ -210,8 +210,9 @@ class Evaluation:
     """All figures of one system on one treebank; its printed form names the protocol first.
 
     `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
-    sentences. `breakdowns["length"]` holds SentenceTally, the others Tally. `per_sentence` has the number of
-    right words and of all words of each sentence, for `significance`.
+    sentences. `breakdowns["length"]` holds SentenceTally, the others Tally. `significance` needs the
+    number of right heads and of all words of each sentence, `per_sentence`, and, if relations were scored, of
+    words whose head and relation are right, `labelled`.
     """
 
     protocol: Protocol
@@ -220,6 +221,7 @@ class Evaluation:
     by_length: dict[int | None, SentenceTally]
     breakdowns: dict[str, dict[str, Tally] | dict[str, SentenceTally]] = field(default_factory=dict)
     per_sentence: tuple[tuple[float, int], ...] = ()
+    labelled: tuple[float, ...] = ()
 
     @property
     def policy(self) -> str:
@@ -418,6 +420,7 @@ class GoldTrees:
             for name in by
             if name == "length" or name in counters
         }
+        labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
         return Evaluation(
             self.protocol,
             self.all_sentences,
@@ -425,6 +428,7 @@ class GoldTrees:
             by_length,
             breakdowns,
             tuple((tally.directed, tally.words) for tally in tallies),
+            labelled if len(labelled) == len(tallies) else (),
         )
 
 

@@ -80,8 +80,9 @@ def quick_evaluation(
         return None
     rows = np.concatenate(scores)
     by_length = {m: _tally(rows if m is None else rows[rows[:, 0] <= m], all(has_labels)) for m in max_lens}
-    words_right = tuple((right, words) for words, right in rows[:, :2].tolist())
-    return Evaluation(protocol, all_sentences, _tally(rows, all(has_labels)), by_length, {}, words_right)
+    total, words_right = _tally(rows, all(has_labels)), tuple((n, m) for m, n in rows[:, :2].tolist())
+    labelled = tuple(rows[:, 4].tolist()) if all(has_labels) else ()
+    return Evaluation(protocol, all_sentences, total, by_length, {}, words_right, labelled)
 
 
 def _tally(rows: Ints, has_labels: bool) -> SentenceTally:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
+
+import numpy as np
 
 from dynet_vdgi.evaluation import significance
 from dynet_vdgi.evaluation.attachment import (
@@ -52,14 +55,16 @@ def mean(draws: Sequence[Evaluation]) -> Evaluation:
             (sum(right for right, _ in cells) / len(cells), cells[0][1])
             for cells in zip(*(evaluation.per_sentence for evaluation in draws))
         ),
+        labelled=tuple(sum(cells) / len(cells) for cells in zip(*(each.labelled for each in draws))),
     )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Bootstrap of the DDA of several systems, by length limit; see `significance`.
+    """Bootstrap of a measure of several systems, by length limit; see `significance`.
 
-    `intervals[m][name]` has every system, `differences[m][name]` the difference of each other to the first.
+    `intervals[m][name]` has every system with this measure, `differences[m][name]` the difference of each to
+    the first of them.
     """
 
     draws: int
@@ -78,23 +83,32 @@ class Comparison:
         return text
 
 
-def compare(evaluations: Mapping[str, Evaluation], draws: int = significance.DRAWS) -> Comparison:
-    """Intervals of the DDA of every system, and differences to the first.
+def compare(
+    evaluations: Mapping[str, Evaluation], draws: int = significance.DRAWS, measure: str = "dda"
+) -> Comparison:
+    """Intervals of every system, and differences to the first; systems without relations have no "las".
 
-    Raises: ValueError if the systems were scored on different words.
+    Raises: ValueError if the systems were scored on different words, or none has the measure.
     """
-    names, first = list(evaluations), _common_ground(evaluations)
+    lengths = np.array([words for _, words in _common_ground(evaluations).per_sentence])
+    if measure == "las":
+        counts = {name: each.labelled for name, each in evaluations.items() if each.has_labels}
+    else:
+        counts = {name: tuple(n for n, _ in each.per_sentence) for name, each in evaluations.items()}
+    names, rows = list(counts), np.array(list(counts.values()))
     comparison = Comparison(draws, {}, {})
-    for max_len in first.by_length:
-        rows = [
-            [right for right, words in evaluation.per_sentence if max_len is None or words <= max_len]
-            for evaluation in evaluations.values()
-        ]
-        lengths = [words for _, words in first.per_sentence if max_len is None or words <= max_len]
-        intervals, differences = significance.compare(rows, lengths, draws=draws)
+    for max_len in _common_ground(evaluations).by_length:
+        chosen = lengths <= (math.inf if max_len is None else max_len)
+        intervals, differences = significance.compare(rows[:, chosen], lengths[chosen], draws=draws)
         comparison.intervals[max_len] = dict(zip(names, intervals))
         comparison.differences[max_len] = dict(zip(names[1:], differences))
     return comparison
+
+
+def comparisons(evaluations: Mapping[str, Evaluation], draws: int) -> dict[str, Comparison]:
+    """Comparisons of "dda" and, if any system has relations, of "las"; none without draws."""
+    measures = ["dda", *(["las"] if any(each.has_labels for each in evaluations.values()) else [])]
+    return {measure: compare(evaluations, draws, measure) for measure in measures if draws}
 
 
 _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
@@ -112,7 +126,7 @@ LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in 
 def format_all(
     evaluations: Mapping[str, Evaluation],
     by: Sequence[str] = (),
-    comparison: Comparison | None = None,
+    comparisons: Mapping[str, Comparison] = MappingProxyType({}),
     *,
     markdown: bool = False,
 ) -> str:
@@ -120,17 +134,20 @@ def format_all(
 
     Tables of relations are included if any system has relations.
 
-    With a comparison, intervals and differences are in the table of DDA (Markdown) or below it (text).
+    With comparisons, intervals and differences are in the table of a measure (Markdown) or below it (text).
 
     Raises: ValueError if the systems were scored on different words.
     """
-    tables = [] if comparison and markdown else [format_table(evaluations, markdown=markdown)]
-    tables += [format_comparison(evaluations, comparison, markdown=markdown)] if comparison else []
-    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}", "\n".join(tables)]
-    measures = ["uda", "root"]
-    if any(evaluation.has_labels for evaluation in evaluations.values()):
-        measures += LABEL_MEASURES
-    parts += [format_table(evaluations, measure, markdown=markdown) for measure in measures]
+    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}"]
+    has_labels = any(evaluation.has_labels for evaluation in evaluations.values())
+    for measure in ("dda", "uda", "root", *(LABEL_MEASURES if has_labels else ())):
+        comparison = comparisons.get(measure)
+        tables = [format_table(evaluations, measure, markdown=markdown)]
+        if comparison is not None:
+            tables = [] if markdown else tables
+            tables.append(format_comparison(evaluations, comparison, measure, markdown=markdown))
+            tables += [comparison.note] if measure == "dda" else []
+        parts.append(("\n\n" if markdown else "\n").join(tables))
     parts += [format_breakdown(evaluations, name, markdown=markdown) for name in by]
     return "\n\n".join(parts)
 
@@ -161,23 +178,27 @@ def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str
 
 
 def format_comparison(
-    evaluations: Mapping[str, Evaluation], comparison: Comparison, *, markdown: bool = False
+    evaluations: Mapping[str, Evaluation],
+    comparison: Comparison,
+    measure: str = "dda",
+    *,
+    markdown: bool = False,
 ) -> str:
-    """Tables of intervals and of differences to the first system with p, then their scope.
+    """Tables of intervals and of differences to the first system with p.
 
-    In Markdown, the first table also has the DDA, and differences have intervals.
+    In Markdown, the first table also has the measure, and differences have intervals. Systems without the
+    measure, those without relations, have dashes.
     """
-    names, lengths = list(evaluations), [*map(length_label, comparison.intervals)]
-    rows = _heading(evaluations, "DDA") if markdown else [[f"{_LEVEL} interval", *lengths]]
-    for name in names:
-        found = [_range(cells[name], markdown) for cells in comparison.intervals.values()]
-        rows.append([name, *found])
+    lengths = [*map(length_label, comparison.intervals)]
+    rows = _heading(evaluations, _MEASURES[measure][0]) if markdown else [[f"{_LEVEL} interval", *lengths]]
+    for name in evaluations:
+        rows.append([name, *(_range(cells.get(name), markdown) for cells in comparison.intervals.values())])
     differences = [["difference", *lengths]]
-    for name in names[1:]:
+    for name in next(iter(comparison.differences.values())):
         found = [_minus(cells[name], markdown) for cells in comparison.differences.values()]
         differences.append([name, *found])
-    tables = [_laid_out(table, markdown) for table in (rows, differences) if table is rows or names[1:]]
-    return ("\n\n" if markdown else "\n").join([*tables, comparison.note])
+    tables = [_laid_out(table, markdown) for table in (rows, differences) if len(table) > 1]
+    return ("\n\n" if markdown else "\n").join(tables)
 
 
 def _minus(cell: Difference, markdown: bool) -> str:
@@ -185,7 +206,9 @@ def _minus(cell: Difference, markdown: bool) -> str:
     return f"{_signed(cell.estimate)} {limits}{p_text(cell.p)}".strip()
 
 
-def _range(cell: Interval, markdown: bool) -> str:
+def _range(cell: Interval | None, markdown: bool) -> str:
+    if cell is None:
+        return "-"
     limits = f"{percent(cell.low)}-{percent(cell.high)}" if not math.isnan(cell.low) else "-"
     return f"{percent(cell.estimate)} ({limits})" if markdown else limits
 
@@ -214,36 +237,40 @@ def format_breakdown(evaluations: Mapping[str, Evaluation], name: str, *, markdo
     return _laid_out(rows, markdown)
 
 
-def to_dict(evaluations: Mapping[str, Evaluation], comparison: Comparison | None = None) -> dict[str, Any]:
+def to_dict(
+    evaluations: Mapping[str, Evaluation], comparisons: Mapping[str, Comparison] = MappingProxyType({})
+) -> dict[str, Any]:
     """Everything about several systems on one treebank, ready for JSON.
 
-    With a comparison, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing), and
-    "bootstrap" holds the method and the differences to the first system.
+    With comparisons, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing) and, with
+    relations, a "las_interval"; "bootstrap" holds the method and the "differences" and "las_differences" to
+    the first system that has the measure.
 
     Raises: ValueError if the systems were scored on different words.
     """
     policy = _common_ground(evaluations).policy
     systems = {name: evaluation.to_dict() for name, evaluation in evaluations.items()}
-    if comparison is None:
-        return {"policy": policy, "systems": systems}
-    for max_len, intervals in comparison.intervals.items():
-        for name, cell in intervals.items():
-            limits = None if math.isnan(cell.low) else [cell.low, cell.high]
-            systems[name]["by_length"][length_label(max_len)]["dda_interval"] = limits
-    names = list(evaluations)
-    differences = {
-        name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
-        for name in names[1:]
-    }
-    bootstrap = {
-        "draws": comparison.draws,
-        "level": significance.LEVEL,
-        "seed": significance.SEED,
-        "note": comparison.note,
-        "differences_to": names[0],
-        "differences": differences,
-    }
-    return {"policy": policy, "systems": systems, "bootstrap": bootstrap}
+    bootstrap: dict[str, Any] = {}
+    for measure, comparison in comparisons.items():
+        for max_len, intervals in comparison.intervals.items():
+            for name, cell in intervals.items():
+                limits = None if math.isnan(cell.low) else [cell.low, cell.high]
+                systems[name]["by_length"][length_label(max_len)][f"{measure}_interval"] = limits
+        first, *others = next(iter(comparison.intervals.values()))
+        if measure == "dda":
+            bootstrap = {
+                "draws": comparison.draws,
+                "level": significance.LEVEL,
+                "seed": significance.SEED,
+                "note": comparison.note,
+            }
+        prefix = "" if measure == "dda" else f"{measure}_"
+        bootstrap[f"{prefix}differences_to"] = first
+        bootstrap[f"{prefix}differences"] = {
+            name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
+            for name in others
+        }
+    return {"policy": policy, "systems": systems, **({"bootstrap": bootstrap} if bootstrap else {})}
 
 
 def _common_ground(evaluations: Mapping[str, Evaluation]) -> Evaluation:

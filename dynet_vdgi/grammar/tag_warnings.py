@@ -100,17 +100,17 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
 
 
 def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
-    """Messages about tags that are unknown to a model, given words by tag: a line each for the first ones.
+    """The message about tags that are unknown to a model, given words by tag; none if there are no such tags.
 
     >>> unknown_to_model({"X": 1})
-    ['tag X (1 word) is unknown to the model; these words are parsed without tag information']
+    ['tag X (1 word) is unknown to the model and was ignored; vdgi info lists the tags that it knows']
     """
-    what = "unknown to the model; these words are parsed without tag information"
-    lines = [f"tag {tag} ({count(n, 'word')}) is {what}" for tag, n in list(counts.items())[:MOST_TOLD]]
-    others = list(counts.values())[MOST_TOLD:]
-    if others:
-        lines.append(f"{count(len(others), 'other tag')} ({count(sum(others), 'word')}): {what}")
-    return lines
+    if not counts:
+        return []
+    tags, words = sorted(counts, key=lambda tag: (-counts[tag], tag)), count(sum(counts.values()), "word")
+    tag, are, were = ("tag", "is", "was") if len(tags) == 1 else ("tags", "are", "were")
+    ignored = f"unknown to the model and {were} ignored; vdgi info lists the tags that it knows"
+    return [f"{tag} {listed(tags, MOST_TOLD)} ({words}) {are} {ignored}"]
 
 
 def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
