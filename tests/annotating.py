@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import shell
-
 from dynet_vdgi.annotation.marked import Guess, MarkedSentence
 from dynet_vdgi.annotation.session import Session
 
@@ -157,6 +155,8 @@ class Client:
 
 def start(*arguments: str | Path, learn: bool = False) -> tuple[subprocess.Popen[bytes], str]:
     """A process that serves a file, and the page's address."""
+    import shell  # not above: it imports DyNet, which the hundred processes that run this script do without
+
     if learn:
         running = shell.process("annotate", *arguments, "--no-browser", "--annotator", "anna")
     else:

@@ -27,13 +27,13 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright, of the extra dev, is not installed"
 )
 expect = playwright.expect
-expect.set_options(timeout=20_000)  # for machines with much other work
+expect.set_options(timeout=60_000)  # for machines with much other work
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH"),
 ]
 
@@ -709,8 +709,8 @@ def test_a_typed_relation_is_stored_or_refused_however_the_field_is_left(
 
 
 def wait_for(condition: Callable[[], bool], page: Any = None) -> None:
-    """Waits for at most 20 seconds; with a page, its requests are handled meanwhile."""
-    end = time.monotonic() + 20
+    """Waits for at most a minute; with a page, its requests are handled meanwhile."""
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         if page is None:
@@ -904,8 +904,8 @@ def test_long_sentences_at_all_widths_without_serious_faults(
             page.keyboard.press("Enter")
             shown = page.evaluate("document.documentElement.scrollWidth")
             assert shown <= width
-            found = page_faults(axe, page)
-            assert found == []
+            assert opened_faults(axe, page) == []
+        assert popup_faults(axe, page) == []  # over the shorter sentence: axe takes its time for each word
         word(page, 2).click()
         page.keyboard.press("End")
         box = word(page, 6).bounding_box()
@@ -913,54 +913,55 @@ def test_long_sentences_at_all_widths_without_serious_faults(
         picture(page, f"annotate-{width}-{scheme}")
 
 
-def page_faults(axe: Any, page: Any) -> list[str]:
-    """Serious faults by axe, on the page with its help and search open."""
-    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+def opened_faults(axe: Any, page: Any) -> list[str]:
+    """Serious faults by axe, with all that can be unfolded open."""
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    found = in_page(axe, page, options)
+    found = in_page(axe, page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
+    return found
+
+
+def popup_faults(axe: Any, page: Any) -> list[str]:
+    """Serious faults by axe, with the list of relations, then with the search open."""
     word(page, 2).locator(".form").click()
     page.keyboard.press("l")
     expect(page.locator("#choice-list li").first).to_be_visible()
-    found += in_page(axe, page, options)
+    found = in_page(axe, page)
     page.keyboard.press("Escape")
     page.locator("#find").click()
     expect(page.locator("#found button").first).to_be_visible()
-    found += in_page(axe, page, options)
+    found += in_page(axe, page)
     page.locator("#close").click()
     return found
 
 
-def in_page(axe: Any, page: Any, options: dict[str, Any]) -> list[str]:
+def in_page(axe: Any, page: Any) -> list[str]:
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
     violations = axe.Axe().run(page, options=options).response["violations"]
     return [f"{v['id']}: {[n['html'] for n in v['nodes']][:2]}" for v in violations]
 
 
-def picture(page: Any, name: str) -> None:
-    """Keeps a picture of the page, if pictures are wanted."""
+def picture(page: Any, name: str, settled_ms: int = 0) -> None:
+    """Keeps a picture of the page once it has settled, if pictures are wanted."""
     if PICTURES:
+        page.wait_for_timeout(settled_ms)
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 # ------------------------------------------------------------------------------------------- learning
 def test_learning_never_blocks_the_page(tmp_path: Path, tab: Callable[..., Any]) -> None:
-    """Two thousand sentences, of which a hundred are confirmed: changes while it learns take no time."""
-    text = DEMO.read_text(encoding="utf-8")
-    n_sentences = text.count("\n\n")
-    many = text * (-(-2000 // n_sentences))
-    path = written(tmp_path / "a.conllu", many)
-    done = written(tmp_path / "b.conllu", text)
-    marks = confirm(done, 100)
-    path.write_text(marks + many[len(text) :], encoding="utf-8")
+    """Six hundred sentences, of which a hundred are confirmed: changes while it learns take no time."""
+    path = tmp_path / "a.conllu"
+    path.write_text(confirm(DEMO, 100), encoding="utf-8")
     with served(path, learn=True) as address:
         page = tab(address)
         client = Client(address)
-        expect(page.locator("#sentences-done")).to_contain_text(f"100 of {many.count(chr(10) * 2)}")
+        expect(page.locator("#sentences-done")).to_have_text("100 of 600")
         times, lessons = [], 0
         page.locator("#order").select_option("document")
         page.locator("#next").click()
-        while lessons < 2:
+        while lessons < 2 or len(times) <= 50:
             word(page, 1).click()
             for key in ("c", "d", "c", "x"):
                 page.keyboard.press(key)
@@ -973,7 +974,6 @@ def test_learning_never_blocks_the_page(tmp_path: Path, tab: Callable[..., Any])
             lessons = state["lessons"]
             times = page.evaluate("performance.getEntriesByName('acknowledged').map((e) => e.duration)")
             assert len(times) < 4000
-        assert len(times) > 50
         print(f"{len(times)} changes while learning: median {statistics.median(times):.1f} ms, "
               f"95 % {sorted(times)[int(0.95 * len(times))]:.1f} ms, most {max(times):.1f} ms")  # fmt: skip
 
@@ -1098,28 +1098,26 @@ def test_the_tutorial_from_tagged_text_to_a_hundred_corrected_sentences(
     tmp_path: Path, tab: Callable[..., Any]
 ) -> None:
     """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
-    gold = list(read(DEMO))
-    path = tmp_path / "my.conllu"
-    path.write_text(confirm(DEMO, 0), encoding="utf-8")
+    some = written(tmp_path / "some.conllu", "\n\n".join([*DEMO.read_text("utf-8").split("\n\n")[:200], ""]))
+    gold = list(read(some))
+    path = written(tmp_path / "my.conllu", confirm(some, 0))
     with served(path, learn=True) as address:
         page, client = tab(address), Client(address)
         expect(page.locator("#learning")).to_contain_text("without any corrected sentence", timeout=120_000)
         expect(page.locator("#arcs .arc").first).to_be_visible()
-        page.wait_for_timeout(1500)
-        picture(page, "annotate-first")
+        picture(page, "annotate-first", 1500)
         page.keyboard.press("l")
         expect(page.locator("#choice-list li").first).to_be_visible()
-        page.wait_for_timeout(500)
-        picture(page, "annotate-relations")
+        picture(page, "annotate-relations", 500)
         page.keyboard.press("Escape")
         for _ in range(3):
             correct_by_keys(page, client, gold)
-        expect(page.locator("#sentences-done")).to_have_text("3 of 600")
+        expect(page.locator("#sentences-done")).to_have_text("3 of 200")
         number = 0
         for done in range(3, 100):
             number = client.get("next?order=choose")["next"]
             correct(client, number, gold[number])
-            if done % 10 == 9:
+            if done % 20 == 19:
                 wait_for_lesson(client, done + 1)
         progress = client.get("state")["progress"]
         assert progress["sentences_done"] == 100
@@ -1128,15 +1126,13 @@ def test_the_tutorial_from_tagged_text_to_a_hundred_corrected_sentences(
         print(f"heads right at first: {first:.0%} of the first twenty sentences, {last:.0%} of the last")
         assert last > first
         page.reload()
-        expect(page.locator("#sentences-done")).to_have_text("100 of 600")
-        page.wait_for_timeout(2500)
-        picture(page, "annotate-hundred")
+        expect(page.locator("#sentences-done")).to_have_text("100 of 200")
+        picture(page, "annotate-hundred", 2500)
         longest = max(range(len(gold)), key=lambda k: len(gold[k]))
         page.locator("#view").select_option("down")
         page.evaluate(f"location.hash = '#s={longest}'")
         expect(page.locator("#words li")).to_have_count(len(gold[longest]))
-        page.wait_for_timeout(1500)
-        picture(page, "annotate-long")
+        picture(page, "annotate-long", 1500)
         picture(tab(address, 390, color_scheme="dark"), "annotate-narrow")
     assert path.read_text(encoding="utf-8").count("HeadBy=anna") > 500
 
@@ -1153,8 +1149,8 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
         if 0 < 10 * head <= len(gold[number]):  # otherwise Enter would confirm the relation, too
             page.keyboard.press("Enter")
         expect(page.locator("#head")).to_have_value(str(head))
-        page.wait_for_timeout(200)
-        picture(page, "annotate-corrected")
+        wait_for(lambda p=place, h=head: client.get(f"sentence/{number}")["words"][p - 1]["head"] == h, page)
+        picture(page, "annotate-corrected", 200)
     page.keyboard.press("a")
     expect(page.locator("#number")).not_to_have_value(str(number + 1))
 

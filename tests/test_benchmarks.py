@@ -17,9 +17,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
-DEV = DEMO / "demo-ud-dev.conllu"
+SIZES = {"train": 120, "dev": 40, "test": 40}
+"""How many sentences of each of its files are enough."""
 
-DEMO_LISTED = f"--list '{ROOT}/benchmarks/lists/demo.csv' --data '{DEMO}'"
+DEV = "{folder}/demo-ud-dev.conllu"
+DEMO_LISTED = f"--list '{ROOT}/benchmarks/lists/demo.csv' --data '{{folder}}'"
 LISTED = f"{DEMO_LISTED} --scored test"
 
 RUNS = {
@@ -101,11 +103,11 @@ RUNS = {
         ["20 sentences of text", "| universal-fast |"],
     ),
     "universal": (
-        f"score universal --data '{DEMO}' --set demo",
+        "score universal --data '{folder}' --set demo",
         ["python benchmarks/universal.py score universal", "xx ", "yy ", "mean of 2: "],
     ),
     "expect": (
-        f"check universal --data '{DEMO}' --set demo --rows rows.csv",
+        "check universal --data '{folder}' --set demo --rows rows.csv",
         ["python benchmarks/expect.py check universal", "xx: expected ", "2 texts: off by "],
     ),
     "confidence": (
@@ -130,16 +132,28 @@ RUNS = {
         ],
     ),
 }
-"""Arguments of each script, and the starts of the tables' headers."""
+"""Arguments of each script, with the folder of `demo_in`, and the starts of the tables' headers."""
 
 SHARED = {"languages", "measuring", "udpipe"}
 """Modules that are no scripts."""
 
 
+def demo_in(folder: Path) -> None:
+    """Writes the demo treebank's files, shortened."""
+    for part, n_sentences in SIZES.items():
+        name = f"demo-ud-{part}.conllu"
+        blocks = (DEMO / name).read_text(encoding="utf-8").split("\n\n")[:n_sentences]
+        (folder / name).write_text("\n\n".join([*blocks, ""]), encoding="utf-8")
+
+
 def run(script: str, arguments: str, folder: Path) -> str:
     """What a script prints; it must succeed."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, str(ROOT / "benchmarks" / f"{script}.py"), *shlex.split(arguments)]
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / f"{script}.py"),
+        *shlex.split(arguments.replace("{folder}", str(folder))),
+    ]
     environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
@@ -160,17 +174,19 @@ def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
         pytest.importorskip("playwright", reason="Playwright, of the extra dev, is not installed")
         if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
             pytest.skip("no Chromium on the PATH")
+    demo_in(tmp_path)
     if script == "few_trees":
         written_scorer(tmp_path, random_scorer())
     if script == "annotate_text":  # the page has the tags of UD 2
-        demo = Path(DEV).read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
+        demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
     arguments, headers = RUNS[script]
     printed = run(script, arguments, tmp_path)
     assert f"python benchmarks/{script}.py" in printed
     for header in headers:
         assert header in printed
-    assert str(ROOT) not in printed, "the script shows a folder of the machine"
+    for own in (ROOT, tmp_path):
+        assert str(own) not in printed, "the script shows a folder of the machine"
 
 
 def test_memory_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

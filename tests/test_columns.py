@@ -61,13 +61,13 @@ def test_lean_sentences_are_the_readers_but_for_what_they_lack(sentences, tmp_pa
             return str(error)
         return [replace(sentence, lemmas=(), deprels=(), source=None) for sentence in found]
 
-    for _ in range(150):
+    for _ in range(75):
         path.write_bytes(changed(rng, sentences).encode())
         tags, heads = rng.choice(["upos", "xpos"]), rng.choice(["optional", "ignored", "required"])
         lean = outcome(tags, heads, is_lean=True)
         assert lean == outcome(tags, heads, is_lean=False)
         n_read += isinstance(lean, list)
-    assert n_read > 20
+    assert n_read > 10
 
 
 @pytest.mark.parametrize("path", sorted(MALFORMED.iterdir()), ids=lambda path: path.stem)

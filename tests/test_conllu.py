@@ -369,7 +369,7 @@ def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> N
             else:
                 again = render(sentence, sentence.heads, deprels)
             assert again == block + "\n\n", path
-            if n_sentences % 10 == 1:  # the library is slow
+            if n_sentences % 50 == 1:  # the library is slow
                 tokens = parse_token_and_metadata(block, field_parsers=raw)
                 words = [token for token in tokens if isinstance(token["id"], int)]
                 assert sentence.forms == tuple(word["form"] for word in words), path

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,8 +97,9 @@ def passages_of_module(path: Path) -> Iterator[Passage]:
             yield Passage(f"{path.relative_to(ROOT)}:{node.lineno}", without_code(node.value))
 
 
+@cache
 def passages() -> list[Passage]:
-    """Everything that users and contributors read."""
+    """Everything that users and contributors read; each process that collects the tests would be too many."""
     pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
     pages += [
         page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT)) not in GENERATED
@@ -108,15 +110,12 @@ def passages() -> list[Passage]:
     return found
 
 
-PASSAGES = passages()
-
-
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.example)
 def test_no_passage_falls_back_into_a_habit(habit: Habit) -> None:
     pattern = re.compile(habit.pattern, re.IGNORECASE)
     places = [
         f"{passage.place}: ...{passage.words[max(0, match.start() - 40) : match.end() + 30]}..."
-        for passage in PASSAGES
+        for passage in passages()
         for match in pattern.finditer(passage.words)
     ]
     assert len(places) <= habit.left, "\n".join([f"write instead: {habit.instead}", *places])
@@ -130,11 +129,11 @@ def test_a_habit_is_found_in_its_example_and_not_in_code(habit: Habit) -> None:
 
 
 def test_pages_docstrings_and_messages_are_all_read() -> None:
-    places = {passage.place.split(":")[0] for passage in PASSAGES}
+    places = {passage.place.split(":")[0] for passage in passages()}
     assert {"README.md", "docs/tutorial.md", "docs/results/index.md", "dynet_vdgi/cli.py"} <= places
     assert not places & GENERATED
     assert all((ROOT / page).exists() for page in GENERATED)
-    assert len(PASSAGES) > 5000
+    assert len(passages()) > 5000
 
 
 def test_passages_know_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,6 +277,7 @@ def test_setup_names_the_wheel_of_dynet():
 TOOL = """#!/bin/sh
 case "$(basename "$0") $*" in
     "python -c "*) exit 0 ;;
+    "npm ci "*) exit 0 ;;
     "$FAILING"*) exit 3 ;;
 esac
 [ "$2" != fuzz ] || echo "0 failures"
@@ -284,13 +285,17 @@ esac
 """Stands for the tools of the development; the one of this name, with these arguments, fails."""
 
 
-@pytest.mark.parametrize("failing", ["none", "codespell", "mypy", "python -m pytest", "python -m fuzz"])
+@pytest.mark.parametrize(
+    "failing", ["none", "codespell", "mypy", "npm run", "python -m pytest", "python -m fuzz"]
+)
 def test_whatever_fails_the_script_of_the_tests_fails(environment, tmp_path, failing):
     (tmp_path / "bin").mkdir()
-    for name in ("python", "ruff", "codespell", "mypy", "lint-imports"):
+    for name in ("python", "ruff", "codespell", "mypy", "lint-imports", "npm"):
         (tmp_path / "bin" / name).write_text(TOOL)
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "installed[dev]").touch()
-    result = run("test.sh", env={**environment, "VDGI_VENV": str(tmp_path), "FAILING": failing})
+    found_first = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])  # no other npm
+    env = {**environment, "VDGI_VENV": str(tmp_path), "FAILING": failing, "PATH": found_first}
+    result = run("test.sh", env=env)
     assert (result.returncode == 0) == (failing == "none")
     assert ("fuzzing: 0 failures" in result.stderr) == (failing in ("none", "python -m pytest"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -41,7 +40,7 @@ def reachable(*starts: str) -> dict[str, Path]:
             continue
         found[name] = path
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting += [package, *_imported(ast.parse(path.read_bytes()), package)]
+        waiting += [package, *_imported(path, package)]
     return found
 
 
@@ -54,13 +53,16 @@ def _file_of(name: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-def _imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """Names that may be modules."""
-    for node in ast.walk(tree):
+@cache
+def _imported(path: Path, package: str) -> list[str]:
+    """Names that a source imports, which may be modules; each source is read once for all runs."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parents = package.split(".")
             base = parents[: len(parents) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (module, *(f"{module}.{alias.name}" for alias in node.names))
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return found
