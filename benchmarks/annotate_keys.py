@@ -95,9 +95,15 @@ def is_unconfirmed(shown: Shown, place: int) -> bool:
     return place not in shown["punctuation"] and not (word["head_by"] and word["label_by"])
 
 
-def relation_keys(present: str, goal: str, likely: Sequence[str], offered: Sequence[str]) -> Keys:
-    """The shortest way to a relation; `likely` are offered first."""
-    ways = [["l", *goal, "Enter"] + (["Enter"] if goal not in offered else [])]
+def written(goal: str, offered: Sequence[str]) -> Keys:
+    """The keys that write a relation out."""
+    return ["l", *goal, "Enter"] + (["Enter"] if goal not in offered else [])
+
+
+def relation_keys(present: str, goal: str, offered: Sequence[str]) -> Keys:
+    """The shortest way to a relation; those offered first are the likely ones."""
+    likely = offered[:LIKELY]
+    ways = [written(goal, offered)]
     for letters in range(1, len(goal)):
         matching = [relation for relation in offered if relation.startswith(goal[:letters])]
         if matching and matching[0] == goal and goal[:letters] not in offered:
@@ -206,19 +212,19 @@ def correct(driver: Driver, gold: Sentence, counts: dict[str, int]) -> None:
             shown = driver.change("heads", keys, shown)
         present = shown["words"][place - 1]["label"]
         if present != relation:
-            likely, offered = lists(driver, shown, place)
+            offered = offered_relations(driver, shown, place)
             counts["before"] += 1 + len(relation) + 1 + (relation not in offered)
             counts["relations_set"] += 1
-            shown = driver.change("relations", relation_keys(present, relation, likely, offered), shown)
+            shown = driver.change("relations", relation_keys(present, relation, offered), shown)
+            if shown["words"][place - 1]["label"] != relation:  # the page's list was an older one
+                shown = driver.change("relations", written(relation, offered), shown)
 
 
-def lists(driver: Driver, shown: Shown, place: int) -> tuple[list[str], list[str]]:
-    """The likely relations and all, in the order in which the page offers them for a word."""
-    word = shown["words"][place - 1]
+def offered_relations(driver: Driver, shown: Shown, place: int) -> list[str]:
+    """The relations that the page offers for a word, the likeliest first."""
+    is_root = shown["words"][place - 1]["head"] == 0
     relations = driver.get(f"relations/{shown['id']}?word={place}")["relations"]
-    possible = [relation for relation in relations if (relation == "root") == (word["head"] == 0)]
-    offered = list(dict.fromkeys([*(relation for relation, _ in word["likely"]), *possible]))
-    return offered[:LIKELY], offered
+    return [relation for relation in relations if (relation == "root") == is_root]
 
 
 def first_wrong(shown: Shown, gold: Sentence) -> int:

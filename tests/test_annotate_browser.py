@@ -178,6 +178,8 @@ def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[
                 page.keyboard.press(key)
             expect(page.locator("#head")).to_have_value(str(head))
             assert heads(address, 0)[2] == head
+        page.keyboard.press("0")
+        expect(page.locator("#notice")).to_contain_text("It is so already: 3 w3, NOUN, root of the sentence")
         page.keyboard.press("2")
         expect(page.locator("#notice")).to_contain_text("Head 2: Enter, or more digits")
         page.keyboard.press("Escape")

@@ -113,6 +113,16 @@ def path(folder: Path) -> Path:
 
 
 # ------------------------------------------------------------------------------------------- parsed again
+def test_a_head_that_is_typed_again_does_not_have_the_sentence_parsed_again(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        for _ in range(2):
+            change(live, 2, "head", 2, 3)
+            await live.parsed(2)
+        assert len(tools.asked) == 1
+
+    lived(path, scene)
+
+
 def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(path: Path) -> None:
     async def scene(live: Live, tools: Unsteady) -> None:
         await live.show(2)

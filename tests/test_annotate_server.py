@@ -245,6 +245,7 @@ def test_the_likely_relations_are_those_of_the_pair_of_tags(tmp_path: Path) -> N
         client.change(2, "label", 1, "obj")
         client.change(2, "label", 1, "nsubj")
         assert client.get("sentence/2")["words"][0]["likely"] == [["nsubj", 1.0]]
+        assert client.get("relations/2?word=1")["relations"][0] == "nsubj"
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,15 @@ def test_every_change_is_forced_to_the_disk_before_it_counts(
 
 
 # ------------------------------------------------------------------------------------------- undo
+def test_what_is_so_already_is_no_change(session: Session) -> None:
+    for what, word, value in (("head", 2, 4), ("tag", 1, "PRON"), ("flag", 0, True), ("open", 3, 0)):
+        for _ in range(2):
+            size = session.journal.path.stat().st_size
+            change(session, 0, what, word, value)
+        assert session.journal.path.stat().st_size == size
+    assert session.sentences[0].edits == len(session.text.undo) == 3
+
+
 def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(session: Session) -> None:
     states = [[marked.arcs for marked in session.sentences]]
     for number, what, word, value in (
@@ -356,6 +365,25 @@ def test_a_file_that_others_change_is_not_overwritten(session: Session) -> None:
     assert found.save()
     assert "Gloss=c|HeadBy=anna" in Path("a.conllu").read_text(encoding="utf-8")
     found.release()
+
+
+def test_a_change_does_not_wait_while_the_file_is_written(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def changed_at_the_end(path: Path) -> Iterator[IO[bytes]]:
+        with atomic_bytes_writer(path) as handle:
+            yield handle
+            change(session, 1, "head", 1, 0)
+
+    atomic_bytes_writer = files.atomic_bytes_writer
+    monkeypatch.setattr(files, "atomic_bytes_writer", changed_at_the_end)
+    change(session, 0, "head", 2, 4)
+    assert session.save()
+    assert session.is_unsaved
+    found = again(session)
+    assert found.sentences[1].arcs[0].head_by == "anna"
+    assert found.is_unsaved
 
 
 def test_a_page_that_asks_while_the_file_is_written_finds_no_other_program(

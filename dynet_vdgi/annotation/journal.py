@@ -11,6 +11,7 @@ import json
 import os
 import re
 import stat
+import threading
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -53,6 +54,7 @@ class Journal:
         self.path = path
         self._sum = 0  # of all lines
         self._has_sums = True
+        self._guard = threading.Lock()
         self._file, self.is_new = _opened(path)
         try:
             if not take(self._file, wait=False):
@@ -101,12 +103,16 @@ class Journal:
         self._has_sums = record["journal"] > 1
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Adds a record, which is on the disk on return.
+        """Adds a record, which is on the disk on return; may be called from several threads.
 
         Raises:
             JournalError: the record could not be written, or another program has changed the journal.
         """
         body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+        with self._guard:
+            self._append(body)
+
+    def _append(self, body: bytes) -> None:
         total = zlib.crc32(body, self._sum)
         line = body[:-1] + (b',"sum":"%08x"}\n' % total if self._has_sums else b"}\n")
         try:

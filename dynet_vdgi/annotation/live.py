@@ -56,7 +56,7 @@ class Live:
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self._helpers, self._every = helpers, every
-        self.tagger = ""  # what the tagger has learnt from
+        self.tagger = ""  # what the tagger has learnt from, in words
         self.unwritten = ""  # why the last attempt to write the file failed
         self._queue: Sequence[int] = ()
         self._passed: dict[int, None] = {}  # sentences that were left unfinished, the latest at the end
@@ -185,12 +185,12 @@ class Live:
                     await self._take_tags(lesson.guesses)
                     self._tag_queue = lesson.next_ones
                     self._taggers += 1
-                    n_own = len(own)
-                    self.tagger = f"{count(lesson.n_words, 'word')}, {count(n_own, 'sentence')} of yours"
+                    words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
+                    self.tagger = f"Tags are learnt from {words}" + (f", yours in {yours}." if own else ".")
                 await self._tag_wake.wait()
         except HelperError as error:
             logger.warning("learning to tag has stopped: %s", error)
-            self.tagger = f"stopped: {error}"
+            self.tagger = f"Learning to tag has stopped: {error}"
 
     async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
         """Adopts guesses of tags, a few sentences at a time; then there is more to parse."""
@@ -245,6 +245,8 @@ class Live:
         """
         before = _n_said(self.session.text.by_id.get(number))
         found = self.session.change(number, seen, what, word, value)
+        if self.session.text.by_id[found[0]].edits == seen[0]:
+            return found
         said = abs(_n_said(self.session.text.by_id[found[0]]) - before)
         self._tags_said += max(said, what in ("tag", "feats", "lemma"))
         if self._tags_said >= (TAGS_EVERY if self._taggers else LEAST):

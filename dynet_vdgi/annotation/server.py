@@ -22,7 +22,7 @@ from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, label_fault
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
-from dynet_vdgi.annotation.shown import Choices, shown_sentence
+from dynet_vdgi.annotation.shown import Choices, likely_relations, shown_sentence
 from dynet_vdgi.annotation.tokens import MOST_PARTS
 from dynet_vdgi.annotation.validator import Validator
 from dynet_vdgi.errors import VdgiError
@@ -139,7 +139,10 @@ class _PageAnswers:
         word = _number(request, "word") or 0
         if not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        return JSONResponse({"relations": self._text.relations.offered(*tags_of(marked, word))})
+        known = self._text.relations
+        likely = likely_relations(marked, word, known, await self._live.choices(marked))
+        offered = [*(relation for relation, _ in likely), *known.offered(*tags_of(marked, word))]
+        return JSONResponse({"relations": list(dict.fromkeys(offered))})
 
     async def change(self, request: Request) -> Response:
         """Makes one change; the answer comes when the change is on the disk."""

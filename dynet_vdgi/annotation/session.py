@@ -68,7 +68,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._written: dict[int, tuple[SentenceState, str]] = {}  # blocks, by id, and their states
-        self._guard = threading.Lock()  # for the journal and the file
+        self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         journal = self.path.with_name(self.path.name + ENDING)
         try:
@@ -248,6 +248,8 @@ class Session:
         if what in ("right", "done") and seen[1] != marked.version:
             raise StaleError("The sentence has just been parsed again. Please look at it once more.")
         record = edits.record_of(self.text, marked, what, word, value, self.annotator)
+        if record.new == record.old:  # it is so already, and there is nothing to undo
+            return [number]
         self._add(record)
         return [one.id for one in record.new.sentences or ()] or [number]
 
@@ -273,8 +275,7 @@ class Session:
         return next(number for number in [record.s, *ids_of(record)] if number in self.text.by_id)
 
     def _add(self, record: ChangeRecord) -> None:
-        with self._guard:
-            self.journal.add(record.to_json())
+        self.journal.add(record.to_json())
         self.text.apply(record)
         self.place = _place_of(record)
         self.is_unsaved = True
@@ -294,8 +295,7 @@ class Session:
         new = [m for m in self.sentences if m.sure and m.id not in known and UNSET not in m.heads]
         if new:
             heads = {marked.id: heads_by_wid(marked) for marked in new}
-            with self._guard:
-                self.journal.add({"first": {str(s): list(its.values()) for s, its in heads.items()}})
+            self.journal.add({"first": {str(s): list(its.values()) for s, its in heads.items()}})
             known.update(heads)
 
     # --------------------------------------------------------------------------------------- the file

@@ -70,9 +70,7 @@ def shown_sentence(
                 "label": arc.label,
                 "head_by": arc.head_by,
                 "label_by": arc.label_by,
-                "likely": _rounded(
-                    (choices.likely and choices.likely[k]) or relations.likely(marked, k + 1)[:MOST_LIKELY]
-                ),
+                "likely": _rounded(likely_relations(marked, k + 1, relations, choices)),
                 "sure": None
                 if not marked.sure or marked.sure[k] is None
                 else round(marked.sure[k] or 0.0, 3),
@@ -81,6 +79,14 @@ def shown_sentence(
         ],
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
     }
+
+
+def likely_relations(
+    marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None
+) -> Pairs:
+    """The labeller's best relations of a word, or else those confirmed between such tags, with shares."""
+    said = choices.likely[word - 1] if choices and choices.likely else ()
+    return said or relations.likely(marked, word)[:MOST_LIKELY]
 
 
 def _rounded(pairs: Pairs) -> list[list[Any]]:

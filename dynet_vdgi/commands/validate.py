@@ -50,11 +50,13 @@ def _validate(name: str, level: int, most: int) -> int:
 
     times: Counter[tuple[int, str]] = Counter()
     treeless: list[str] = []  # the places of sentences without a tree, which are told together
-    n_sentences = 0
+    n_sentences = n_shown = 0
 
     def tell(level: int, rule: str, text: str) -> None:
-        if times.total() - len(treeless) < most:
+        nonlocal n_shown
+        if n_shown < most:
             print(told(text))
+            n_shown += 1
         times[level, rule] += 1
 
     try:
@@ -80,7 +82,8 @@ def _validate(name: str, level: int, most: int) -> int:
         n_more = len(treeless) - 1
         more = f", nor in {count(n_more, 'more sentence')}" if n_more else ""
         print(told(f"{treeless[0]}: {NO_HEADS}{more} [head]"))
-    if (hidden := times.total() - (len(treeless) if most else 0) - most) > 0:
+        n_shown += len(treeless)
+    if hidden := times.total() - n_shown:
         print(f"and {hidden:,} more (--max-faults N shows them)")
     print(told(f"{files.shown(name)}: {count(n_sentences, 'sentence')}, {count(times.total(), 'fault')}"))
     if times:

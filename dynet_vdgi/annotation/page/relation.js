@@ -3,7 +3,7 @@
 import { ask } from "./choice.js";
 import { Fault, get } from "./client.js";
 import { turned } from "./keys.js";
-import { changed, chosenWord, left, make, onLeave, relationOf, say, store, trying } from "./store.js";
+import { changed, chosenWord, left, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
 const MOST_LIKELY = 5;
 const MOST_SHOWN = 40;
@@ -14,16 +14,21 @@ let unknown = ""; // sentence, word and relation that nobody has used yet: Enter
 let turning = Promise.resolve(true); // one turn after the other
 
 /** @param {number} place */
+const arcOf = (place) => `${store.sentence.id} ${place} ${store.sentence.words[place - 1]?.head}`;
+
+onChange(() => {
+  if (offered.arc !== arcOf(store.chosen)) offered.arc = ""; // whoever comes back gets what is likely by then
+});
+
+/** @param {number} place */
 async function offers(place) {
-  const { id, words } = store.sentence;
-  const word = words[place - 1];
-  const arc = `${id} ${place} ${word.head}`;
+  const arc = arcOf(place);
   if (offered.arc === arc) return offered;
+  const { id, words } = store.sentence;
+  const { head } = words[place - 1];
   const { relations } = await get(`relations/${id}`, { word: String(place) });
-  const possible = relations.filter((relation) => (relation === "root") === (word.head === 0));
-  const guesses = word.likely.map(([relation]) => relation);
-  const likely = [...new Set([...guesses, ...possible])].slice(0, MOST_LIKELY);
-  offered = { arc, likely, all: [...new Set([...likely, ...possible])] };
+  const all = relations.filter((relation) => (relation === "root") === (head === 0));
+  offered = { arc, likely: all.slice(0, MOST_LIKELY), all };
   return offered;
 }
 

@@ -241,6 +241,10 @@ export function make(order, meant = "") {
     performance.measure("acknowledged", { start: began, end: performance.now() });
     if (store.sentence.id !== id) return;
     show(found);
+    if (found.edits === edits) {
+      sayDone(`It is so already: ${report(order)}`, before);
+      return;
+    }
     const isParsed = what === "head" || what === "tag";
     const said = report(order);
     sayDone(said, before);
