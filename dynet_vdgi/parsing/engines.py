@@ -78,7 +78,7 @@ class NeuralEngine:
             raise ModelError(f"parameters do not fit the model: {error}") from None
 
     def make_ready(self) -> None:
-        self._arena.make_ready()
+        """Nothing is compiled."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
