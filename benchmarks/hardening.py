@@ -180,6 +180,7 @@ CASES: dict[str, str] = {
     "model is a FIFO": "info fifo",
     "rules of 20,000 tags": "train --train gold.conllu --rules tags.txt --out o1 --dry-run",
     "check: 10,000 tags": "check tags10000.conllu",
+    "scheduler that is not there": "parse best gold.conllu --scheduler tcp://127.0.0.1:1",
 }
 
 UNDER = {"files of 10 kB": "ulimit -f 10", "files of 1 kB": "ulimit -f 1", "200 MB": "ulimit -v 200000"}

@@ -63,17 +63,6 @@ def text_of(parsed):
     return "".join(part.text for part in parsed)
 
 
-def test_what_precedes_a_fault_of_the_file_is_given_first() -> None:
-    def items():
-        yield from blocks(3)
-        raise DataError("in.conllu", 7, "unreadable")
-
-    groups = windows(items())
-    assert len(next(groups)) == 3
-    with pytest.raises(DataError, match="in.conllu:7: unreadable"):
-        next(groups)
-
-
 def test_windows_keep_every_sentence_in_order():
     texts = list(blocks(200))
     parts = list(windows(texts, 50))

@@ -56,6 +56,13 @@ be right.
 
 --nbest N writes the N most probable trees of a sentence under the model of --exact or, with a neural model,
 the most frequent ones among its samples. The second has `-tree2` added to its sent_id, and so on.
+
+With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
+but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
+work of a failed worker is repeated. Memory does not grow with the text; each thread needs a few megabytes.
+
+  dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
+  vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
 """
 
 from __future__ import annotations
@@ -161,6 +168,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="parse on the Dask cluster with this scheduler"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -177,6 +187,8 @@ def run(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     _check_outputs(arguments, names, [output for _, output in outputs])
     check_at_least_1("--jobs", arguments.jobs)
+    if arguments.jobs > 1 and arguments.scheduler:
+        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
     _check_trees(arguments)
     from dynet_vdgi.grammar.tag_warnings import unknown_to_model
     from dynet_vdgi.labels.label_table import named_table
@@ -194,7 +206,7 @@ def run(arguments: argparse.Namespace) -> None:
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
     labels = named_table(arguments.labels)
     model = str(fast_path(arguments.model)) if arguments.fast else arguments.model
-    with Stream(model, arguments.jobs, sampling, how, labels) as stream:
+    with Stream(model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
         if _says_sampling(arguments) and not stream.draws_trees:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         if arguments.exact and stream.is_exact:

@@ -1,30 +1,32 @@
 """Parsing of long CoNLL-U streams: blocks of lines in, the text with heads out, in order, in bounded memory.
 
 Sentences are parsed a window at a time, because many at once are several times faster than one by one. With
-several jobs, windows go to worker processes, which check, parse and render them; this process only cuts the
-file into blocks and writes. A few windows are under way at a time.
+several jobs, or on a cluster, windows go to worker processes, which check, parse and render them; this
+process only cuts the file into blocks and writes. A few windows are under way at a time.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import pickle
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
+from dynet_vdgi._version import __version__
 from dynet_vdgi.compiled import background
 from dynet_vdgi.data import columns
 from dynet_vdgi.data.columns import is_worth_it
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.grammar.tag_warnings import unsuited
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.engines import universal
@@ -37,8 +39,15 @@ from dynet_vdgi.parsing.rendering import one_of_several, with_tree
 from dynet_vdgi.runs.model_file import ModelFile
 
 if TYPE_CHECKING:
-    from dynet_vdgi.parsing.worker_pool import Piece
+    from typing import Protocol
+
     from dynet_vdgi.universal.stored import Measures
+
+    class Underway(Protocol):
+        """Windows that are being parsed elsewhere."""
+
+        def result(self) -> list[Parsed]:
+            """The windows, once they are parsed."""
 
 
 WINDOW = 16_384
@@ -47,8 +56,17 @@ WINDOW = 16_384
 WORTH_READYING = 500_000
 """Characters of the first window for which kernels are compiled at once, not after seconds as Python."""
 
+PARCEL = 1_500_000
+"""Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
+the last thousand messages that have fewer than a million bytes."""
+
 Window = list[Block] | Passage
 """Sentences that are parsed together."""
+
+Numbered = tuple[int, Window]
+"""A window and its place among those of the stream."""
+
+T = TypeVar("T")
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -94,6 +112,10 @@ class _LabellingParser:
         self._n_chars = 0  # characters that could have been parsed quickly
         self._measured: tuple[str, _LabellingParser] | None = None  # for the text parsed last
 
+    def __getstate__(self) -> dict[str, object]:
+        """The state without the parts that cannot be sent between workers of a cluster."""
+        return {name: value for name, value in vars(self).items() if name != "_quick"} | {"_measured": None}
+
     def for_text(self, measures: Measures | None) -> _LabellingParser:
         """This parser for a text with these measures; None: it needs none."""
         if measures is None:
@@ -125,21 +147,21 @@ def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator
         if kind is Passage:
             yield from cast("Iterator[Passage]", group)
         else:
-            yield from _grouped(cast("Iterator[Block]", group), n_lines)
+            yield from _grouped(cast("Iterator[Block]", group), lambda block: len(block.lines), n_lines)
 
 
-def _grouped(blocks: Iterable[Block], n_lines: int) -> Iterator[list[Block]]:
-    """Lists of consecutive blocks, each ending with the block that reaches `n_lines`.
+def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterator[list[T]]:
+    """Lists of consecutive items, each ending with the item that brings the sum of sizes to `least`.
 
-    If the source of the blocks raises a `DataError`, the blocks before it are yielded first.
+    If the source of the items raises a `DataError`, the items before it are yielded first.
     """
-    group: list[Block] = []
+    group: list[T] = []
     total, fault = 0, None
     try:
-        for block in blocks:
-            group.append(block)
-            total += len(block.lines)
-            if total >= n_lines:
+        for item in items:
+            group.append(item)
+            total += size(item)
+            if total >= least:
                 yield group
                 group, total = [], 0
     except DataError as error:
@@ -150,19 +172,26 @@ def _grouped(blocks: Iterable[Block], n_lines: int) -> Iterator[list[Block]]:
         raise fault
 
 
+def _n_chars(numbered: Numbered) -> int:
+    window = numbered[1]
+    if isinstance(window, Passage):
+        return len(window.text)
+    return sum(len(line) for block in window for line in block.lines)
+
+
 def _blocks_of(window: Window) -> Iterable[Block]:
     return window.blocks() if isinstance(window, Passage) else window
 
 
 class Stream:
-    """Parses streams with a model file, here or in `jobs` processes; a context manager.
+    """Parses streams with a model file, here, in `jobs` processes or on a cluster; a context manager.
 
-    Relations come from the model's labeller over the table `labels`; without a table they are `root` and
-    `dep`.
+    The workers of a cluster receive the model and the text, and need no files. Relations come from the
+    model's labeller over the table `labels`; without a table they are `root` and `dep`.
 
     Raises:
         ModelError: the model file cannot be used.
-        UsageError: the model cannot make such trees.
+        UsageError: the model cannot make such trees, or no cluster can be reached at the scheduler's address.
     """
 
     def __init__(
@@ -170,6 +199,7 @@ class Stream:
         model: str,
         jobs: int = 1,
         sampling: Sampling | None = None,
+        scheduler: str | None = None,
         how: How = GREEDY,
         labels: LabelTable | None = None,
     ) -> None:
@@ -185,14 +215,29 @@ class Stream:
         """Tags the model has never seen, with the number of words that had them so far."""
         self._marginals = 0.0, 0  # of the text parsed last, as in `Parsed`
         self._resources = ExitStack()
-        self._jobs = jobs
-        self._submit: Callable[[Window, int], Piece] | None = None
-        if jobs > 1:
-            from dynet_vdgi.parsing.worker_pool import WorkerPool  # slow, and most runs do without
+        self._is_cluster = scheduler is not None
+        self._submit: Callable[[list[Numbered]], Underway] | None = None
+        self._parcel = 0  # every window on its own
+        self._under_way: Callable[[], int] = lambda: 2 * jobs
+        if scheduler is not None:
+            from dynet_vdgi.system.dask_cluster import connected
+
+            client = self._resources.enter_context(connected(scheduler))
+            # Not scattered: a function's result is computed again if the workers that held it have died.
+            engine = client.submit(
+                _received, __version__, pickle.dumps((replace(self._parser.model, steps={}), labels))
+            )
+            executor = client.get_executor(pure=False)
+            self._submit = lambda parcel: executor.submit(_parse_parcel, engine, self._wanted, parcel)
+            self._parcel = PARCEL
+            self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
+        elif jobs > 1:
+            # Imported here, because they are slow and most runs need neither.
+            from dynet_vdgi.parsing.worker_pool import WorkerPool
 
             self._parser.make_ready()  # now: processes started after this find the code on disk
             pool = WorkerPool(jobs, _start_worker, (model, labels))
-            self._submit = lambda window, number: pool.submit(_work, self._wanted, window, number)
+            self._submit = lambda parcel: pool.submit(_work, self._wanted, parcel)
             self._resources.callback(pool.close)
 
     @property
@@ -236,7 +281,7 @@ class Stream:
 
         Raises:
             DataError: a sentence is malformed; the sentences before it have been yielded.
-            VdgiError: worker processes died.
+            VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
         self._marginals = 0.0, 0
@@ -267,17 +312,19 @@ class Stream:
                     self._parser.make_ready()
                 yield _parse_window(self._engine, self._wanted, window, number)
             return
-        pending: deque[Piece] = deque()
+        pending: deque[Underway] = deque()
         fault = None
         try:
-            for number, window in numbered:
-                pending.append(self._submit(window, number))
-                if len(pending) >= 2 * self._jobs:
-                    yield pending.popleft().result()
+            for parcel in _grouped(numbered, _n_chars, self._parcel):
+                with self._explaining():
+                    pending.append(self._submit(parcel))
+                    is_full = len(pending) >= self._under_way()
+                if is_full:
+                    yield from self._result(pending)
         except DataError as error:  # of the file; a fault of a sentence under way comes first
             fault = error
         while pending:
-            yield pending.popleft().result()
+            yield from self._result(pending)
         if fault is not None:
             raise fault
 
@@ -330,9 +377,30 @@ class Stream:
         if fault is not None:  # of the file, or of a sentence of a window, which then raises it itself
             raise fault
 
+    def _result(self, pending: deque[Underway]) -> list[Parsed]:
+        with self._explaining():
+            return pending.popleft().result()
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except VdgiError:
+            raise
+        except Exception as error:
+            if not self._is_cluster:
+                raise
+            from dynet_vdgi.system.dask_cluster import lost_or_failed
+
+            raise lost_or_failed(error) from error
+
 
 def _ignore(fault: DataError) -> None:
     """What to do about a repair that is reported later."""
+
+
+def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
+    return [_parse_window(engine, wanted, window, number) for number, window in parcel]
 
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
@@ -346,7 +414,7 @@ def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, numb
 
 def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Block], number: int) -> Parsed:
     """Sentence by sentence."""
-    parser = copy(engine.parser)
+    parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
     how, sampling = wanted.how, wanted.sampling
     sentences, unfilled, repairs, fault = _read(parser, how, _columns_for(engine, wanted), window)
@@ -446,6 +514,14 @@ def _start_worker(model: str, labels: LabelTable | None) -> None:
     _worker = _LabellingParser(load(model), labels)
 
 
-def _work(wanted: Wanted, window: Window, number: int) -> Parsed:
+def _work(wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
     assert _worker is not None
-    return _parse_window(_worker, wanted, window, number)
+    return _parse_parcel(_worker, wanted, parcel)
+
+
+def _received(version: str, pickled: bytes) -> _LabellingParser:
+    """The parser of a pickled model and table of labels, on a worker of a cluster."""
+    if version != __version__:
+        raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
+    model, labels = pickle.loads(pickled)
+    return _LabellingParser(Parser(model), labels)

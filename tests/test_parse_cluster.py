@@ -1,0 +1,297 @@
+"""`vdgi parse --scheduler`: a cluster of this machine gives what a local parse gives, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import dask
+import pytest
+import tiny
+from clusters import Cluster, running_cluster
+from shell import Vdgi, last_line, names_in, process, wait_for
+
+from dynet_vdgi.data import conllu_blocks
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.parsing import stream as stream_module
+from dynet_vdgi.parsing.parser import How, load
+from dynet_vdgi.parsing.stream import PARCEL, Stream
+from dynet_vdgi.system.dask_cluster import connected
+from dynet_vdgi.system.extras import how_to_install
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers, of which one has two threads."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        for n_threads in (1, 2):
+            cluster.start_worker(n_threads)
+        with connected(cluster.address) as client:
+            client.wait_for_workers(2)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def watch(cluster: Cluster) -> Iterator[Any]:
+    """A client of the cluster that sees what its workers do."""
+    with connected(cluster.address) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two windows in a parcel."""
+    monkeypatch.setattr(stream_module.windows, "__defaults__", (100,))
+    monkeypatch.setattr(stream_module, "PARCEL", 3000)
+
+
+def write(path: Path, end: str = "") -> Path:
+    """300 sentences, then two with unknown tags: twenty windows."""
+    unknown = tiny.block(1, ["SYM", "VERB"], None) + tiny.block(2, ["X", "X", "SYM"], None)
+    path.write_text(tiny.treebank(300, heads=False) + unknown + end, encoding="utf-8")
+    return path
+
+
+def tasks(watch: Any) -> int:
+    """How many tasks the scheduler knows, done or not."""
+    return int(watch.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def parcels_of(blocks: list[conllu_blocks.Block]) -> list[list[tuple[int, list[conllu_blocks.Block]]]]:
+    """What is sent to a cluster at once."""
+    numbered = enumerate(stream_module.windows(blocks))
+    return list(stream_module._grouped(numbered, stream_module._n_chars, stream_module.PARCEL))
+
+
+def is_busy(watch: Any) -> Callable[[], bool]:
+    """True while some worker has something to do."""
+    return lambda: any(watch.processing().values())
+
+
+@contextmanager
+def stopped(workers: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Workers that do nothing in the meantime; they go on whatever happens."""
+    try:
+        for worker in workers:
+            worker.send_signal(signal.SIGSTOP)
+        yield
+    finally:
+        for worker in workers:
+            worker.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("options", [[], ["--nbest", "2", "--samples", "5"]])
+def test_the_output_is_that_of_a_local_parse(
+    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, options: list[str]
+) -> None:
+    write(folder / "in.conllu")
+    local = vdgi.good("-q", "parse", model, "in.conllu", *options)
+    assert vdgi.good("-q", "parse", model, "in.conllu", *options, "--scheduler", cluster.address) == local
+    assert (
+        "warning: tag X (2 words) is unknown to the model; these words are parsed without tag information\n"
+        in local.err
+    )
+
+
+@pytest.mark.parametrize("end", [b"", b"\xff"])
+def test_the_first_fault_in_the_input(
+    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, end: bytes
+) -> None:
+    """The second would be found by the process that reads."""
+    text = write(folder / "in.conllu", tiny.NINE_COLUMNS + tiny.treebank(100)).read_text(encoding="utf-8")
+    (folder / "in.conllu").write_bytes(text.encode() + end)
+    line = text[: text.index("1\tword")].count("\n") + 1
+    command = ("-q", "parse", model, "in.conllu", "-o", "out.conllu")
+    result = vdgi(*command, "--scheduler", cluster.address)
+    assert result == vdgi(*command)
+    assert result.status == 3
+    assert result.err.startswith(f"in.conllu:{line}: expected 10 tab-separated columns, found 9")
+    assert names_in(folder) == ["in.conllu"]
+
+
+def test_what_precedes_a_fault_of_the_file_is_given_first() -> None:
+    def items() -> Iterator[int]:
+        yield from (1, 2, 3)
+        raise DataError("in.conllu", 7, "unreadable")
+
+    groups = stream_module._grouped(items(), lambda item: 1, 2)
+    assert [next(groups), next(groups)] == [[1, 2], [3]]
+    with pytest.raises(DataError, match="in.conllu:7: unreadable"):
+        next(groups)
+
+
+def test_workers_of_another_version(
+    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder / "in.conllu")
+    here = stream_module.__version__
+    monkeypatch.setattr(stream_module, "__version__", "0.0")
+    status, out, err = vdgi("parse", model, "in.conllu", "--scheduler", cluster.address)
+    assert (status, out) == (2, "")
+    assert err == f"the cluster's workers have dynet_vdgi {here}, not 0.0 as here\n"
+
+
+def test_another_error_of_a_worker(
+    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder / "in.conllu")
+    monkeypatch.setattr(stream_module, "_received", lambda version, model: "".encode("two\n  lines"))
+    status, _, err = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
+    assert status == 1
+    assert err == "the cluster failed: LookupError: unknown encoding: two lines\n"
+    assert names_in(folder) == ["in.conllu"]
+
+
+def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster: Cluster, watch: Any) -> None:
+    blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
+    taken = 0
+
+    def counted() -> Iterator[conllu_blocks.Block]:
+        nonlocal taken
+        for block in blocks:
+            taken += 1
+            yield block
+
+    parcels = parcels_of(blocks)
+    assert {len(parcel) for parcel in parcels[:-1]} == {2}
+    n_threads = sum(watch.nthreads().values())
+    with Stream(str(model), scheduler=cluster.address) as stream:
+        parsed = stream.parse(counted())
+        for k, _ in zip(range(5), parsed):
+            sent = parcels[: 2 * n_threads + k // 2]
+            assert taken == sum(len(window) for parcel in sent for _, window in parcel)
+        assert taken < len(blocks)
+        for _ in parsed:
+            pass
+        wait_for(lambda: tasks(watch) == 1, cluster.workers()[0])  # the model; no window and no result
+
+
+def resident(pid: int) -> int:
+    """Memory of a process, in bytes."""
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to measure memory")
+def test_no_copies_of_the_text_are_kept(
+    model: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask keeps what it sends unless that is large; here it gets windows of 0.4 MB."""
+    monkeypatch.setattr(stream_module.windows, "__defaults__", (1,))
+    monkeypatch.setattr(stream_module, "PARCEL", PARCEL)
+    monkeypatch.setattr(
+        stream_module, "_parse_parcel", lambda parser, sampling, parcel: [k for k, _ in parcel]
+    )
+    blocks = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(120))
+    with Stream(str(model), scheduler=cluster.address) as stream:
+        parsed = stream._parsed(blocks)
+        assert [next(parsed) for _ in range(40)] == list(range(40))
+        processes = (os.getpid(), cluster.scheduler.pid)
+        before = [resident(pid) for pid in processes]
+        assert list(parsed) == list(range(40, 120))
+        grown = [resident(pid) - b for pid, b in zip(processes, before)]
+    assert max(grown) < 10_000_000, grown  # of 32 MB
+
+
+def test_all_workers_are_killed_and_others_come(
+    model: Path, folder: Path, cluster: Cluster, watch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What they had begun is done again; the model, which only they had, is made again."""
+    blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
+    with Stream(str(model)) as stream:
+        expected = list(stream.parse(blocks))
+    killed = cluster.workers()
+    with ThreadPoolExecutor(1) as thread, Stream(str(model), scheduler=cluster.address) as stream:
+        parsed = stream.parse(blocks)
+        first = next(parsed)
+        for worker in killed:
+            worker.send_signal(signal.SIGSTOP)
+        others = thread.submit(list, parsed)
+        wait_for(is_busy(watch), killed[0])
+        for worker in killed:
+            worker.kill()
+        wait_for(lambda: not watch.nthreads(), cluster.start_worker(2))
+        with connected(cluster.address):
+            pass
+        assert [first, *others.result()] == expected
+    assert f"--scheduler {cluster.address}: it has no workers yet; waiting for one" in caplog.messages
+
+
+def test_interrupted(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, watch: Any) -> None:
+    write(folder / "in.conllu")
+
+    def interrupt() -> None:
+        wait_for(is_busy(watch), cluster.workers()[0])
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = Thread(target=interrupt, daemon=True)
+    with stopped(cluster.workers()):
+        thread.start()
+        result = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
+    thread.join()
+    assert result == (130, "", "interrupted\n")
+    assert names_in(folder) == ["in.conllu"]
+    wait_for(lambda: not tasks(watch), cluster.workers()[0])
+
+
+def test_a_scheduler_that_is_killed_is_told_in_one_line(
+    model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    write(folder / "in.conllu")
+    patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+    with running_cluster(tmp_path_factory.mktemp("own")) as own:
+        command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", own.address)
+        with process(*command, env=patience) as running:
+            assert running.stderr is not None
+            assert b"it has no workers yet; waiting for one" in running.stderr.readline()
+            own.scheduler.kill()
+            err = running.stderr.read()
+    assert (running.returncode, err) == (
+        1,
+        b"the cluster is lost: its scheduler no longer answers\n",
+    )
+    assert names_in(folder) == ["in.conllu"]
+
+
+def test_a_large_model_is_sent_without_a_warning(cluster: Cluster, recwarn: pytest.WarningsRecorder) -> None:
+    with connected(cluster.address) as client:
+        assert client.submit(len, bytes(11_000_000)).result() == 11_000_000
+    assert not recwarn.list
+
+
+def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
+    """A window is told its own unknown tags, and nothing of it stays behind."""
+    parser = load(model)
+    window = [*conllu_blocks.blocks(write(folder / "in.conllu"))][-2:]
+    parser.unknown_tags = before = Counter(OTHER=1)
+    engine = stream_module._LabellingParser(parser, None)
+    parsed = stream_module._parse_window(engine, stream_module.Wanted(How(), None), window, 0)
+    assert parsed.unknown_tags == {"SYM": 2, "X": 2}
+    assert parser.unknown_tags is before
+    assert before == {"OTHER": 1}
+
+
+def test_impossible_wishes(model: Path, folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "in.conllu")
+    command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
+    both = "--jobs parses on this machine, --scheduler on a cluster: use one of them\n"
+    assert vdgi(*command, "--jobs", "2") == (2, "", both)
+    with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
+        result = vdgi(*command)
+    assert (result.status, result.out) == (1, "")
+    assert last_line(result.err).startswith("--scheduler tcp://127.0.0.1:9: no scheduler answers there: ")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    missing = f"--scheduler needs the package distributed: {how_to_install('cluster')}\n"
+    assert vdgi(*command) == (2, "", missing)
+    assert names_in(folder) == ["in.conllu"]
