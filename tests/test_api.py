@@ -176,8 +176,8 @@ def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None
         vdgi.train([])
     with pytest.raises(ConfigError, match="'train.lr' is for recipe=neural, and recipe is taught"):
         vdgi.train(text, "best", settings={"train": {"lr": 1.0}})
-    with pytest.raises(ConfigError, match="no preset 'default'; it is called 'paper' now"):
-        vdgi.train(text, "default")
+    with pytest.raises(ConfigError, match="no preset 'papr'; did you mean 'paper'"):
+        vdgi.train(text, "papr")
     with pytest.raises(ConfigError, match="no rules 'bets'; did you mean 'best'"):
         vdgi.train(text, "best", rules="bets")
     with pytest.raises(DataError, match="<memory>: no sentence has a tree"):

@@ -172,22 +172,6 @@ def test_arrays_bring_the_calibration_back():
         Calibration.from_arrays({**arrays, "confidence/shift": np.array([np.nan])})
 
 
-def test_calibrations_of_earlier_model_files_are_read():
-    arrays = {
-        "edges": np.array([1.0, 2.0, 1e6]),
-        "values": np.array([0.3, 0.6, 0.9]),
-        "shift": np.array([-0.5]),
-    }
-    old = Calibration.from_arrays({f"confidence/{name}": array for name, array in arrays.items()})
-    arcs = old.arcs([("A", "B", "C")], [(2, 0, 2)], [np.array([1.0, 2.0, np.inf])])
-    assert old(arcs) == pytest.approx(shifted(arrays["values"], -0.5), abs=1e-4)
-    assert Calibration.from_arrays(old.arrays())(arcs).tolist() == old(arcs).tolist()
-    with pytest.raises(ModelError, match="values of"):
-        Calibration.from_arrays(
-            {**{f"confidence/{n}": a for n, a in arrays.items()}, "confidence/values": np.ones(1)}
-        )
-
-
 def has_avx512() -> bool:
     cpu = Path("/proc/cpuinfo")
     return cpu.exists() and "avx512f" in cpu.read_text()

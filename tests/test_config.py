@@ -219,28 +219,6 @@ def test_numbers_of_a_constructor_are_checked() -> None:
             checked(DmvSettings, numbers)
 
 
-OLD_NAMES = {
-    "posterior.rules": "rules",
-    "teacher.prior": "rules",
-    "train.seed": "seed",
-    "train.learner": "recipe",
-    "parser.kind": "recipe",
-    "model.hidden_dim": "parser.hidden_dim",
-    "model.word_dim": "parser.word_dim",
-    "data.vectors": "words.vectors",
-    "data.clusters": "words.clusters",
-    "data.min_freq": "words.min_freq",
-    "data.lowercase": "words.lowercase",
-}
-
-
-@pytest.mark.parametrize("name", OLD_NAMES)
-@pytest.mark.parametrize("preset", ["best", "paper", "lexicalised"])
-def test_names_of_version_0_1_are_told_the_new_ones(preset: str, name: str) -> None:
-    expected = f"config: '{name}' is called '{OLD_NAMES[name]}' now"
-    assert message_of(f"{name}=1", preset=preset) == expected
-
-
 # ------------------------------------------------------------------------------------------- no effect
 def test_a_recipe_knows_its_own_sections_only() -> None:
     assert not TaughtSettings().without_effect()

@@ -212,7 +212,7 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
         == confidences(parser, few)
         == confidences(parser, sentences)[: sum(map(len, few))]
     )
-    old = Parser(replace(again.model, parameters=parser.model.parameters))  # as of an earlier version
+    old = Parser(replace(again.model, parameters=parser.model.parameters))
     assert confidences(old, few) != confidences(again, few)
 
 

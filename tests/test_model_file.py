@@ -280,6 +280,13 @@ def test_newer_format(saved: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_older_format(saved: Path, number: int) -> None:
+    assert message_of(rewritten(saved, meta_json=json.dumps({"format": number}).encode())) == (
+        f"model format {number} is of version 0.1; train it again, or use it with version 0.1"
+    )
+
+
 @pytest.mark.parametrize(
     "meta", [b"[]", b"{}", b"3", b'{"format": "1"}', b'{"format": null}', b'{"format": 1.5}']
 )
@@ -330,8 +337,10 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "vocabulary: a dictionary": lambda: {"vocabulary_json": vocabulary(words={"a": 1})},
     "vocabulary: a tag twice": lambda: {"vocabulary_json": vocabulary(tags=["NOUN", "NOUN"])},
     "vocabulary: too few classes": lambda: {"vocabulary_json": vocabulary(words=["a"], classes=[0])},
-    "meta: languages are a list": lambda: {"meta_json": b'{"format": 2, "languages": ["fr"]}'},
-    "meta: a command of numbers": lambda: {"meta_json": b'{"format": 2, "command": [1]}'},
+    "meta: languages are a list": lambda: {
+        "meta_json": b'{"format": 3, "recipe": "taught", "languages": [1]}'
+    },
+    "meta: a command of numbers": lambda: {"meta_json": b'{"format": 3, "recipe": "taught", "command": [1]}'},
     "progress: a list": lambda: {"progress_json": b'{"update": [1]}'},
     "arrays: texts": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array(["y"]))},
     "arrays: dates": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "M8[s]"))},

@@ -71,11 +71,6 @@ def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.Log
     assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
 
 
-def test_a_start_from_other_treebanks_in_an_old_model_is_passed_over() -> None:
-    text = load_settings("few-trees").to_toml() + "\n[transfer]\ntrees = 0\n"
-    assert from_toml(text, "settings.toml") == load_settings("few-trees")
-
-
 def test_presets_there_are() -> None:
     assert {"best", "paper", "as_released", "demo"} <= set(preset_names())
 
@@ -142,11 +137,6 @@ def test_unknown_preset() -> None:
     assert message.startswith("config: no preset 'beste'; did you mean 'best'? (there are: as_released, ")
 
 
-def test_a_preset_of_version_0_1_is_told_its_new_name() -> None:
-    message = message_of("default")
-    assert message.startswith("config: no preset 'default'; it is called 'paper' now (there are: ")
-
-
 def test_preset_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     content = b'\xef\xbb\xbfbase = "paper"\n[train]\nlr = 1\n'  # some editors begin with a byte-order mark
@@ -167,7 +157,6 @@ def test_preset_from_a_file(tmp_path: Path) -> None:
         (b"[[data]]\nmax_len = 1", "config: 'data' is a section, not a key"),
         (b"[train]\nlr = 1", "config: 'train.lr' is for recipe=neural, and recipe is taught"),
         (b"base = 3", "base must be the name of a preset, not 3"),
-        (b"[model]\nhidden_dim = 3", "config: 'model.hidden_dim' is called 'parser.hidden_dim' now"),
     ],
 )
 def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None, message: str) -> None:
@@ -215,7 +204,6 @@ def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> No
     [
         ("nix.toml", "nix.toml: cannot read the preset: No such file or directory"),
         ("papr", "config: no preset 'papr'; did you mean 'paper'? (there are: "),
-        ("default", "config: no preset 'default'; it is called 'paper' now (there are: "),
     ],
 )
 def test_a_base_that_is_missing(tmp_path: Path, base: str, message: str) -> None:

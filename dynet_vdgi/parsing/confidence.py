@@ -148,9 +148,9 @@ class Calibration:
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
         margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
-        if self.tags and len(forced):
+        if len(forced):
             # A decision without alternative is as sure as the other decisions of its sentence, because they
-            # led to it. Files of earlier versions, which know no tags, count it as the surest.
+            # led to it.
             begins = arcs.first[:-1][np.diff(arcs.first) > 0]
             least = np.minimum.reduceat(margins, begins)
             margins = margins.copy()
@@ -202,8 +202,6 @@ class Calibration:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
         """The calibration with these `arrays`; others are ignored. Raises: ModelError, they are invalid."""
-        if PREFIX + "edges" in arrays:
-            return cls._of_steps(arrays)
         knots, margins, forced, tags, pairs, lengths, shift = _taken(
             arrays, "knots", "margins", "forced", "tags", "pairs", "lengths", "shift"
         )
@@ -217,15 +215,6 @@ class Calibration:
         if (forced.shape, pairs.shape, lengths.shape, shift.shape) != ((1,), expected, (FARTHEST + 1,), (1,)):
             raise ModelError(f"no calibration: pairs of {pairs.shape}, lengths of {lengths.shape}")
         return cls(knots, margins, float(forced[0]), names, pairs, lengths, float(shift[0]))
-
-    @classmethod
-    def _of_steps(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
-        """The calibration of a model file of an earlier version, which used margins alone."""
-        edges, values, shift = _taken(arrays, "edges", "values", "shift")
-        if edges.ndim != 1 or not len(edges) or edges.shape != values.shape or shift.shape != (1,):
-            raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
-        odds = rounded(log_odds(values) + shift)
-        return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
 
 
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:

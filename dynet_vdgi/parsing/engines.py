@@ -78,7 +78,7 @@ class NeuralEngine:
             raise ModelError(f"parameters do not fit the model: {error}") from None
 
     def make_ready(self) -> None:
-        self._arena.make_ready()
+        """Nothing is compiled."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
@@ -197,9 +197,7 @@ class Engines:
             found = Calibration.from_arrays(self._model.parameters)
             shift = self.measures and self.measures.shift
             return found.shifted(shift) if shift else found
-        why = (
-            "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
-        )
+        why = "was trained without text and teacher: train it again, with --train TEXT"
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
         elif universal(self.own) is not None:

@@ -79,7 +79,7 @@ class UniversalEngine(ExactEngine):
         can be predicted. So the log-odds of a text's confidences are shifted by one number, after which their
         mean, over a sample of the text, is the predicted share. It is a property of the text, because a
         word's confidence must not depend on what else is parsed at the same time. Models without an
-        expectation, and those of earlier versions that keep the measures of a text, have no shift.
+        expectation have no shift.
         """
         measures = self.measures
         if measures is None or self.expectation is None or not measures.sample:

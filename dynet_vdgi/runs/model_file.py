@@ -34,10 +34,6 @@ from dynet_vdgi.settings.presets import from_toml
 from dynet_vdgi.settings.registry import RECIPES
 
 FORMAT = 3
-"""1: version 0.1, with other names of settings; 2: a kind of parser, not a recipe. Both still load."""
-
-_RECIPES = {"neural": "neural", "linear": "taught", "perceptron": "taught", "words": "few-trees"}
-"""Recipes by the kind of parser that formats 1 and 2 name."""
 
 
 class DataFile(Struct, frozen=True):
@@ -180,7 +176,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
     """Reads a model file; with `training`, also the members needed to continue training.
 
     Raises:
-        ModelError: no such file, not a model file, damaged, or written by a newer version.
+        ModelError: no such file, not a model file, damaged, or of another format.
     """
     with opened(path) as archive:
         return _read(archive, str(path), training)
@@ -198,13 +194,12 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
             f"model format {meta['format']} is newer than this program's ({FORMAT}); "
             "update dynet_vdgi to use it"
         )
+    if meta["format"] < FORMAT:
+        raise ModelError(
+            f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
+        )
     provenance = _provenance(meta)
-    settings = from_toml(
-        archive.text("settings.toml"),
-        f"{path}: settings.toml",
-        version=meta["format"],
-        recipe=provenance.recipe,
-    )
+    settings = from_toml(archive.text("settings.toml"), f"{path}: settings.toml")
     if settings.recipe != provenance.recipe:
         raise ModelError(
             f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}"
@@ -231,13 +226,9 @@ def _rules(text: str, where: str, settings: Settings) -> RuleSet:
 
 def _provenance(meta: Mapping[str, Any]) -> Provenance:
     """Raises: msgspec.ValidationError, ModelError."""
-    recipe = meta.get("recipe")
-    if meta["format"] < FORMAT:
-        recipe = _RECIPES.get(meta.get("kind", "neural"))
-    if recipe not in RECIPES.names():
-        name = meta.get("recipe", meta.get("kind"))
-        raise ModelError(f"the model is of an unknown recipe, {name!r}; update dynet_vdgi to use it")
-    return msgspec.convert({**meta, "recipe": recipe}, Provenance)
+    if (recipe := meta.get("recipe")) not in RECIPES.names():
+        raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
+    return msgspec.convert(meta, Provenance)
 
 
 def differences(

@@ -16,18 +16,6 @@ from dynet_vdgi.settings.config import DEFAULT_RECIPE, Section, Seed, Settings, 
 from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 from dynet_vdgi.system.names import did_you_mean, nearest
 
-_OF_MODEL = "word_dim vector_dim tag_dim hidden_dim forget_bias mask_illegal encoder_dropout decoder_dropout"
-RENAMED = {
-    "posterior.rules": "rules",
-    "teacher.prior": "rules",
-    "train.seed": "seed",
-    "train.learner": "recipe",
-    "parser.kind": "recipe",
-    **{f"data.{name}": f"words.{name}" for name in ("min_freq", "lowercase", "vectors", "clusters")},
-    **{f"model.{name}": f"parser.{name}" for name in _OF_MODEL.split()},
-}
-"""The present names of settings, by their names in earlier versions."""
-
 Numbers = TypeVar("Numbers", bound=Section)
 
 
@@ -140,9 +128,6 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     name = f"{section}.{key}".lstrip(".")
     parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
     name = parts[0] if parts else name
-    for part in parts:
-        if part in RENAMED:
-            return f"'{part}' is called '{RENAMED[part]}' now"
     places = list(every_setting())
     if elsewhere := [place for place in places if place.name == name]:
         kinds = dict.fromkeys(

@@ -19,7 +19,7 @@ from typing import Any
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.bundled import bundled
 from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, leaves
-from dynet_vdgi.settings.config_checks import RENAMED, every_setting, from_dict, hints_of
+from dynet_vdgi.settings.config_checks import from_dict, hints_of
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import did_you_mean
@@ -38,9 +38,6 @@ DEFAULT_WITH_TREES = "universal-trees"
 
 Values = dict[str, Any]
 Presets = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-_FORMER = {"default": "paper"}
-"""Presets of version 0.1 and their present names."""
 
 
 def preset_names() -> list[str]:
@@ -192,56 +189,16 @@ def _with(layer: Values, other: Mapping[str, Any]) -> Values:
     return result
 
 
-def from_toml(text: str, where: str, *, version: int = 3, recipe: str = "") -> Settings:
-    """Settings from a saved `settings.toml`, as model files of this format version have it.
-
-    Files before format 3 name no recipe, so `recipe` gives it.
-    """
+def from_toml(text: str, where: str) -> Settings:
+    """Settings from a saved `settings.toml`."""
     try:
         values = _loads(text)
-        values.pop("transfer", None)  # a start from other treebanks, which no recipe has any more
     except ValueError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
-        if version == 1:
-            values = _of_format_1(values, recipe)
-        elif version == 2:
-            values = _of_format_2(values, recipe)
         return from_dict(values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-
-
-def _of_format_2(values: Mapping[str, Any], recipe: str) -> Values:
-    """The settings of a model file of format 2, in which `parser.kind` stood for the recipe."""
-    result = dict(values)
-    parser = {key: value for key, value in dict(result.pop("parser", {})).items() if key != "kind"}
-    if recipe == "few-trees":  # whose numbers were fixed
-        return {**result, "recipe": recipe}
-    return {**result, "recipe": recipe, "parser": parser}
-
-
-def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
-    """The settings of a model file of version 0.1 under their present names."""
-    teacher = values.get("teacher", {})
-    kind = teacher.get("kind", "none")
-    result: Values = {"recipe": recipe, "data": {"max_len": 10}, "teacher": {"kind": kind}}
-    result["rules"] = teacher.get("prior", "best") if kind != "none" else "ud"
-    known = {place.name for place in every_setting() if recipe in place.recipes}
-    for name, value in leaves(values):
-        new = RENAMED.get(name, name)
-        section, _, key = new.rpartition(".")
-        if new == "recipe" or name.startswith("teacher.") or new not in known:
-            continue
-        if new == "rules" and kind != "none":
-            continue
-        if section == "parser" and recipe != "neural":
-            continue
-        if section:
-            result.setdefault(section, {})[key] = value
-        else:
-            result[key] = value
-    return result
 
 
 def parse_assignment(text: str) -> Values:
@@ -290,8 +247,8 @@ def _preset_path(preset: str, folder: Path) -> Path:
         return folder / preset
     names = preset_names()
     if preset not in names:
-        new = f"; it is called '{_FORMER[preset]}' now" if preset in _FORMER else did_you_mean(preset, names)
-        raise ConfigError(f"config: no preset '{preset}'{new} (there are: {', '.join(names)})")
+        near = did_you_mean(preset, names)
+        raise ConfigError(f"config: no preset '{preset}'{near} (there are: {', '.join(names)})")
     return bundled("presets")[preset]
 
 
