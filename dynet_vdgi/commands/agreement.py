@@ -1,13 +1,12 @@
-"""How far two annotators of one text agree: figures per column, Cohen's kappa, confusions.
+"""Compare two annotations of one text: agreement, Cohen's kappa, confusions.
 
-A and B are CoNLL-U files of the same characters. Their sentences, tokens and words may differ and are aligned
-as in vdgi evaluate --raw; F1 says how many of them both files have. All other figures are over the words in
-both files, and of these the ones with a value in both: UPOS, XPOS, FEATS, lemma, head (UAS), relation, head
-and relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. kappa
-is Cohen's, over the words of its line.
+A and B are CoNLL-U files of the same characters; either may come from a program, such as vdgi parse. Their
+sentences, tokens and words may differ and are aligned as in vdgi evaluate --raw; F1 says how many of them
+both files have. Each other line is over the words for which both files have a value: UPOS, XPOS, FEATS,
+lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS, labelled attachment score).
+Relations are compared without subtypes and, if there are any, once more with them.
 
 Below come the most frequent confusions of tags and relations, and the sentences in which most words differ.
-Either file may come from a program, such as vdgi parse.
 
   vdgi agreement anna.conllu ben.conllu
   vdgi agreement anna.conllu ben.conllu --no-punct --worst 50

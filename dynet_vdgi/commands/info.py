@@ -1,9 +1,9 @@
 """Show how a model was made.
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
-of gold trees; then its settings. A universal model also has the treebanks of other languages that it was
-learnt from, with their branches and licences; a model that keeps a tagger, how good that is. Of the file of
-a tokeniser or a tagger it tells what it has learnt from.
+of gold trees; then its settings. For a universal model it lists the treebanks learnt from, with their
+licences; for a tagger or tokeniser, alone or in a model, what it has learnt from. To describe a text instead,
+use vdgi check.
 
   vdgi info runs/my
   vdgi info universal
