@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help=f"settings to start from: {presets.DEFAULT_PRESET} (default; with --trees "
-        f"{presets.DEFAULT_WITH_TREES}), best, paper, another of docs/settings.md, or a .toml file; if repeated, "
-        "the last is on top",
+        f"{presets.DEFAULT_WITH_TREES}), best, paper, another of docs/settings.md, or a .toml file; if "
+        "repeated, the last is on top",
     )
     parser.add_argument("--init", metavar="MODEL", help="start from the weights of this neural model or run")
     parser.add_argument(
