@@ -29,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="CoNLL-U file of one annotator; - is standard input")
     parser.add_argument("second", metavar="B", help="CoNLL-U file of another one")
     parser.add_argument(
-        "--worst",
-        type=int,
-        metavar="N",
-        help="most different sentences to list (default: 5)",
+        "--worst", type=int, metavar="N", help="most different sentences to list (default: 5)"
     )
     parser.add_argument(
         "--confusions", type=int, metavar="N", help="confusions to list per column (default: 10)"
@@ -40,14 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-punct", action="store_true", help="leave out words that are PUNCT in either file"
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "csv", "json"),
-        default="text",
-        help="csv has one figure per line (default: %(default)s)",
-    )
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="JSON")
-    parser.add_argument("--csv", action="store_const", const="csv", dest="format", help="the figures as CSV")
+    parser.add_argument(
+        "--csv", action="store_const", const="csv", dest="format", help="the figures as CSV, one a line"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
