@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import zipfile
 
 from dynet_vdgi.errors import ModelError
 
@@ -36,9 +37,10 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
-    if path.is_file() and not path.read_bytes().startswith(b"PK"):
+    if path.is_file() and not zipfile.is_zipfile(path):
         what = "vdgi info describes models, runs, taggers and tokenisers"
-        raise ModelError(f"{path}: not a model: {what}; vdgi check describes a text, vdgi expect its parse")
+        message = f"not a model, or damaged: {what}; vdgi check describes a text, vdgi expect its parse"
+        raise ModelError(f"{path}: {message}")
     if (step := description(path)) is not None:
         if arguments.json:
             files = [text for name, text in step if name == "file"]
