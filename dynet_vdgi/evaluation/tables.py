@@ -120,8 +120,8 @@ _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 
 
 LEGEND = (
-    "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction; LAS: right heads "
-    "with the right relation"
+    "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction; "
+    "LAS: right heads with the right relation"
 )
 """What the names of measures mean that UD's own evaluation does not have."""
 
