@@ -126,7 +126,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     """
     parser = ArgumentParser(
         prog="vdgi",
-        description="Learns dependency parsers from part-of-speech-tagged text, without trees.",
+        description="Parses languages without a treebank, and learns from the trees that you correct.",
         epilog="`vdgi help VERB` explains a verb.",
         formatter_class=HelpFormatter,
     )

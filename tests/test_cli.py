@@ -149,7 +149,7 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, command: str, 
         ("info .", "model.vdgi: no such model file (is '.' the folder of a run?)"),
         (
             "info good.conllu",
-            "good.conllu: not a model: vdgi info describes models, runs, taggers and tokenisers; "
+            "good.conllu: not a model, or damaged: vdgi info describes models, runs, taggers and tokenisers; "
             "vdgi check describes a text, vdgi expect its parse",
         ),
     ],

@@ -33,11 +33,8 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def _filled(block: str, width: int) -> str:
-    first, _, rest = block.partition("\n")
-    if first.startswith("  "):
+    if block.startswith("  "):
         return "\n".join(_command(line, width) for line in block.split("\n"))
-    if rest and first.endswith("."):  # the summary, which no empty line follows
-        return f"{textwrap.fill(first, width)}\n{_filled(rest, width)}"
     return textwrap.fill(block, width, break_on_hyphens=False)
 
 

@@ -1,13 +1,12 @@
-"""How far two annotators of one text agree: figures per column, Cohen's kappa, confusions.
+"""Compare two annotations of one text: agreement, Cohen's kappa, confusions.
 
-A and B are CoNLL-U files of the same characters. Their sentences, tokens and words may differ and are aligned
-as in vdgi evaluate --raw; F1 says how many of them both files have. All other figures are over the words in
-both files, and of these the ones with a value in both: UPOS, XPOS, FEATS, lemma, head (UAS), relation, head
-and relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. kappa
-is Cohen's, over the words of its line.
+A and B are CoNLL-U files of the same characters; either may come from a program, such as vdgi parse. Their
+sentences, tokens and words may differ and are aligned as in vdgi evaluate --raw; F1 says how many of them
+both files have. Each other line is over the words for which both files have a value: UPOS, XPOS, FEATS,
+lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS, labelled attachment score).
+Relations are compared without subtypes and, if there are any, once more with them.
 
 Below come the most frequent confusions of tags and relations, and the sentences in which most words differ.
-Either file may come from a program, such as vdgi parse.
 
   vdgi agreement anna.conllu ben.conllu
   vdgi agreement anna.conllu ben.conllu --no-punct --worst 50
@@ -30,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="CoNLL-U file of one annotator; - is standard input")
     parser.add_argument("second", metavar="B", help="CoNLL-U file of another one")
     parser.add_argument(
-        "--worst",
-        type=int,
-        metavar="N",
-        help="most different sentences to list (default: 5)",
+        "--worst", type=int, metavar="N", help="most different sentences to list (default: 5)"
     )
     parser.add_argument(
         "--confusions", type=int, metavar="N", help="confusions to list per column (default: 10)"
@@ -41,14 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-punct", action="store_true", help="leave out words that are PUNCT in either file"
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "csv", "json"),
-        default="text",
-        help="csv has one figure per line (default: %(default)s)",
-    )
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="JSON")
-    parser.add_argument("--csv", action="store_const", const="csv", dest="format", help="the figures as CSV")
+    parser.add_argument(
+        "--csv", action="store_const", const="csv", dest="format", help="the figures as CSV, one a line"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,12 +1,10 @@
 """Tell how accurate the universal parser will be on a text.
 
-Prints the languages nearest to the text's by its tags and features, and the expected share of right heads,
-punctuation left out: at once, and after training with gold trees of your own. No tree of the text is read.
-The standard error is that on languages without a relative among the treebanks learnt from; it is larger for
-a short text. With trees it also has the error of the figure without, so it need not be smaller. If the parser
-has probably learnt from trees of this language or of a near relative, a warning says that the figures are
-not about such texts.
-It reads the first 20,000 words only.
+From the first 20,000 words, prints the nearest languages by tags and features, and the expected share of
+right heads, without punctuation: at once, and after training with gold trees of your own. It reads no trees.
+The standard error comes from languages without a relative among the treebanks learnt from, and is larger for
+a short text. A warning says if the parser has probably learnt from this language or a near relative: the
+figures do not hold for these.
 
   vdgi expect my.conllu
 """

@@ -1,9 +1,9 @@
 """Show how a model was made.
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
-of gold trees; then its settings. A universal model also has the treebanks of other languages that it was
-learnt from, with their branches and licences; a model that keeps a tagger, how good that is. Of the file of
-a tokeniser or a tagger it tells what it has learnt from.
+of gold trees; then its settings. For a universal model it lists the treebanks learnt from, with their
+licences; for a tagger or tokeniser, alone or in a model, what it has learnt from. To describe a text instead,
+use vdgi check.
 
   vdgi info runs/my
   vdgi info universal
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import zipfile
 
 from dynet_vdgi.errors import ModelError
 
@@ -36,9 +37,10 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
-    if path.is_file() and not path.read_bytes().startswith(b"PK"):
+    if path.is_file() and not zipfile.is_zipfile(path):
         what = "vdgi info describes models, runs, taggers and tokenisers"
-        raise ModelError(f"{path}: not a model: {what}; vdgi check describes a text, vdgi expect its parse")
+        message = f"not a model, or damaged: {what}; vdgi check describes a text, vdgi expect its parse"
+        raise ModelError(f"{path}: {message}")
     if (step := description(path)) is not None:
         if arguments.json:
             files = [text for name, text in step if name == "file"]

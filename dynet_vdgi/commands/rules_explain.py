@@ -3,7 +3,7 @@
 Prints the measures of the text, and the trees that the rules alone, without learning, give to its first
 sentences. Trees in the file serve for comparison only. With --sentence, shows for each word of one sentence
 what every part of the table adds to the arc from its head, and to the arc that would replace it in the best
-tree without it. Numbers are in nats; their sum is the potential.
+tree without it. Numbers are natural logarithms; their sum is the potential of the arc.
 
   vdgi rules explain my.conllu
   vdgi rules explain my.conllu --rules my-rules.txt --sentence 12

@@ -1,16 +1,16 @@
 """Split raw text into sentences, tokens and words.
 
-Learns from CoNLL-U how a language is written, `vdgi tokenize train`, and then makes CoNLL-U of plain text.
-Nothing but the forms and the comment `# text` or SpaceAfter=No of a treebank is needed: a hundred sentences
-are enough to begin. Multiword tokens such as French du = de le are learnt, as are scripts without spaces.
+`vdgi tokenize train` learns from CoNLL-U how a language is written; the tokeniser then makes CoNLL-U of plain
+text. It needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to
+begin. It learns multiword tokens, such as French du = de le, and scripts without spaces.
 
   vdgi tokenize train my.conllu -o my.tokeniser
   vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 
 An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. Each FILE
-becomes a document (`# newdoc`), each paragraph begins with `# newpar`. Nothing of the text is lost: MISC
-tells of all spaces, with SpaceAfter=No, or as UDPipe does with SpacesAfter, SpacesBefore and SpacesInToken.
+becomes a document (`# newdoc`), each paragraph begins with `# newpar`. No character is lost: MISC
+records the spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
 
 -o replaces a text that exists, but a tokeniser only with --overwrite.
 """

@@ -1,16 +1,17 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with UPOS tags. With --raw, the run learns from their words to split raw text and to tag
-what has no tags; or name a tokeniser and a tagger (see vdgi tokenize, vdgi tag). Heads in the
-files of --train are ignored, unless the protocol, the choice of the model or the expectations of the rules
-use them; the model file records every use of gold trees. Writes model.vdgi, log.jsonl and settings.toml into
-the folder --out. You can name several files, or a quoted pattern. Like the seed, their order decides which
-sentences come first, so another order gives another parser, about as good. Equal commands give equal model
-files, except for the time in them; the environment variable SOURCE_DATE_EPOCH sets that time.
+Needs CoNLL-U files with part-of-speech tags (UPOS), and writes model.vdgi, log.jsonl and settings.toml into
+the folder --out. By default the parser is the universal one, which has learnt from gold trees (trees made by
+people) of other languages, with what it measures in your text; fast.vdgi is its fast student (see vdgi parse
+--fast). With --trees the parser starts from the universal one and learns from trees of yours. The preset best
+uses no gold tree of any language, but a rule table.
 
-By default the parser is the universal one, which has learnt from gold trees of other languages, with what it
-measures in the text; a fast student of it is kept as fast.vdgi (see vdgi parse --fast). With --trees it is a
-parser that starts as the universal one. The preset best uses no gold tree of any language, but a rule table.
+Heads in the files of --train are ignored, unless the protocol, the choice of the model or the expectations of
+the rules use them; the model file records every use of gold trees. With --raw, the run also learns to split
+and tag raw text; or name a tokeniser and a tagger (see vdgi tokenize, vdgi tag). You can name several files,
+or a quoted pattern. Their order, like the seed, changes the parser, but hardly how good it is. The same
+command gives the same model file but for the time in it, which the environment variable SOURCE_DATE_EPOCH
+sets.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --preset best --out runs/best                 # no gold tree of any language
@@ -48,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--preset",
         action="append",
         metavar="NAME",
-        help=f"start from {', '.join(presets.preset_names())} or a .toml file (default: "
-        f"{presets.DEFAULT_PRESET}, or with --trees {presets.DEFAULT_WITH_TREES}); "
-        "if repeated, the last is on top",
+        help=f"settings to start from: {presets.DEFAULT_PRESET} (default; with --trees "
+        f"{presets.DEFAULT_WITH_TREES}), best, paper, another of docs/settings.md, or a .toml file; if "
+        "repeated, the last is on top",
     )
     parser.add_argument("--init", metavar="MODEL", help="start from the weights of this neural model or run")
     parser.add_argument(

@@ -138,8 +138,9 @@ def format_all(
 
     Raises: ValueError if the systems were scored on different words.
     """
-    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}"]
     has_labels = any(evaluation.has_labels for evaluation in evaluations.values())
+    of_labels = "; LAS: right heads with the right relation" if has_labels else ""
+    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}{of_labels}"]
     for measure in ("dda", "uda", "root", *(LABEL_MEASURES if has_labels else ())):
         comparison = comparisons.get(measure)
         tables = [format_table(evaluations, measure, markdown=markdown)]
