@@ -25,6 +25,7 @@ check_page() { # lints and type-checks the page's scripts, with tools that npm i
     npm run --silent check
 }
 
+export PIP_COMPILE=0 # it takes half a minute; Python compiles what is imported
 install "[dev]"
 unset PYTHONDONTWRITEBYTECODE # or each of some hundred processes would compile the package again
 said="$(mktemp)"
