@@ -49,12 +49,12 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
     def other():
         with blas.one_thread():
             inside.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=other)
     with blas.one_thread():
         thread.start()
-        assert inside.wait(10)
+        assert inside.wait(60)
     leave.set()
     thread.join()
     assert threads() == 2
