@@ -62,7 +62,7 @@ setup(
         "dev": [
             "pytest>=8.0",
             "pytest-cov>=5.0",
-            "pytest-xdist>=3.5",
+            "pytest-xdist>=3.7",
             "pytest-timeout>=2.3",
             "hypothesis>=6.100",
             "ruff>=0.9",

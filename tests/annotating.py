@@ -117,7 +117,7 @@ class Client:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body; `path` beginning with / is taken as it is."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         try:
             whole = path if path.startswith("/") else self.path + path
             given = {"Host": f"{self.host}:{self.port}", **(headers or {})}
@@ -180,7 +180,7 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
         yield address
     finally:
         running.terminate()
-        running.wait(20)
+        running.wait(60)
         for stream in (running.stdin, running.stdout, running.stderr):
             if stream:
                 stream.close()

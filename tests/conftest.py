@@ -5,6 +5,7 @@ What imports DyNet is imported inside the fixtures, see `_import_dynet`.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -37,6 +38,17 @@ def _import_dynet() -> None:
 
 
 _import_dynet()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects without looking for garbage: thousands of tests have none, neither now nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

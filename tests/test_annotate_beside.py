@@ -264,7 +264,7 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
     try:
         assert client.get("state")["decided"] == 1
         assert client.post("undo")[1]["items"][0]["side"] is None
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while "TagBy=" in Path("c.conllu").read_text(encoding="utf-8"):
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -828,7 +828,7 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
     expect(page.locator("#undo")).to_be_enabled()
     expect(word(page, 2)).to_be_visible()
     running.send_signal(signal.SIGKILL)
-    running.wait(20)
+    running.wait(60)
     assert running.stdout is not None
     running.stdout.close()
     expect(page.locator("#fault")).to_contain_text("The program does not answer")

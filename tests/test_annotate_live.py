@@ -49,7 +49,7 @@ class Unsteady(Helpers):
         return Lesson({k: chain(n) for k, n in self._lengths.items()}, [2, 0], 0.1)
 
     def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess:
-        self.may_go_on.wait(10)
+        self.may_go_on.wait(60)
         if self.fails:
             raise HelperError("it has ended")
         self.asked.append((tuple(shown), corrected))
@@ -97,7 +97,7 @@ def lived(path: Path, scene: Callable[[Live, Unsteady], Awaitable[None]]) -> Non
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)

@@ -16,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -371,7 +372,7 @@ def test_the_file_follows_and_a_change_by_others_is_told(tmp_path: Path) -> None
 
 
 def wait_until(condition) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -396,10 +397,11 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         if acknowledged:
             check_nothing_is_lost(acknowledged, found)
         acknowledged = found
-        killer = threading.Timer(numbers.uniform(0.01, 0.8), os.kill, (running.pid, signal.SIGKILL))
-        killer.start()
+        killer = threading.Timer(numbers.uniform(0.01, 0.4), os.kill, (running.pid, signal.SIGKILL))
         with contextlib.suppress(OSError, http.client.HTTPException):
-            while True:
+            for n_changes in count():
+                if n_changes == 3:  # however slow the computer is
+                    killer.start()
                 what, answer = one_change(client, numbers)
                 kinds[what] += 1
                 now = [answer["id"], *answer.get("moved_to", [])]
@@ -408,11 +410,11 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
                     acknowledged = all_said(client)
                 assert set(now) <= set(acknowledged) | set(answer.get("moved_to", []))
         killer.join()
-        assert running.wait(20) == -signal.SIGKILL
+        assert running.wait(60) == -signal.SIGKILL
         assert running.stdout is not None
         running.stdout.close()
         assert len(list(conllu.read(path, tags="known"))) >= 1, kill
-    assert sum(kinds.values()) > 2 * KILLS
+    assert sum(kinds.values()) >= 3 * KILLS
 
 
 class Said(NamedTuple):

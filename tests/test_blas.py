@@ -20,6 +20,7 @@ def two_threads():
     """Two BLAS threads for the test, whatever the number was."""
     if not ThreadpoolController().select(user_api="blas").lib_controllers:
         pytest.skip("NumPy uses no BLAS library that threadpoolctl knows")
+    blas._controller.cache_clear()  # other tests have loaded further libraries since it looked for them
     with threadpool_limits(2, user_api="blas"):
         if threads() != 2:
             pytest.skip("the BLAS library has one thread only")
@@ -49,12 +50,12 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
     def other():
         with blas.one_thread():
             inside.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=other)
     with blas.one_thread():
         thread.start()
-        assert inside.wait(10)
+        assert inside.wait(60)
     leave.set()
     thread.join()
     assert threads() == 2

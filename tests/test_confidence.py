@@ -188,7 +188,7 @@ def beginning(name: str, n_sentences: int, target: Path) -> Path:
 @pytest.mark.skipif(not has_avx512(), reason="without AVX-512 there is nothing to compare")
 @pytest.mark.parametrize("n_trees", [0, 20])
 def test_what_is_learnt_is_the_same_to_the_last_bit_without_avx512(tmp_path, n_trees):
-    text = beginning("demo-ud-train.conllu", 150, tmp_path / "text.conllu")
+    text = beginning("demo-ud-train.conllu", 80, tmp_path / "text.conllu")
     gold = beginning("demo-ud-dev.conllu", n_trees, tmp_path / "gold.conllu")
     trees, found = ("--trees", gold) if n_trees else (), []
     for name, disabled in (("with", ""), ("without", "AVX512F AVX512CD AVX512_SKX X86_V4")):

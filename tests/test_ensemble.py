@@ -153,10 +153,13 @@ def test_every_kind_teaches_its_own_trees() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
+    text = tmp_path / "some.conllu"
+    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:150]
+    text.write_text("\n\n".join([*blocks, ""]), encoding="utf-8")
     for kind, name in NAMES.items():
         out = tmp_path / kind
         options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
-        assert f"teacher: {name}, " in vdgi.good("train", "--train", DEMO, *options, "--out", out).err
+        assert f"teacher: {name}, " in vdgi.good("train", "--train", text, *options, "--out", out).err
         model = model_file.load(out / "model.vdgi")
         assert model.settings.teacher == type(SETTINGS[kind])()
         has_seen_trees = kind == "universal"  # of other languages

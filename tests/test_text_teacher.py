@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dynet_vdgi as vdgi
+from dynet_vdgi.data.columns import WORTH_LOADING
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
@@ -108,9 +109,10 @@ def test_columns_are_not_parsed_without_sentences_where_it_has_a_share():
 def test_long_files_with_objects_first_are_parsed(tmp_path):
     path = tmp_path / "a.conllu"
     rows = [[f"{n}\tw\t_\t{tag}" + "\t_" * 6 for n, tag in enumerate(s.tags, 1)] for s in VERB_LAST]
-    path.write_text("".join("\n".join(each) + "\n\n" for each in rows) * 300, encoding="utf-8")
+    times = 1 + WORTH_LOADING // sum(len("\n".join(each)) for each in rows)
+    path.write_text("".join("\n".join(each) + "\n\n" for each in rows) * times, encoding="utf-8")
     trees = list(vdgi.load("universal").pipe(path))
-    assert len(trees) == 300 * len(VERB_LAST)
+    assert len(trees) == times * len(VERB_LAST)
     assert trees[0].heads == trees[2].heads
 
 

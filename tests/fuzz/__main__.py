@@ -25,7 +25,7 @@ from fuzz import targets
 from fuzz.models import small_models
 
 FOUND = Path(__file__).parent / "found"
-AT_ONCE = 100
+AT_ONCE = 25
 
 
 def main() -> int:
@@ -63,11 +63,14 @@ def main() -> int:
 
 
 def turns(arguments: argparse.Namespace, tried: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """One kind after the other, and the number of its next change, until time is up or all are done."""
+    """One kind after the other, and the number of its next change, until time is up or all are done.
+
+    However slow the computer is, each kind has a turn.
+    """
     end = time.monotonic() + 60 * arguments.minutes
     while True:
         for kind in arguments.kind:
-            if arguments.times is None and time.monotonic() > end:
+            if arguments.times is None and tried[kind] and time.monotonic() > end:
                 return
             if tried[kind] < (arguments.times or sys.maxsize):
                 yield kind, arguments.seed + tried[kind]
