@@ -79,7 +79,7 @@ class _PageAnswers:
 
     async def state(self, request: Request) -> Response:
         """Progress, learning, faults, and the version of the sentence that the page shows."""
-        session = self._session
+        session, text = self._session, self._text
         session.is_changed_by_others()
         marked = self._text.by_id.get(-1 if (number := _number(request, "shown")) is None else number)
         if marked is not None:
@@ -92,8 +92,12 @@ class _PageAnswers:
             "annotator": session.annotator,
             "order": self._live.order,
             "learning": self._live.learning,
-            "progress": session.figures(),
-            "saved": self._text.progress.saved(),
+            "progress": {
+                **text.progress.figures(),
+                "can_undo": bool(text.undo),
+                "can_redo": bool(text.redo),
+            },
+            "saved": text.progress.saved(),
             "place": {"sentence": place, "word": word, "done": last is not None and last.is_done},
             "tagger": self._live.tagger,
             "validator": self._has_validator,
