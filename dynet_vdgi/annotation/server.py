@@ -195,12 +195,10 @@ class _PageAnswers:
 
 def _in_path(request: Request) -> int:
     """The id of a sentence in an address."""
-    text = request.path_params["number"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if (number := serving.number_in(request.path_params["number"])) is None:
         raise HTTPException(404)
-    return int(text)
+    return number
 
 
 def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return serving.number_in(request.query_params.get(name, ""))
