@@ -50,7 +50,7 @@ def test_changes_are_there_after_a_kill_though_the_file_was_not_written(session:
     after = again(session)
     assert after.sentences[2].arcs == before[2]
     assert after.sentences[0].arcs[1].head == 4
-    assert after.figures() == session.figures()
+    assert after.text.progress.figures() == session.text.progress.figures()
     after.release()
 
 
@@ -272,19 +272,19 @@ def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(sess
 
 
 def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
-    assert session.figures()["heads_right"] is None
+    progress = session.text.progress
+    assert progress.figures()["heads_right"] is None
     change(session, 0, "head", 2, 4)
     change(session, 0, "head", 2, 5)
     change(session, 0, "label", 1, "det")
     change(session, 0, "done")
     change(session, 1, "done")
-    found = session.figures()
-    assert (found["sentences_done"], found["words_done"]) == (2, 7)
+    found = progress.figures()
+    assert (found["sentences"], found["sentences_done"]) == (3, 2)
     assert found["heads_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
     assert found["labels_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
-    assert found["over_time"] == [0.8, 1.0]
     session.undo()
-    assert session.figures()["sentences_done"] == 1
+    assert progress.figures()["sentences_done"] == 1
 
 
 # ------------------------------------------------------------------------------------------- others

@@ -77,6 +77,14 @@ class Differing:
         """The side whose sentences and words the result has."""
         return self.choices[TOKENS].side if TOKENS in self.choices else 0
 
+    def choose(self, choices: Mapping[str, Decision | None]) -> None:
+        """Takes sides; None: a difference is open again."""
+        for key, choice in choices.items():
+            if choice is None:
+                self.choices.pop(key, None)
+            else:
+                self.choices[key] = choice
+
     def lines(self) -> list[str]:
         """The lines of the result, sentences and all, each sentence ended by an empty line."""
         return [line for sentence in self.result() for line in (*sentence, "")]
@@ -230,19 +238,21 @@ class Adjudication:
             raise
 
     def _write_first(self) -> None:
-        content = self._text().encode()
-        self._note_written(content)
+        content, _ = self._noted()
         with files.atomic_bytes_writer(self.path) as handle:
             handle.write(content)
         self._file = OwnFile(self.path)
         self._file.look()
         self.is_unsaved = False
 
-    def _note_written(self, content: bytes) -> None:
+    def _noted(self) -> tuple[bytes, str]:
+        """The result and its checksum, which is in the journal."""
+        content = "".join(line + "\n" for part in self._all for line in part.lines()).encode()
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self._written:
             self.journal.add({"written": digest})
             self._written.add(digest)
+        return content, digest
 
     def _replay(self, records: Sequence[Record], inputs: list[str]) -> None:
         if records[0].get("beside") != inputs:
@@ -272,11 +282,7 @@ class Adjudication:
             self._undo.pop()
         else:
             self._undo.append((number, {key: part.choices.get(key) for key in choices}))
-        for key, choice in choices.items():
-            if choice is None:
-                part.choices.pop(key, None)
-            else:
-                part.choices[key] = choice
+        part.choose(choices)
         part.version += 1
         self.is_unsaved = True
 
@@ -284,8 +290,7 @@ class Adjudication:
         """Makes a change once it is on the disk; what is impossible changes nothing."""
         part = self.parts[number]
         before = dict(part.choices)
-        for key, choice in choices.items():
-            part.choices.pop(key, None) if choice is None else part.choices.update({key: choice})
+        part.choose(choices)
         try:
             part.lines()  # Raises: DecisionError, a head that is not in the sentence
         finally:
@@ -328,9 +333,6 @@ class Adjudication:
             "decided": total - sum(len(part.open) for part in self.parts),
         }
 
-    def _text(self) -> str:
-        return "".join(line + "\n" for part in self._all for line in part.lines())
-
     def save(self) -> None:
         """Writes the result if it has changed. Raises: UsageError, it cannot be written."""
         if not self.is_unsaved or self.fault:
@@ -339,10 +341,8 @@ class Adjudication:
             self.fault = f"{self.path.name} was changed by another program and is no longer written"
             return
         self.is_unsaved = False
-        content = self._text().encode()
         try:
-            self._note_written(content)
-            self._file.write(content, hashlib.sha256(content).hexdigest())
+            self._file.write(*self._noted())
         except VdgiError:
             self.is_unsaved = True
             raise

@@ -91,9 +91,8 @@ class _DecisionAnswers:
 
     async def next(self, request: Request) -> Response:
         """The number of the next part with something to decide, null if there is none."""
-        after = request.query_params.get("after", "")
-        is_number = after.isascii() and after.isdigit() and len(after) < 10
-        return JSONResponse({"next": self._work.next_open(int(after) if is_number else -1)})
+        after = serving.number_in(request.query_params.get("after", ""))
+        return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
         return self._shown(request.path_params["number"])

@@ -30,16 +30,16 @@ class Progress:
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self.finished: dict[int, Finished] = {}
         self.first_heads: dict[int, FirstHeads] = {}  # by id
-        self._sentences = self._words = self._sentences_done = self._words_done = 0
+        self._sentences = self._done = 0
         for marked in sentences:
             self._count(marked, 1)
 
-    def _count(self, marked: MarkedSentence, sign: int) -> None:
-        n, is_done = len(marked.positions), marked.is_done
+    def _count(self, marked: MarkedSentence, sign: int) -> bool:
+        """Counts a sentence, or takes it out; returns whether it is done."""
+        is_done = marked.is_done
         self._sentences += sign
-        self._words += sign * n
-        self._sentences_done += sign * is_done
-        self._words_done += sign * is_done * n
+        self._done += sign * is_done
+        return is_done
 
     def leave(self, marked: MarkedSentence) -> None:
         """Takes a sentence that is about to change out of the counts."""
@@ -47,8 +47,7 @@ class Progress:
 
     def enter(self, marked: MarkedSentence) -> None:
         """Counts a sentence that a person has changed."""
-        self._count(marked, 1)
-        if marked.is_done:
+        if self._count(marked, 1):
             self.finished[marked.id] = Finished(
                 len(marked.positions), len(marked.moved), len(marked.renamed), self._first_wrong(marked)
             )
@@ -67,17 +66,14 @@ class Progress:
         return sum(first[wid] != heads[wid] for p in marked.positions if (wid := marked.wids[p - 1]) in first)
 
     def figures(self) -> dict[str, Any]:
-        """The finished part, and how much of it had to be changed."""
-        finished = list(self.finished.values())
-        recent = finished[-RECENT:]
+        """How much is done, and the shares of heads and relations that were right in the last sentences."""
+        recent = list(self.finished.values())[-RECENT:]
+        words = sum(f.words for f in recent)
         return {
             "sentences": self._sentences,
-            "sentences_done": self._sentences_done,
-            "words": self._words,
-            "words_done": self._words_done,
-            "heads_right": _share_right(sum(f.words for f in recent), sum(f.heads_changed for f in recent)),
-            "labels_right": _share_right(sum(f.words for f in recent), sum(f.labels_changed for f in recent)),
-            "over_time": [_share_right(f.words, f.heads_changed) for f in finished[-100:]],
+            "sentences_done": self._done,
+            "heads_right": _share_right(words, sum(f.heads_changed for f in recent)),
+            "labels_right": _share_right(words, sum(f.labels_changed for f in recent)),
         }
 
     def saved(self) -> dict[str, int]:

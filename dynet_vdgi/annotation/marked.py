@@ -341,10 +341,6 @@ def has_arc_marks(state: SentenceState) -> bool:
     return any(arc.head_by or arc.label_by for arc in state.arcs)
 
 
-def _has_marks(state: SentenceState) -> bool:
-    return has_arc_marks(state) or any(w.tag_by or w.feats_by or w.lemma_by for w in state.columns)
-
-
 def label_fault(text: Any) -> str:
     """Why a value cannot be a relation in CoNLL-U; empty if it can."""
     if (

@@ -15,6 +15,15 @@ from dynet_vdgi.system.names import did_you_mean
 
 ROOT = "ROOT"
 
+_FREQUENT = """
+nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp parataxis cop
+ccomp flat nummod expl iobj appos fixed vocative dislocated reparandum csubj orphan clf list goeswith dep root
+punct
+"""
+RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
+"""The relations of UD, the most frequent first, by their mean share of 102 treebanks; last, those that hardly
+anybody sets by hand."""
+
 
 class Relations:
     """Relations of a file: the initial ones, and how often each was confirmed for each pair of tags."""
@@ -51,14 +60,15 @@ class Relations:
         return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
-        """All known relations, by how often they are confirmed between these tags, and then anywhere."""
+        """All known relations, by how often they are confirmed between these tags, anywhere, and in UD."""
         here: Counter[str] = Counter()
         anywhere: Counter[str] = Counter()
         for (t, h, relation), count in self._confirmed.items():
             anywhere[relation] += count
             if (t, h) == (tag, head_tag):
                 here[relation] += count
-        return sorted(self._known(), key=lambda relation: (-here[relation], -anywhere[relation], relation))
+        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
+        return sorted(in_ud, key=lambda r: (-here[r], -anywhere[r], in_ud[r], r))
 
     def listed(self) -> dict[str, Any]:
         """All known relations, and those of them that are not in the project's list, with a key."""

@@ -79,7 +79,7 @@ class _PageAnswers:
 
     async def state(self, request: Request) -> Response:
         """Progress, learning, faults, and the version of the sentence that the page shows."""
-        session = self._session
+        session, text = self._session, self._text
         session.is_changed_by_others()
         marked = self._text.by_id.get(-1 if (number := _number(request, "shown")) is None else number)
         if marked is not None:
@@ -92,8 +92,12 @@ class _PageAnswers:
             "annotator": session.annotator,
             "order": self._live.order,
             "learning": self._live.learning,
-            "progress": session.figures(),
-            "saved": self._text.progress.saved(),
+            "progress": {
+                **text.progress.figures(),
+                "can_undo": bool(text.undo),
+                "can_redo": bool(text.redo),
+            },
+            "saved": text.progress.saved(),
             "place": {"sentence": place, "word": word, "done": last is not None and last.is_done},
             "tagger": self._live.tagger,
             "validator": self._has_validator,
@@ -191,12 +195,10 @@ class _PageAnswers:
 
 def _in_path(request: Request) -> int:
     """The id of a sentence in an address."""
-    text = request.path_params["number"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if (number := serving.number_in(request.path_params["number"])) is None:
         raise HTTPException(404)
-    return int(text)
+    return number
 
 
 def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return serving.number_in(request.query_params.get(name, ""))

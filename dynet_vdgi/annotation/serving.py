@@ -114,6 +114,11 @@ def _file(name: str) -> Response:
     return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
 
 
+def number_in(text: str) -> int | None:
+    """The number that a part of an address is; None: it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 # ------------------------------------------------------------------------------------------- the browser
 @contextlib.contextmanager
 def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:

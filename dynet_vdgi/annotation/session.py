@@ -369,12 +369,6 @@ class Session:
         self._file.close()
         self.journal.close()
 
-    # --------------------------------------------------------------------------------------- figures
-    def figures(self) -> dict[str, Any]:
-        """The finished part, and how much of it had to be changed."""
-        can = {"can_undo": bool(self.text.undo), "can_redo": bool(self.text.redo)}
-        return self.text.progress.figures() | can
-
 
 def _place_of(record: ChangeRecord) -> tuple[int, int]:
     """The sentence and the word that somebody has changed."""

@@ -84,9 +84,14 @@ def shown_sentence(
 def likely_relations(
     marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None
 ) -> Pairs:
-    """The labeller's best relations of a word, or else those confirmed between such tags, with shares."""
+    """The labeller's best relations of a word, or else those confirmed between such tags, with shares.
+
+    Those that the labeller holds equally likely are left out: it knows nothing of them.
+    """
     said = choices.likely[word - 1] if choices and choices.likely else ()
-    return said or relations.likely(marked, word)[:MOST_LIKELY]
+    shares = [share for _, share in said]
+    told_apart = [pair for pair in said if shares.count(pair[1]) == 1]
+    return told_apart or relations.likely(marked, word)[:MOST_LIKELY]
 
 
 def _rounded(pairs: Pairs) -> list[list[Any]]:

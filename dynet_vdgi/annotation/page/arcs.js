@@ -5,11 +5,11 @@
  * @typedef {object} Measure in pixels
  * @property {number} step between two levels of arcs
  * @property {number} first from the words to the first level
- * @property {number} top space for ROOT
+ * @property {number} top space for ROOT and the relation below it
  */
 
 /** @type {Measure} relations stand on the arcs */
-export const ACROSS = { step: 28, first: 22, top: 40 };
+export const ACROSS = { step: 28, first: 22, top: 56 };
 /** @type {Measure} relations stand beside the words */
 export const DOWN = { step: 13, first: 18, top: 20 };
 /** @type {Measure} */

@@ -6,8 +6,6 @@ import { at } from "./dom.js";
  * @typedef {object} Progress
  * @property {number} sentences
  * @property {number} sentences_done
- * @property {number} words
- * @property {number} words_done
  * @property {number | null} heads_right a share of the last sentences; null: nothing is done yet
  * @property {number | null} labels_right
  * @property {boolean} can_undo

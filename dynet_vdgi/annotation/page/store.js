@@ -345,7 +345,11 @@ export async function update() {
       && String(state.versions) !== String([now.edits, now.version]);
     if (isOld && !store.typed) {
       await queued(async (othersWait) => {
-        if (!othersWait()) show(await get(`sentence/${store.sentence.id}`));
+        if (othersWait()) return;
+        const { id, words } = store.sentence;
+        const found = await get(`sentence/${id}`);
+        flashArcs(moved(words, found.words, 0));
+        show(found);
       });
     }
     return state;
