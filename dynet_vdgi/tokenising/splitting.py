@@ -80,7 +80,7 @@ class Splitter(Struct, frozen=True):
             return is_probable
         known = (share for share in map(self.shares.get, _endings(low)) if share is not None)
         share = min(max(next(known, 0.0), 0.0), 1.0)  # a damaged file may say anything
-        score = sum(map(mul, self.weights, _evidence(low, share)))
+        score: float = sum(map(mul, self.weights, _evidence(low, share)))
         return score > (PROBABLE if is_probable else 0.0)
 
     def split(self, form: str) -> tuple[str, ...]:

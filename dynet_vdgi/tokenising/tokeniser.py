@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, starmap
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -188,12 +188,12 @@ def _sentences(
     words = list(map(words_of, own, (labels[ends] >= SPLIT).tolist()))
     cuts = np.flatnonzero(labels == WORD)
     n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
-    cuts = symbols.places[cuts] + 1
+    places = symbols.places[cuts] + 1
     for n in np.flatnonzero(n_before < n_after).tolist():
         if len(words[n]) == 1 and not _has_space(words[n][0]):
-            borders = [starts[n], *cuts[n_before[n] : n_after[n]].tolist(), stops[n]]
+            borders = [starts[n], *places[n_before[n] : n_after[n]].tolist(), stops[n]]
             words[n] = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
-    tokens = tuple(starmap(Token, zip(starts, stops, words)))
+    tokens = tuple(map(Token, starts, stops, words))
     n_words = list(accumulate(map(len, words), initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
     spans = _limited(borders, n_words, limit("words"))
