@@ -142,8 +142,8 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
             add_parser(verbs, name, module).set_defaults(run=module.run)
         else:
             module_file = Path(__file__).parent / "commands" / f"{name}.py"
-            first_line = module_file.read_text(encoding="utf-8").partition("\n")[0]  # imports take long
-            verbs.add_parser(name, help=first_line.strip('"'))
+            with module_file.open(encoding="utf-8") as source:  # an import takes long
+                verbs.add_parser(name, help=source.readline().strip('"\n'))
     summary = "Explain a verb."
     described = f"{summary} The same as `vdgi VERB --help`."
     sub = verbs.add_parser("help", help=summary, description=described, formatter_class=HelpFormatter)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 _processes: dict[str, subprocess.Popen[bytes] | None] = {}
 _lock = threading.Lock()
@@ -27,6 +30,8 @@ def is_compiling(module: str, *, begin: bool) -> bool:
 
 
 def _begun(module: str) -> subprocess.Popen[bytes] | None:
+    import subprocess  # late: most runs begin none
+
     code = f"import sys; sys.path[:] = {sys.path!r}; import {module} as module; module.make_ready()"
     command, nowhere = [sys.executable, "-c", code], subprocess.DEVNULL
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +21,9 @@ from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.errors import DataError
 
 NOTHING = ("_",) * 7
+
+_USUAL = {" ": "_", "": "SpaceAfter=No"}
+"""MISC after a space, and after none."""
 
 _COMMENT = re.compile(r"#\s*(newdoc|newpar)\b")
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
@@ -260,26 +263,35 @@ def conllu(document: Document, first: int = 1, *, begins: bool = True) -> str:
     for n, sentence in enumerate(sentences):
         last = number + len(sentence.tokens)
         is_last = n + 1 == len(sentences) or sentences[n + 1].begins_paragraph
-        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last)
-        whole = form_of(text[starts[number] : sentence.tokens[-1].end])
+        whole = text[starts[number] : sentence.tokens[-1].end]
+        form = form_of(whole)
+        to_form = str if form == whole else form_of
+        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last, to_form)
         paragraph = "# newpar\n" if sentence.begins_paragraph else ""
-        out.append(f"{paragraph}# sent_id = {first + n}\n# text = {whole}\n{rows}\n")
+        out.append(f"{paragraph}# sent_id = {first + n}\n# text = {form}\n{rows}\n")
         number, before = last, ""
     return "".join(out)
 
 
-def _rows(text: str, sentence: TokenisedSentence, nexts: list[int], before: str, is_last: bool) -> str:
-    """The lines of a sentence; `nexts`: where the next tokens begin."""
+def _rows(
+    text: str,
+    sentence: TokenisedSentence,
+    nexts: list[int],
+    before: str,
+    is_last: bool,
+    to_form: Callable[[str], str],
+) -> str:
+    """The lines of a sentence; `nexts`: where the next tokens begin; to_form: `form_of`, or nothing to do."""
     lines, number, n_tokens = [], 0, len(sentence.tokens)
     for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
         spaces = text[end:begin]
-        misc = "_" if spaces == " " else f"SpacesAfter={escaped(spaces)}" if spaces else "SpaceAfter=No"
+        misc = _USUAL.get(spaces) or f"SpacesAfter={escaped(spaces)}"
         if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
             misc = "SpacesAfter=\\s"
         if n == 1 and before:
             misc = f"SpacesBefore={escaped(before)}" + (f"|{misc}" if misc != "_" else "")
         own = text[start:end]
-        if (form := form_of(own)) != own:
+        if (form := to_form(own)) != own:
             misc = (f"{misc}|" if misc != "_" else "") + f"SpacesInToken={escaped(own)}"
         if len(words) > 1:
             lines.append(f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")

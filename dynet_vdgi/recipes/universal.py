@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -141,6 +140,8 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
         if prepared.start is None:
             updates = prepared.settings.learning.updates
+            from importlib import metadata  # late: it takes as long as the parsing of a few sentences
+
             provenance = provenance.with_(dynet=metadata.version("dyNET38"), updates=updates)
         else:
             languages = {label.partition("-")[0] for label in treebanks}

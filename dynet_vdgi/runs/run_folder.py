@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import bundled, rules_path
+
+if TYPE_CHECKING:
+    from dynet_vdgi.grammar.rules import RuleSet
 
 DEFAULT_RULES = "best"
 """The rule table that `vdgi train` uses by default."""
@@ -50,8 +51,7 @@ def shipped(name: str) -> Path:
         raise ModelError(f"this installation has no model '{name}'; install dynet_vdgi again") from None
 
 
-@dataclass(frozen=True)
-class NamedRules:
+class NamedRules(NamedTuple):
     """Rules, their name, and the column of their tags."""
 
     name: str
@@ -66,6 +66,9 @@ def rules_named(name: str) -> NamedRules:
         ConfigError: no rules have this name, or the rule file is malformed.
         ModelError: the folder has no model, the model has no rules, or its file is damaged.
     """
+    from dynet_vdgi.grammar.rules import load_rules  # late: most verbs need only `model_path`
+    from dynet_vdgi.runs import model_file
+
     if os.path.isdir(name) or (os.path.isfile(name) and zipfile.is_zipfile(name)):
         path = model_path(name)
         model = model_file.load(path)

@@ -15,7 +15,7 @@ from dynet_vdgi.data.columns import Columns, Texts, Types, WordColumns
 from dynet_vdgi.data.numbering import Numbering, translated
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.joined_views import Forms, JoinedView, Lexicon, add_mark
-from dynet_vdgi.grammar.views import NOTHING, WordType, with_morph
+from dynet_vdgi.grammar.views import NOTHING, WordType, last_morph, with_morph
 from dynet_vdgi.students.codes import Codes
 
 
@@ -64,13 +64,15 @@ class JoinedCodes:
         return row.tag, NOTHING if hides_feats else row.feats, self._xpos(row)
 
     def _xpos(self, row: WordColumns) -> str:
-        return NOTHING if "xpos" in self._ignored else row.xpos
+        """XPOS, without the morphs before the last, which no table reads; so there are fewer types."""
+        morph = last_morph(row.xpos)
+        return NOTHING if "xpos" in self._ignored else f"+{morph}" if morph else row.xpos
 
     def _words(self, types: Ints, first: Ints) -> Ints:
         """The types (K,) as the lexicon has them: with the last morph in sentences that show morphs."""
 
-        def with_last_morph(row: WordColumns) -> int:
-            tag, feats, xpos = self._word(row)
+        def with_last_morph(number: int) -> int:
+            tag, feats, xpos = self._word(self._types.known[number])
             return self._lexicon.types((tag, with_morph(feats, xpos), xpos))
 
         has_morphs = self._types.table("morphs", lambda row: "+" in self._xpos(row), np.bool_)[types]
@@ -78,8 +80,7 @@ class JoinedCodes:
         if has_morphs.any():
             before = np.concatenate([[0], np.cumsum(has_morphs)])
             in_sentence = np.repeat(np.diff(before[first]) > 0, np.diff(first))
-            others = self._types.table("word with morph", with_last_morph)[types]
-            words = np.where(in_sentence, others, words)
+            words[in_sentence] = translated(types[in_sentence], len(self._types.known), with_last_morph)
         return words
 
     def _gaps(self, kept: Ints) -> NDArray[np.bool_]:

@@ -93,7 +93,7 @@ class FeatureWeights:
     @cached_property
     def table(self) -> tuple[int, Numbers]:
         """Where features lie, by the highest bits of their codes: `shift` and `table` of `chain.find`."""
-        bits = max(4, int(2 * len(self.known.keys)).bit_length())
+        bits = max(4, (4 * len(self.known.keys)).bit_length())
         table = np.zeros(1 << bits, np.int32)
         _FILL(self.known.keys, 64 - bits, table, work=len(self.known.keys) // 50)
         return 64 - bits, table

@@ -69,7 +69,7 @@ def fit(
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
         for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
-            counts, log_likelihood = model.expected(text)
+            counts, log_likelihood = model.expected(text, iterations)
             log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))

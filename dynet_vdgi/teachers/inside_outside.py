@@ -90,8 +90,9 @@ def blocks_of(first: Ints) -> tuple[Ints, Ints]:
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
     bounds = [0]
-    values, counts = np.unique(lengths[order], return_counts=True)
-    for n, count in zip(values.tolist(), counts.tolist()):
+    times = np.bincount(lengths[order])
+    for n in np.flatnonzero(times).tolist():
+        count = int(times[n])
         lanes = LANES if n <= SHORT else 1
         bounds += range(bounds[-1] + lanes, bounds[-1] + count, lanes)
         bounds.append(bounds[-1] + (count - 1) % lanes + 1)
@@ -105,7 +106,7 @@ def shares_of(text: BlockedText) -> list[tuple[int, int]]:
     done = np.cumsum(lengths[:n_short] ** 3 * sizes[:n_short])
     total = done[-1] if n_short else 0
     ends = np.searchsorted(done, np.arange(1, SHARES) * total / SHARES)
-    cuts = np.unique([0, *ends, *range(n_short, len(sizes) + 1)]).tolist()
+    cuts = sorted({0, *ends.tolist(), *range(n_short, len(sizes) + 1)})
     return list(zip(cuts, cuts[1:])) or [(0, 0)]
 
 

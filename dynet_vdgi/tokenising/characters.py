@@ -84,11 +84,8 @@ def symbols_of(text: str) -> Symbols:
 
 def _distinct(points: Numbers) -> tuple[Numbers, Numbers]:
     """The different code points, and the number of each one among these."""
-    if len(points) < 1 << 14:
-        known, numbers = np.unique(points, return_inverse=True)
-        return known, numbers.astype(np.int32)
-    known = np.flatnonzero(np.bincount(points)).astype(np.int32)
-    table = np.zeros(int(known[-1]) + 1, np.int32)
+    times = np.bincount(points)
+    known, table = np.flatnonzero(times).astype(np.int32), np.zeros(len(times), np.int32)
     table[known] = np.arange(len(known))
     return known, table[points]
 

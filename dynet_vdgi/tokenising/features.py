@@ -224,16 +224,22 @@ def all_keys(w: Window, units: Numbers, first: Ints, keys: Codes) -> None:
 
 # ------------------------------------------------------------------------------------------- for labelling
 @compiled
-def add_found(key: np.uint64, known: KnownWeights, row: Floats) -> None:
-    """Adds the weights of a feature to a row (L,), if it has any."""
-    place, mask = np.int64(key >> np.uint64(known.shift)), len(known.table) - 1
-    while known.table[place]:
-        f = known.table[place] - 1
-        if known.keys[f] == key:
+def add_found(keys: Codes, n: int, known: KnownWeights, places: Numbers, row: Floats) -> None:
+    """Adds the weights of the first n features to a row (L,), as far as they have any.
+
+    First looks where they may be, because the processor then fetches many places at a time.
+    """
+    shift, mask = np.uint64(known.shift), len(known.table) - 1
+    for k in range(n):
+        places[k] = known.table[np.int64(keys[k] >> shift)]
+    for k in range(n):
+        f, place = places[k] - 1, np.int64(keys[k] >> shift)
+        while f >= 0 and known.keys[f] != keys[k]:
+            place = (place + 1) & mask
+            f = known.table[place] - 1
+        if f >= 0:
             for t in range(len(row)):
                 row[t] += known.weights[f, t]
-            return
-        place = (place + 1) & mask
 
 
 @compiled
@@ -243,6 +249,7 @@ def all_scores(
     known: KnownWeights,
     singles: Floats,
     keys: Codes,
+    places: Numbers,
     scores: Floats,
 ) -> None:
     """Adds the weights of each unit's features to its scores (U, L); singles (K, D, L) are 0, as workspace.
@@ -253,9 +260,8 @@ def all_scores(
     for d in range(-LEFT, RIGHT + 1):
         for number in range(len(symbols.distinct)):
             i = symbols.distinct[number]
-            row = singles[d + LEFT, number]
-            add_found(single_key(d, w.codes[i], 0), known, row)
-            add_found(single_key(d, w.kinds[i], 1), known, row)
+            keys[0], keys[1] = single_key(d, w.codes[i], 0), single_key(d, w.kinds[i], 1)
+            add_found(keys, 2, known, places, singles[d + LEFT, number])
     for u in range(len(symbols.units)):
         i = symbols.units[u]
         row = scores[u]
@@ -263,8 +269,7 @@ def all_scores(
             its = singles[d + LEFT, symbols.ids[i + d]]
             for t in range(len(row)):
                 row[t] += its[t]
-        for n in range(fill_keys(w, i, keys)):
-            add_found(keys[n], known, row)
+        add_found(keys, fill_keys(w, i, keys), known, places, row)
 
 
 KEYS = Kernel(all_keys, "the tokeniser", ENOUGH)
@@ -296,6 +301,7 @@ def scores_of(symbols: Symbols, known: KnownWeights) -> Floats:
     """The sums (U, L) of the weights of each unit's features."""
     n_labels = known.weights.shape[1]
     singles = np.zeros((LEFT + RIGHT + 1, len(symbols.distinct), n_labels))
-    scores, keys = np.zeros((len(symbols.units), n_labels)), np.zeros(MOST_FEATURES, np.uint64)
-    SCORES(window(symbols), symbols, known, singles, keys, scores, work=work_of(symbols))
+    scores = np.zeros((len(symbols.units), n_labels))
+    keys, places = np.zeros(MOST_FEATURES, np.uint64), np.zeros(MOST_FEATURES, np.int32)
+    SCORES(window(symbols), symbols, known, singles, keys, places, scores, work=work_of(symbols))
     return scores

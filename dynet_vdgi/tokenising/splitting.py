@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
+from operator import mul
 
 import numpy as np
 from msgspec import Struct
@@ -77,9 +78,9 @@ class Splitter(Struct, frozen=True):
         low = form.lower()
         if not self.weights or low in self.words or low in self.others:
             return is_probable
-        share = next((self.shares[ending] for ending in _endings(low) if ending in self.shares), 0.0)
-        share = min(max(share, 0.0), 1.0)  # a damaged file may say anything
-        score = sum(weight * value for weight, value in zip(self.weights, _evidence(low, share)))
+        known = (share for share in map(self.shares.get, _endings(low)) if share is not None)
+        share = min(max(next(known, 0.0), 0.0), 1.0)  # a damaged file may say anything
+        score: float = sum(map(mul, self.weights, _evidence(low, share)))
         return score > (PROBABLE if is_probable else 0.0)
 
     def split(self, form: str) -> tuple[str, ...]:
@@ -156,13 +157,14 @@ def _logistic(x: NDArray[np.float64], y: NDArray[np.float64], l2: float = 0.1) -
 
 def _evidence(form: str, share: float) -> tuple[float, float, float]:
     """What the regression sees: 1, the log odds of a share, and the logarithm of the number of letters."""
-    letters = sum(not unicodedata.category(character).startswith("M") for character in form)
+    marks = 0 if form.isalpha() else sum(unicodedata.category(character)[0] == "M" for character in form)
+    letters = len(form) - marks
     return 1.0, log((share + 0.02) / (1.02 - share)), log(1 + letters)
 
 
 def _endings(form: str) -> list[str]:
     """Endings of a form, the longest first."""
-    return [form[len(form) - n :] for n in range(min(LONGEST, len(form)), 0, -1)]
+    return [form[start:] for start in range(max(0, len(form) - LONGEST), len(form))]
 
 
 # ------------------------------------------------------------------------------------------- rewriting

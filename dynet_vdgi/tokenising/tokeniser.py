@@ -10,9 +10,11 @@ Letters: as in `characters` and `features`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,9 @@ N_LABELS = 6
 _SENTENCES = (SENTENCE, SPLIT_SENTENCE)
 _NEVER = -1e9
 """The score of a label that is impossible."""
+
+MOST_FORMS = 1 << 16
+"""Tokens of a text whose words are remembered."""
 
 PASSAGE = 1 << 18
 """Characters that are labelled at once, at least; at most twice as many."""
@@ -76,9 +81,10 @@ class Tokeniser:
 
     def parts(self, text: str, name: str = "") -> Iterator[tuple[Document, int]]:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
+        words_of = lru_cache(MOST_FORMS)(self._words_of)
         for start, passage, is_paragraph in passages(text):
             symbols = symbols_of(passage)
-            sentences = _sentences(passage, symbols, self._best_labels(symbols), self.splitter)
+            sentences = _sentences(passage, symbols, self._best_labels(symbols), words_of)
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
             yield Document(passage, tuple(sentences), name), start
@@ -98,6 +104,13 @@ class Tokeniser:
             number += len(part.sentences)
         if number == first:
             raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
+
+    def _words_of(self, text: str, is_probable: bool) -> tuple[str, ...]:
+        """The words of a token; `is_probable`: the context says that there are several."""
+        form = form_of(text)
+        if self.splitter.is_split(form, is_probable) and not _has_space(form):  # UD forbids to split those
+            return self.splitter.split(form)
+        return (form,)
 
     def _best_labels(self, symbols: Symbols) -> Ints:
         """The labels (U,) of a text's units."""
@@ -163,44 +176,42 @@ def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[Token
         yield sentence._replace(tokens=tuple(tokens))
 
 
-def _sentences(text: str, symbols: Symbols, labels: Ints, splitter: Splitter) -> list[TokenisedSentence]:
+def _sentences(
+    text: str, symbols: Symbols, labels: Ints, words_of: Callable[[str, bool], tuple[str, ...]]
+) -> list[TokenisedSentence]:
     """The sentences of a text whose units have these labels (U,)."""
     ends = np.flatnonzero(labels >= TOKEN)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
-    paragraphs = np.isin(begins, symbols.first[:-1]).tolist()
-    cuts = np.flatnonzero(labels == WORD)
-    n_before = np.searchsorted(cuts, begins).tolist()
-    n_after = np.searchsorted(cuts, ends).tolist()
-    cuts = (symbols.places[cuts] + 1).tolist()
+    paragraphs = np.isin(begins, symbols.first[:-1])
     starts, stops = symbols.places[begins].tolist(), (symbols.places[ends] + 1).tolist()
-    sentences: list[TokenisedSentence] = []
-    tokens: list[Token] = []
-    n_words, most = 0, limit("words")
-    found: dict[tuple[str, bool], tuple[str, ...]] = {}
-    for n, (start, stop, label) in enumerate(zip(starts, stops, labels[ends].tolist())):
-        form = form_of(text[start:stop])
-        key = form, label >= SPLIT
-        words = found.get(key)
-        if words is None:
-            words = found[key] = splitter.split(form) if splitter.is_split(*key) else (form,)
-        if len(words) == 1 and n_before[n] < n_after[n]:
-            borders = [start, *cuts[n_before[n] : n_after[n]], stop]
-            words = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
-        if len(words) > 1 and any(map(str.isspace, form)):  # which UD forbids
-            words = (form,)
-        if tokens and n_words + len(words) > most:  # a list without an end, which readers would refuse
-            sentences.append(_sentence(tokens, paragraphs[n - len(tokens)]))
-            tokens, n_words = [], 0
-        tokens.append(Token(start, stop, words))
-        n_words += len(words)
-        if label in _SENTENCES:
-            sentences.append(_sentence(tokens, paragraphs[n + 1 - len(tokens)]))
-            tokens, n_words = [], 0
-    return sentences
+    own = [text[start:stop] for start, stop in zip(starts, stops)]
+    words = list(map(words_of, own, (labels[ends] >= SPLIT).tolist()))
+    cuts = np.flatnonzero(labels == WORD)
+    n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
+    places = symbols.places[cuts] + 1
+    for n in np.flatnonzero(n_before < n_after).tolist():
+        if len(words[n]) == 1 and not _has_space(words[n][0]):
+            borders = [starts[n], *places[n_before[n] : n_after[n]].tolist(), stops[n]]
+            words[n] = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
+    tokens = tuple(map(Token, starts, stops, words))
+    n_words = list(accumulate(map(len, words), initial=0))
+    borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
+    spans = _limited(borders, n_words, limit("words"))
+    return [TokenisedSentence(tokens[a:b], bool(paragraphs[a])) for a, b in spans]
 
 
-def _sentence(tokens: Sequence[Token], begins_paragraph: bool) -> TokenisedSentence:
-    return TokenisedSentence(tuple(tokens), begins_paragraph)
+def _has_space(form: str) -> bool:
+    return any(map(str.isspace, form))
+
+
+def _limited(borders: Sequence[int], n_words: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """First tokens and ends of sentences; a list without an end is cut, because readers would refuse it."""
+    for start, end in zip(borders, borders[1:]):
+        while n_words[end] - n_words[start] > most and start + 1 < end:
+            cut = max(start + 1, bisect_right(n_words, n_words[start] + most) - 1)
+            yield start, cut
+            start = cut
+        yield start, end
 
 
 def _gold_labels(document: Document, symbols: Symbols) -> Ints:

@@ -139,7 +139,8 @@ class TextScorer:
         at = np.arange(len(text.tags)) + sentence
         gaps = gap_pairs(text.gaps[at].astype(np.int64), text.gaps[at + 1])
         key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
-        known, of_word = np.unique(key, return_inverse=True)
+        known = np.array(sorted({*key.tolist()}), np.int64)  # np.unique would load much of NumPy
+        of_word = np.searchsorted(known, key)
         rest, bundle = np.divmod(known, len(text.features))
         rest, band = np.divmod(rest, 8)
         tag, gap = np.divmod(rest, 16)
