@@ -583,39 +583,6 @@ def test_the_heads_of_unfinished_trees_are_checked(vdgi: Vdgi, folder: Path) -> 
     assert told in vdgi.good("check", "both.conllu").out
 
 
-def test_what_ud_forbids_is_warned_of(vdgi: Vdgi, folder: Path) -> None:
-    """Such files are sound: they can be trained on and parsed."""
-    ids = "# sent_id = a\n# text = w1 w2\n"
-    range_row = "1-2\tw1w2\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
-    good = f"# sent_id = b\n# text = w1w2w3\n{range_row}" + words_with(
-        "0", "1", "1", feats="A=1|b=2", deprel="dep"
-    )
-    third = words_with("0", "1", feats="B=1|a=2", deprel="dep")
-    odd = ids + words_with("0", "1") + ids.replace("w2", "w3") + third
-    Path("odd.conllu").write_text(good + odd, encoding="utf-8")
-    out = vdgi.good("check", "odd.conllu").out
-    assert out.startswith("odd.conllu: sound\n")
-    assert [line for line in out.splitlines() if ", first odd.conllu:" in line] == [
-        "  sent_id of an earlier sentence (1 line, first odd.conllu:13): give each its own",
-        "  # text does not fit the words (1 line, first odd.conllu:14): mend it, or SpaceAfter=No in MISC",
-        "  FEATS out of order (2 lines, first odd.conllu:15): sort them by name, each once",
-        "  DEPREL is missing beside a head (2 lines, first odd.conllu:10): write the relation",
-    ]
-    Path("good.conllu").write_text(good, encoding="utf-8")
-    assert ", first " not in vdgi.good("check", "good.conllu").out
-
-
-def test_a_long_file_is_looked_at_in_the_same_way(vdgi: Vdgi, folder: Path) -> None:
-    """Long files are read by columns."""
-    text = "".join(f"# sent_id = {k % 4000}\n" + words_with("0", "1", "2", "2") for k in range(5000))
-    Path("long.conllu").write_text(text, encoding="utf-8")
-    out = vdgi.good("check", "long.conllu").out
-    assert (
-        "  sent_id of an earlier sentence (1,000 lines, first long.conllu:24001): give each its own\n" in out
-    )
-    assert "  DEPREL is missing beside a head (20,000 lines, first long.conllu:2): " in out
-
-
 def test_all_faults_are_listed(vdgi: Vdgi, folder: Path) -> None:
     Path("bad.conllu").write_text(
         tiny.NINE_COLUMNS + tiny.treebank(3) + tiny.TWO_ROOTS + tiny.NINE_COLUMNS, encoding="utf-8"

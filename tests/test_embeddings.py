@@ -1,4 +1,4 @@
-"""Word vectors: every format read, odd rows and files, the cache, and vectors learnt from text."""
+"""Word vectors: every format read, odd rows and files, and vectors learnt from text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import embeddings, vector_rows
+from dynet_vdgi.data import vector_rows
 from dynet_vdgi.data.embeddings import Embeddings, load, train, usual_epochs, write
 from dynet_vdgi.errors import DataError
 
@@ -395,130 +395,6 @@ def test_rows_of_a_cut_off_gzip_file_are_not_used(tmp_path: Path) -> None:
     fault = fault_of(cut, "w0")
     assert "corrupt gzip data: Compressed file ended before" in fault
     assert int(fault.split(":")[1]) > 10_000  # behind what is read first
-
-
-# Cache
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of cached vectors, used for files of any size."""
-    monkeypatch.setattr(embeddings, "CACHE_ABOVE", 0)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "dynet_vdgi" / "vectors"
-
-
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that were read because the cache did not have what was wanted."""
-    original, paths = embeddings._read, []
-
-    def read(path: str, words: list[str]) -> Embeddings:
-        paths.append(path)
-        return original(path, words)
-
-    monkeypatch.setattr(embeddings, "_read", read)
-    return paths
-
-
-def test_a_file_is_read_once(tmp_path: Path, cache: Path, reads: list[str]) -> None:
-    path = written(tmp_path / "v", text_of(WORDS) + "de 1 2 3\n")
-    first, second = (load(path, ["de", "nix", "La"]) for _ in range(2))
-    assert reads == [path]
-    assert len(list(cache.iterdir())) == 1
-    assert_vectors(second, WORDS["de"], None, WORDS["la"])
-    assert second.notes == first.notes
-    assert len(second.notes) == 3
-
-
-def test_other_words_or_other_content_are_read_anew(tmp_path: Path, cache: Path, reads: list[str]) -> None:
-    path = written(tmp_path / "v", text_of(WORDS))
-    load(path, ["de", "la"])
-    assert_vectors(load(path, ["la", "de"]), WORDS["la"], WORDS["de"])
-    written(tmp_path / "v", text_of({**WORDS, "de": [7, 7, 7]}))
-    assert_vectors(load(path, ["de", "la"]), [7, 7, 7], WORDS["la"])
-    assert reads == [path] * 3
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut off", "nonsense", "one byte", "other arrays"])
-def test_a_damaged_cache_is_ignored(tmp_path: Path, cache: Path, reads: list[str], damage: str) -> None:
-    path = written(tmp_path / "v", text_of(WORDS))
-    load(path, ["de"])
-    (kept,) = cache.iterdir()
-    data = bytearray(kept.read_bytes())
-    place = data.index(np.array(WORDS["de"], np.float32).tobytes())
-    data[place] ^= 1
-    other = io.BytesIO()
-    np.savez(other, values=np.zeros(3))
-    replaced = {
-        "empty": b"",
-        "cut off": data[:-100],
-        "nonsense": b"nonsense" * 100,
-        "one byte": data,
-        "other arrays": other.getvalue(),
-    }
-    kept.write_bytes(replaced[damage])
-    assert_vectors(load(path, ["de"]), WORDS["de"])
-    assert reads == [path] * 2
-    assert_vectors(load(path, ["de"]), WORDS["de"])  # and is mended
-    assert reads == [path] * 2
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(
-    tmp_path: Path, cache: Path, reads: list[str]
-) -> None:
-    written(tmp_path / "cache", "a file in its place")
-    path = written(tmp_path / "v", text_of(WORDS))
-    for _ in range(2):
-        assert_vectors(load(path, ["de"]), WORDS["de"])
-    assert reads == [path] * 2
-
-
-def test_a_cache_entry_that_cannot_be_replaced(tmp_path: Path, cache: Path, reads: list[str]) -> None:
-    path = written(tmp_path / "v", text_of(WORDS))
-    load(path, ["de"])
-    (kept,) = cache.iterdir()
-    kept.unlink()
-    kept.mkdir()
-    for _ in range(2):
-        assert_vectors(load(path, ["de"]), WORDS["de"])
-    assert reads == [path] * 3
-
-
-def test_the_cache_forgets_what_was_not_used_for_longest(
-    tmp_path: Path, cache: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embeddings, "CACHE_KEPT", 3)
-    path = written(tmp_path / "v", text_of(WORDS))
-    wordlists = [["de"], ["la"], ["été"]]
-    for age, words in zip((300, 200, 100), wordlists):
-        before = set(cache.iterdir()) if cache.exists() else set()
-        load(path, words)
-        (new,) = set(cache.iterdir()) - before
-        os.utime(new, (os.path.getmtime(new) - age,) * 2)
-    load(path, ["de"])  # now it is the most recent one
-    load(path, ["de", "la"])
-    assert len(list(cache.iterdir())) == 3
-    reads.clear()
-    load(path, ["de"])
-    assert reads == []
-    load(path, ["la"])
-    assert reads == [path]
-
-
-def test_small_files_are_not_cached(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "v", text_of(WORDS))
-    monkeypatch.setattr(embeddings, "CACHE_ABOVE", os.path.getsize(path) + 1)
-    load(path, ["de"])
-    assert not cache.exists()
-
-
-def test_the_cache_is_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "CACHE_ABOVE", 0)
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    load(written(tmp_path / "v", text_of(WORDS)), ["de"])
-    assert len(list((tmp_path / ".cache" / "dynet_vdgi" / "vectors").glob("*.npz"))) == 1
 
 
 # Learning

@@ -1,9 +1,8 @@
 """Check CoNLL-U files before training or parsing.
 
 Lists every structural fault as FILE:LINE, also in unfinished trees, then describes the file: sentences,
-words, tags, lengths, trees, how much of it training would use, and how well the rules fit. Warns of things
-that UD forbids but this program reads: a repeated sent_id, a # text that does not match the words, unsorted
-FEATS, a head without a relation. Exits with status 3 if there are faults.
+words, tags, lengths, trees, how much of it training would use, and how well the rules fit. What UD forbids
+but this program reads, `vdgi validate` tells. Exits with status 3 if there are faults.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my

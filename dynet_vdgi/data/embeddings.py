@@ -10,16 +10,14 @@ Shapes: V words, D numbers in a vector.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import logging
 import os
 import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -28,17 +26,13 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data import files, vector_rows
 from dynet_vdgi.data.vector_rows import BUFFER, Floats
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 Guess = Callable[[str], Floats | None]
-
-CACHE_FORMAT = 1
-CACHE_ABOVE = 10_000_000  # bytes: smaller files are read at once
-CACHE_KEPT = 8  # files
 
 FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
 _GENSIM_FAILS = (AssertionError, MemoryError, OverflowError, RuntimeError, ValueError, struct.error)
@@ -69,23 +63,12 @@ class Embeddings:
 def load(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets the row of its lower-case form. The results from large files are kept
-    in the user's cache folder, keyed by the content of the file and the words asked for.
+    A word without a row of its own gets the row of its lower-case form.
 
     Raises:
         DataError: the file cannot be read, holds no vectors, has a value that is no finite number in a row
             that is needed, or has none of the words.
     """
-    cached = _cache_file(path, words)
-    embeddings = _cached(cached) if cached else None
-    if embeddings is None:
-        embeddings = _read(path, words)
-        if cached:
-            _keep(embeddings, cached)
-    return embeddings
-
-
-def _read(path: str, words: Sequence[str]) -> Embeddings:
     with vector_rows.byte_stream(path) as stream:
         head = stream.peek(BUFFER)
         vector_rows.refuse_others(path, head)
@@ -200,45 +183,6 @@ def _quiet_gensim() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-# Cache
-
-
-def _cache_file(path: str, words: Sequence[str]) -> str | None:
-    """The file in which these words' vectors are cached; None if the vector file is too small for that."""
-    try:
-        if os.path.getsize(path) < CACHE_ABOVE:
-            return None
-    except OSError:
-        return None  # reading it will show what is wrong
-    asked = json.dumps([CACHE_FORMAT, path, list(words)]).encode()
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    name = f"{files.sha256(path)[:32]}-{hashlib.sha256(asked).hexdigest()[:32]}.npz"
-    return os.path.join(base, "dynet_vdgi", "vectors", name)
-
-
-def _cached(cached: str) -> Embeddings | None:
-    try:
-        with np.load(cached, allow_pickle=False) as stored:
-            embeddings = Embeddings(stored["values"], stored["found"], tuple(map(str, stored["notes"])))
-        os.utime(cached)  # the least recently used files go first
-    except Exception:  # NumPy raises any exception on nonsense: the file of vectors is read instead
-        return None
-    return embeddings
-
-
-def _keep(embeddings: Embeddings, cached: str) -> None:
-    """Stores vectors for next time, and deletes those unused for longest; may fail silently."""
-    folder = os.path.dirname(cached)
-    with suppress(OSError, UsageError):
-        os.makedirs(folder, exist_ok=True)
-        with files.atomic_bytes_writer(cached) as handle:
-            notes = np.array(embeddings.notes, np.str_)
-            np.savez(handle, values=embeddings.values, found=embeddings.found, notes=notes)
-        entries = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".npz")]
-        for entry in sorted(entries, key=os.path.getmtime)[:-CACHE_KEPT]:
-            os.unlink(entry)
 
 
 # Learning vectors

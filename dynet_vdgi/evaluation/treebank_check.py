@@ -19,7 +19,6 @@ from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
-from dynet_vdgi.data.ud_form import UdForm
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
@@ -55,7 +54,6 @@ class Summary:
     rule_arcs: int = 0
     unnormalised: int = 0  # lines
     first_unnormalised: str = ""  # its place
-    form: UdForm = field(default_factory=UdForm)
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -68,8 +66,6 @@ class Summary:
         self.tags.update(sentence.tags)
         self._count_other_tokens(sentence)
         self._look_at_letters(sentence)
-        if sentence.source is not None:
-            self.form.add(sentence.source.path, sentence.source.line, "\n".join(sentence.source.lines))
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -185,7 +181,6 @@ class Summary:
         if self.unnormalised:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
-        result += [f"  {line}" for line in self.form.lines()]
         unused = self.rules.unused(sorted(self.tags))
         if unused and with_unused:
             rules = " ".join(map(str, unused))
@@ -265,7 +260,6 @@ def check(
         types = None if columns is None else known.numbers(columns)
         if columns is None or types is None:
             return None
-        summary.form.add(passage.path, passage.line, passage.text)
         return columns, types
 
     with progress.Bar("sentences") as bar:

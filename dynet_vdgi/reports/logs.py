@@ -11,9 +11,6 @@ from dynet_vdgi.reports import curves
 from dynet_vdgi.reports.page_tables import PageCell, PageTable
 from dynet_vdgi.reports.runs import Run
 
-MAX_ROWS = 200
-"""Rows of the table of a log."""
-
 CURVES = (
     ("Dev DDA, per cent", "dev_dda", 100.0),
     ("ELBO per word", "elbo_per_word", 1.0),
@@ -31,9 +28,6 @@ TEACHER_CURVES = (
 )
 """Title, key of a log's rows, stage: the curves of teachers by iteration. The stages of a DMV maximise
 different functions, whose values are logged for whole texts."""
-
-TEACHING = ("teacher", "text", "taught", "student")
-"""Phases of a log's rows that do not count updates."""
 
 Row = Mapping[str, Any]
 
@@ -186,55 +180,3 @@ def _cell(row: Row, key: str, shown: Callable[[float], str]) -> PageCell:
 
 
 _count, _seconds = "{:,.0f}".format, "{:,.1f}".format
-
-
-# ------------------------------------------------------------------------------------------- tables of a log
-def log_tables(index: int, run: Run) -> list[PageTable]:
-    """The figures behind the curves of a run, by update and, for its teacher, by iteration."""
-    teacher = [row for row in run.rows if row.get("phase") == "teacher"]
-    updates = [row for row in run.rows if row.get("phase") not in TEACHING]
-    return [
-        *([_teacher_log(index, run, teacher)] if teacher else []),
-        *([_update_log(index, run, updates)] if updates else []),
-    ]
-
-
-def _update_log(index: int, run: Run, rows: list[Row]) -> PageTable:
-    lines = []
-    shown, note = _thinned(rows)
-    for row in shown:
-        update = number_in(row, "update")
-        cells = [PageCell(str(row.get("phase", "-")))]
-        for _, key, factor in CURVES:
-            value = number_in(row, key)
-            cells.append(PageCell("-" if value is None else f"{factor * value:.{1 if factor > 1 else 3}f}"))
-        lines.append(("-" if update is None else f"{update:,.0f}", cells))
-    columns = ["update", "phase", *(title for title, _, _ in CURVES)]
-    return PageTable(f"log-{index}", f"{run.name}: figures by update", columns, lines, note, "figures")
-
-
-def _teacher_log(index: int, run: Run, rows: list[Row]) -> PageTable:
-    """Everything that the teachers logged."""
-    lines = []
-    shown, note = _thinned(rows)
-    keys = list(dict.fromkeys(key for row in rows for key in row if key not in _ABOUT))
-    for row in shown:
-        iteration = number_in(row, "iteration")
-        figures = [number_in(row, key) for key in keys]
-        cells = [PageCell(str(row.get("language") or "-"))]
-        cells += [PageCell("-" if value is None else f"{value:,.6g}") for value in figures]
-        lines.append(("-" if iteration is None else f"{iteration:,.0f}", cells))
-    columns = ["iteration", "language", *(str(key).replace("_", " ") for key in keys)]
-    caption = f"{run.name}: figures of the teacher by iteration"
-    return PageTable(f"teacher-log-{index}", caption, columns, lines, note, "figures")
-
-
-_ABOUT = ("phase", "language", "iteration")
-
-
-def _thinned(rows: list[Row]) -> tuple[list[Row], str]:
-    """At most `MAX_ROWS` of the rows, including the last, and a note about the omitted ones."""
-    if len(rows) <= MAX_ROWS:
-        return rows, ""
-    step = math.ceil(len(rows) / MAX_ROWS)
-    return rows[::-1][::step][::-1], f"Every {step}th of {len(rows)} rows, counted from the last."

@@ -16,7 +16,7 @@ from dynet_vdgi.drawing import pictures
 from dynet_vdgi.drawing.sentences import tree_of
 from dynet_vdgi.evaluation.attachment import Evaluation, percent
 from dynet_vdgi.reports import page_tables
-from dynet_vdgi.reports.logs import curve_groups, log_tables, number_in, teaching_tables
+from dynet_vdgi.reports.logs import curve_groups, number_in, teaching_tables
 from dynet_vdgi.reports.page_tables import PageCell, PageTable
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.reports.scored_runs import ScoredRuns
@@ -185,7 +185,6 @@ def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences
         cards=[_card(index, run) for index, run in enumerate(runs)],
         curve_groups=curve_groups(runs),
         teaching=teaching_tables(runs),
-        logs=[table for index, run in enumerate(runs) for table in log_tables(index, run)],
         without_log=[run.name for run in runs if not run.rows],
         scores=scores,
         lengths=f"{SHORTEST} to {LONGEST}",
