@@ -143,9 +143,8 @@ def _chosen(
 ) -> Iterator[_Named]:
     """The requested trees, in order.
 
-    Raises:
-        DataError: a file is malformed or has no trees, or the gold file has other sentences.
-        UsageError: a requested sentence is in none of the files.
+    Raises: DataError, a file is malformed or has no trees, or the gold file has other sentences; UsageError,
+    a requested sentence is in none of the files.
     """
     from dynet_vdgi.drawing.sentences import tree_of
 

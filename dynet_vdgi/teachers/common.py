@@ -57,8 +57,7 @@ class Teacher(ABC):
     def fit(self: Self, text: Iterable[Sentence], prior: Prior) -> Self:
         """Learns from the tags of a text without punctuation; sentences of up to 15 words will do.
 
-        Raises:
-            ValueError: there is no sentence.
+        Raises: ValueError, there is no sentence.
         """
 
     @abstractmethod

@@ -58,8 +58,7 @@ def fit(
             as `Prior.potentials` makes them; column 0 and the diagonal are ignored, -inf forbids an arc.
         n_tags: T.
 
-    Raises:
-        ValueError: there is no sentence, or the arguments do not fit together.
+    Raises: ValueError, there is no sentence, or the arguments do not fit together.
     """
     settings = settings or DmvSettings()
     text = Packed.of(tags, potentials, n_tags)
