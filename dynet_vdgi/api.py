@@ -94,8 +94,7 @@ def train(
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.
 
-    Raises:
-        DataError, UsageError, ConfigError, ModelError: see `recipes.run.run`.
+    Raises: DataError, UsageError, ConfigError, ModelError, see `recipes.run.run`.
     """
     changes: dict[str, Any] = {**(settings or {})}
     if seed is not None:

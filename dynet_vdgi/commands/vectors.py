@@ -83,9 +83,8 @@ def learn(
 
     Without `epochs`, `embeddings.usual_epochs` gives the number of passes over the text.
 
-    Raises:
-        DataError: a text is malformed, or there is no word in the texts.
-        UsageError: no word occurs at least `min_count` times, or the output cannot be written.
+    Raises: DataError, a text is malformed, or there is no word in the texts; UsageError, no word occurs at
+    least `min_count` times, or the output cannot be written.
     """
     from dynet_vdgi.data import embeddings
 

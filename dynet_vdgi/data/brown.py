@@ -140,8 +140,7 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
     The result is deterministic: words of equal frequency join in alphabetical order; for merges with equal
     losses (to `TIE`) see `Agglomeration.best_pair`.
 
-    Raises:
-        UsageError: `n_clusters` is below 1, or the text has no words.
+    Raises: UsageError, `n_clusters` is below 1, or the text has no words.
     """
     if n_clusters < 1:
         raise UsageError(f"{n_clusters} clusters: at least 1")

@@ -22,8 +22,7 @@ class Corpus:
 
     `path` may end in `.gz`, or be `-` for standard input, which can be read only once.
 
-    Raises:
-        UsageError: `heads` or `tags` is none of the values that `read` names.
+    Raises: UsageError, `heads` or `tags` is none of the values that `read` names.
     """
 
     def __init__(self, path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos") -> None:
@@ -52,8 +51,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
         heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
-    Raises:
-        UsageError: another value of `heads` or `tags`.
+    Raises: UsageError, another value of `heads` or `tags`.
     """
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
@@ -101,9 +99,8 @@ def unfit(found: Any, wanted: str) -> UsageError:
 def of_columns(**columns: Iterable[str]) -> Sentence:
     """A sentence of these columns: words, tags, feats, lemmas, xpos; an empty one is not known.
 
-    Raises:
-        UsageError: there is no word, a column has another length, is a text or no list, or has an entry that
-            is no text.
+    Raises: UsageError, there is no word, a column has another length, is a text or no list, or has an entry
+    that is no text.
     """
     known: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():

@@ -65,9 +65,8 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
 
     A word without a row of its own gets the row of its lower-case form.
 
-    Raises:
-        DataError: the file cannot be read, holds no vectors, has a value that is no finite number in a row
-            that is needed, or has none of the words.
+    Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite number in a
+    row that is needed, or has none of the words.
     """
     with vector_rows.byte_stream(path) as stream:
         head = stream.peek(BUFFER)
@@ -206,8 +205,7 @@ def train(
 
     The result is reproducible from sentences and seed. The text is held in memory.
 
-    Raises:
-        ValueError: no word occurs that often.
+    Raises: ValueError, no word occurs that often.
     """
     text = [[sys.intern(word) for word in sentence] for sentence in sentences]
     counts = Counter(word for sentence in text for word in sentence)

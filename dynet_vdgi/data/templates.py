@@ -55,8 +55,7 @@ def table_of(
     The numbers of a template depend only on its text and the seed, so weights learnt with some of the
     templates keep their meaning beside others.
 
-    Raises:
-        ValueError: a template names an unknown atom.
+    Raises: ValueError, a template names an unknown atom.
     """
     ordered = sorted(templates, key=lambda template: not optional_free(template, optional))
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]

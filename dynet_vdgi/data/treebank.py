@@ -133,8 +133,7 @@ def prepare(
     its nearest remaining ancestor. Sentences are dropped if their remaining words are more or fewer than the
     limits, or if they hold nothing but punctuation.
 
-    Raises:
-        ConfigError: no such protocol, or no sentence can have such a length.
+    Raises: ConfigError, no such protocol, or no sentence can have such a length.
     """
     keep = Filter(protocol_named(protocol) if isinstance(protocol, str) else protocol, max_len, min_len)
     kept = list(keep(sentences_of(sentences)))

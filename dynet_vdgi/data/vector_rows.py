@@ -81,8 +81,7 @@ def wanted_rows(path: str, stream: io.BufferedReader, wanted: Collection[str]) -
 
     Rows unlike the others, or not in UTF-8, are skipped and noted.
 
-    Raises:
-        DataError: no row is sound, or a wanted one has a value that is no finite number.
+    Raises: DataError, no row is sound, or a wanted one has a value that is no finite number.
     """
     layout = _layout(path, stream.peek(BUFFER))
     if stream.peek(len(_BOM)).startswith(_BOM):

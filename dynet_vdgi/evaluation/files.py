@@ -31,9 +31,8 @@ def score_files(
     The rules serve the break-down by rule and the baseline "rules only"; `tags` is the column of the tags in
     these rules.
 
-    Raises:
-        DataError: a file is malformed, has no trees, or does not hold the sentences of the gold file.
-        ConfigError, UsageError: no such protocol, no such break-down.
+    Raises: DataError, a file is malformed, has no trees, or does not hold the sentences of the gold file;
+    ConfigError, UsageError, no such protocol, no such break-down.
     """
     evaluations: dict[str, Evaluation] = {}
     sentences: list[Sentence] = []

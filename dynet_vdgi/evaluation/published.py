@@ -53,8 +53,7 @@ def same_model(model: str) -> str:
 def read(path: Path | None = None) -> list[PublishedFigure]:
     """All figures of a file (default: the one that comes with the package), in its order.
 
-    Raises:
-        DataError: the file cannot be read, or a line is malformed or occurs twice.
+    Raises: DataError, the file cannot be read, or a line is malformed or occurs twice.
     """
     path = path or resources() / "published.csv"
     figures: dict[tuple[str, ...], PublishedFigure] = {}

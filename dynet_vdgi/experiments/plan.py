@@ -125,8 +125,7 @@ _Part = TypeVar("_Part", Treebank, System)
 def path_of(name: str) -> Path:
     """The file of a plan: a path that ends in .toml, or the name of one in resources/experiments.
 
-    Raises:
-        ConfigError: no such name.
+    Raises: ConfigError, no such name.
     """
     if name.endswith(".toml"):
         return Path(name)
@@ -154,8 +153,7 @@ def load(path: Path) -> Plan:
 def from_dict(content: Mapping[str, Any]) -> Plan:
     """The plan in a mapping of the shape of the TOML file.
 
-    Raises:
-        ConfigError: an unknown key (names the nearest one), a wrong type, parts that do not fit together.
+    Raises: ConfigError, an unknown key (names the nearest one), a wrong type, parts that do not fit together.
     """
     keys = {"seeds": "seeds", "treebank": "[[treebank]]", "system": "[[system]]"}
     for key in content:
@@ -287,8 +285,7 @@ def _published(attribute: str, parts: Sequence[Treebank | System]) -> frozenset[
 def ancestors(plan: Plan, system: System) -> list[System]:
     """The systems that a system comes after, the nearest first.
 
-    Raises:
-        ConfigError: they come after one another in a circle.
+    Raises: ConfigError, they come after one another in a circle.
     """
     systems = {other.name: other for other in plan.systems}
     chain: list[System] = []
@@ -304,8 +301,7 @@ def ancestors(plan: Plan, system: System) -> list[System]:
 def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     """The parts to run, systems after those they start from; `only` names treebanks, systems or both.
 
-    Raises:
-        UsageError: a name in `only` is neither a treebank nor a system.
+    Raises: UsageError, a name in `only` is neither a treebank nor a system.
     """
     treebanks = {treebank.name for treebank in plan.treebanks}
     systems = {system.name for system in plan.systems}

@@ -49,11 +49,7 @@ class PlanFolders:
         return next((found for path in paths for found in _there(path)), paths[0])
 
     def expand(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The files of all names and patterns.
-
-        Raises:
-            UsageError: a file is missing.
-        """
+        """The files of all names and patterns. Raises: UsageError, a file is missing."""
         try:
             return tuple(files.expand([self.find(name) for name in names]))
         except UsageError as error:
@@ -118,8 +114,7 @@ def _numbers(path: str) -> list[int]:
 def folders(plan_path: Path, data: str | None) -> PlanFolders:
     """The folders of a plan's files; `data` is the only one if given.
 
-    Raises:
-        UsageError: there is no folder `data`.
+    Raises: UsageError, there is no folder `data`.
     """
     if data is not None:
         if not os.path.isdir(data):

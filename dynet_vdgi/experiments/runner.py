@@ -50,8 +50,7 @@ def carry_out(
 ) -> list[FailedTask]:
     """Carries out the plan's unfinished tasks in the experiment's folder; returns the failed ones.
 
-    Raises:
-        UsageError: another process is using the folder, or the folder cannot be made.
+    Raises: UsageError, another process is using the folder, or the folder cannot be made.
     """
     with at_work(out, ".lock"):
         grid.write_plan(out, plan, expansion.protocols(plan, folders), test_files(found))

@@ -151,8 +151,7 @@ def _registered(settings: Settings) -> list[str]:
 def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     """The checksums of a task, by their subject; `start_key` is that of the initial model.
 
-    Raises:
-        ConfigError, DataError: settings or a file are at fault.
+    Raises: ConfigError, DataError, settings or a file are at fault.
     """
     settings = task.settings()
     rules = [_sha256(str(rules_path(settings.rules)))]

@@ -35,8 +35,7 @@ logger = logging.getLogger("dynet_vdgi")
 def perform(task: Task) -> None:
     """Writes `result.json` into the run's folder, last of all; continues from a checkpoint if there is one.
 
-    Raises:
-        VdgiError: as `train`, `parse_files` and `evaluate`.
+    Raises: VdgiError, as `train`, `parse_files` and `evaluate`.
     """
     from dynet_vdgi.parsing.stream import Stream
 

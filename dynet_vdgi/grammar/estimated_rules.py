@@ -22,8 +22,7 @@ FEW = 50
 def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> RuleSet:
     """The rules with the expectations that the trees of these files give; `tags`: their column.
 
-    Raises:
-        DataError: a file is malformed or has no trees, or no sentence is left to count in.
+    Raises: DataError, a file is malformed or has no trees, or no sentence is left to count in.
     """
     sentences = (s for name in names for s in conllu.read(name, heads="required", tags=tags))
     shown = [files.shown(name) for name in names]

@@ -85,8 +85,7 @@ def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN
     Punctuation is removed and its children re-attached; then sentences that are not projective or longer than
     `max_len` words are dropped.
 
-    Raises:
-        ConfigError: `max_len` is below 1.
+    Raises: ConfigError, `max_len` is below 1.
     """
     return treebank.prepare(sentences, PROTOCOL, max_len)
 
@@ -94,8 +93,7 @@ def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN
 def estimate(sentences: Iterable[Sentence], rules: RuleSet) -> Estimate:
     """The evidence of these sentences' trees for each rule; every given sentence is counted.
 
-    Raises:
-        ValueError: a sentence has no heads.
+    Raises: ValueError, a sentence has no heads.
     """
     rule_of = rules.pairs()
     arcs: Counter[int] = Counter()

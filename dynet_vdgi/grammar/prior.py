@@ -84,8 +84,7 @@ class Prior:
     ) -> Prior:
         """The prior of a text, sentences without punctuation; `facts` are further knowledge of the language.
 
-        Raises:
-            ConfigError: there are facts, and the text is read in mirror image.
+        Raises: ConfigError, there are facts, and the text is read in mirror image.
         """
         sentences, table = list(in_memory(sentences)), rules.table or Table()
         text = Text(
@@ -112,8 +111,7 @@ class Prior:
     def from_json(cls, rules: RuleSet, data: Any) -> Prior:
         """The prior of a text saved by `Text.to_json`.
 
-        Raises:
-            ModelError: a field is missing or does not have the type that the parts of the table find.
+        Raises: ModelError, a field is missing or does not have the type that the parts of the table find.
         """
         text = Text.from_json(data)
         for name, finding in text.found.items():

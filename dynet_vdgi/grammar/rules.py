@@ -174,8 +174,7 @@ class RuleSet:
     def without(self, *names: str) -> RuleSet:
         """The table with these parts switched off.
 
-        Raises:
-            ConfigError: there is no such part, or another part needs one of them.
+        Raises: ConfigError, there is no such part, or another part needs one of them.
         """
         there_are = [part.name for part in self.parts]
         for name in names:
@@ -302,9 +301,5 @@ def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 
 def load_rules(path: str | Path) -> RuleSet:
-    """Rules from a file.
-
-    Raises:
-        ConfigError: the file cannot be read, or as in `parse_rules`.
-    """
+    """Rules from a file. Raises: ConfigError, the file cannot be read, or as in `parse_rules`."""
     return parse_rules(read_table(path, "rule file"), str(path))

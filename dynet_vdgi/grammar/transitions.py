@@ -49,11 +49,7 @@ class State:
         return ANY_ACTION if self.read < self.n else REDUCE_ONLY
 
     def apply(self, action: int) -> None:
-        """Takes one action.
-
-        Raises:
-            ValueError: the action is illegal here.
-        """
+        """Takes one action. Raises: ValueError, the action is illegal here."""
         if not self.legal()[action]:
             raise ValueError(
                 f"{Action(action).name} is illegal: stack {self.stack}, {self.read} of {self.n} words read"
@@ -73,8 +69,7 @@ class State:
 def oracle(heads: Sequence[int]) -> tuple[Action, ...]:
     """The canonical derivation of a tree: reduce as soon as the dependent has all its own dependents.
 
-    Raises:
-        ValueError: `heads` is not a projective tree with one root.
+    Raises: ValueError, `heads` is not a projective tree with one root.
     """
     n = len(heads)
     state, actions = State(n), []

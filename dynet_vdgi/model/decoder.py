@@ -114,8 +114,7 @@ class Decoder:
     ) -> list[Expression]:
         """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` come from `read`.
 
-        Raises:
-            ValueError: the sentence holds an unknown tag, which the decoder cannot generate.
+        Raises: ValueError, the sentence holds an unknown tag, which the decoder cannot generate.
         """
         if UNKNOWN in sentence.tags:
             raise ValueError("the decoder cannot generate an unknown tag")

@@ -95,11 +95,7 @@ class Parameters:
         return {name: self.get(name) for name in self.by_name}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Overwrites all values.
-
-        Raises:
-            ModelError: a name is missing or not known, or a shape differs.
-        """
+        """Overwrites all values. Raises: ModelError, a name is missing or not known, or a shape differs."""
         missing, extra = set(self.by_name) - set(arrays), set(arrays) - set(self.by_name)
         if missing or extra:
             raise ModelError(
@@ -267,11 +263,7 @@ def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, mas
 
 
 def finite(expression: Expression) -> NDArray[np.float64]:
-    """All values of an expression.
-
-    Raises:
-        VdgiError: one is not a finite number.
-    """
+    """All values of an expression. Raises: VdgiError, one is not a finite number."""
     values = np.array(expression.vec_value())
     if not np.isfinite(values).all():
         raise VdgiError("training diverged: a score is not a finite number (a smaller train.lr may help)")

@@ -258,9 +258,8 @@ def draw(
 
     `choose` is asked for all N samples together. A sentence of one word has log q = 0, as there is no choice.
 
-    Raises:
-        ValueError: the sentences are not of one length, or have unknown tags.
-        VdgiError: a score is not a finite number.
+    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, a score is not a
+    finite number.
     """
     batch = Batch(sentences)
     if UNKNOWN in batch.tags:
@@ -295,8 +294,7 @@ def backward(drawn: BatchSamples, encoder_weights: Floats, decoder_weights: Floa
 
     The weights (N,) of all samples are constants.
 
-    Raises:
-        VdgiError: the sum is not a finite number.
+    Raises: VdgiError, the sum is not a finite number.
     """
     visits, n_steps, n_encoder = drawn.visits.ravel(), len(drawn.visits), drawn.n_encoder
     of_q, of_p = (np.bincount(visits, np.tile(w, n_steps)) for w in (encoder_weights, decoder_weights))
@@ -322,9 +320,8 @@ def accumulate(
 
     As `per_sentence.accumulate`, but for sentences of one length.
 
-    Raises:
-        ValueError: the sentences are not of one length, or have unknown tags.
-        VdgiError: training diverged.
+    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, training
+    diverged.
     """
     seed_dropout(rng)
     if derivations is None:

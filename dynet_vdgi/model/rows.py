@@ -111,8 +111,7 @@ class Rows:
         The new rows are sorted by the state below their new one, so that gathering those needs no reordering;
         this puts rows that reduced before rows that shifted.
 
-        Raises:
-            ValueError: an action is illegal.
+        Raises: ValueError, an action is illegal.
         """
         can_shift, can_reduce = self.legal()
         shifts = actions == Action.SHIFT  # (N,)

@@ -106,8 +106,7 @@ class Arena:
 
     The arrays are those of `Parameters.arrays()`, by their names there; the decoder's are ignored.
 
-    Raises:
-        ModelError: a parameter of the encoder is missing, or shapes do not fit together.
+    Raises: ModelError, a parameter of the encoder is missing, or shapes do not fit together.
     """
 
     def __init__(self, parameters: Mapping[str, NDArray[Any]], settings: ModelSettings) -> None:
@@ -174,8 +173,7 @@ class Arena:
 
         Apart from rounding, the tree of a sentence does not depend on the other ones.
 
-        Raises:
-            ValueError: a tag or word id is outside the vocabulary.
+        Raises: ValueError, a tag or word id is outside the vocabulary.
         """
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
@@ -194,8 +192,7 @@ class Arena:
         still the log-probability under q. The same `rng` gives the same samples for the same list of
         sentences.
 
-        Raises:
-            ValueError: a tag or word id is outside the vocabulary.
+        Raises: ValueError, a tag or word id is outside the vocabulary.
         """
         result = [_empty(n_samples, len(sentence)) for sentence in sentences]
 
@@ -264,11 +261,7 @@ def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _LstmWeights:
 
 
 def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
-    """The ids of all sequences, a 0 after each.
-
-    Raises:
-        ValueError: an id is outside 0..n_rows - 1.
-    """
+    """The ids of all sequences, a 0 after each. Raises: ValueError, an id is outside 0..n_rows - 1."""
     flat: list[int] = []
     for sequence in sequences:
         flat.extend(sequence)

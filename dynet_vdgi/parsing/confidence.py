@@ -96,8 +96,7 @@ class Calibration:
         """Learns from sentences with tags (n,), the parser's heads (n,) and margins (n,), and a teacher's
         marginals (n + 1, n). `shift` is added to log-odds.
 
-        Raises:
-            ValueError: there is no word, or numbers of words differ.
+        Raises: ValueError, there is no word, or numbers of words differ.
         """
         trees, margins = zip(*parses) if tags else ((), ())
         probabilities = arc_probabilities(marginals, trees)

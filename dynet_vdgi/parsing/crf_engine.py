@@ -13,8 +13,7 @@ from dynet_vdgi.teachers.arc_crf import ArcCrf
 class CrfEngine(ExactEngine):
     """The trees with the most heads expected to be right under a CRF (`teachers.arc_crf`), in cubic time.
 
-    Raises:
-        ModelError: the CRF's arrays do not fit each other.
+    Raises: ModelError, the CRF's arrays do not fit each other.
     """
 
     is_lean, is_exact = False, True

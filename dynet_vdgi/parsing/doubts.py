@@ -41,9 +41,8 @@ def doubts(sentences: Iterable[Sentence], count: int) -> list[Doubt]:
     Words whose tags are doubtful come before all others. The sentences were read from files. Words without a
     value are left out, and so is punctuation where the head is in doubt.
 
-    Raises:
-        DataError: a value is not a number from 0 to 1.
-        UsageError: no word has a value, or words have values of both keys, which cannot be compared.
+    Raises: DataError, a value is not a number from 0 to 1; UsageError, no word has a value, or words have
+    values of both keys, which cannot be compared.
     """
     met: dict[str, Doubt] = {}
 

@@ -50,8 +50,7 @@ class Engine(Protocol):
 
         With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
 
-        Raises:
-            UsageError: this kind of parser has no margins, or cannot keep heads.
+        Raises: UsageError, this kind of parser has no margins, or cannot keep heads.
         """
 
 
@@ -148,8 +147,7 @@ class WordEngine:
 class Engines:
     """All parsers of a model file; those rarely needed are made on demand.
 
-    Raises:
-        ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
+    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
     """
 
     def __init__(self, model: ModelFile) -> None:
@@ -166,8 +164,7 @@ class Engines:
     def exact(self) -> ArcCrf | UniversalEngine:
         """The distribution over trees that the parser learnt from; without gold trees, the rule table's.
 
-        Raises:
-            UsageError: the model has none.
+        Raises: UsageError, the model has none.
         """
         found: ArcCrf | UniversalEngine = self._recipe.exact(self._model)
         return found
@@ -190,8 +187,7 @@ class Engines:
     def calibration(self) -> Calibration:
         """The calibration that turns margins into probabilities, in the text that was measured, if any.
 
-        Raises:
-            UsageError: the model has none.
+        Raises: UsageError, the model has none.
         """
         if self._is_calibrated:
             found = Calibration.from_arrays(self._model.parameters)

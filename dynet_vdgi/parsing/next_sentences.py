@@ -32,8 +32,7 @@ def to_correct(
     `covered` are sentences that have been corrected already: they are not chosen, and their pairs of tags
     count less. Of equal sentences only one is chosen. A parser without confidences chooses by tags alone.
 
-    Raises:
-        UsageError: nothing is left to choose.
+    Raises: UsageError, nothing is left to choose.
     """
     how = How(confidence=True)
     try:

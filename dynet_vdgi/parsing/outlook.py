@@ -38,9 +38,8 @@ class Outlook:
 def look(parser: Parser, sentences: Iterable[Sentence]) -> Outlook:
     """Measures and parses the first 20,000 words of a text.
 
-    Raises:
-        UsageError: the model is not a universal one, or says nothing about its accuracy.
-        DataError: the text has no words.
+    Raises: UsageError, the model is not a universal one, or says nothing about its accuracy; DataError, the
+    text has no words.
     """
     first = list(beginning(sentences))
     measured = parser.measured(first)

@@ -104,8 +104,7 @@ class Sampling:
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
-    Raises:
-        ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
+    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
     """
 
     def __init__(self, model: ModelFile) -> None:
@@ -261,9 +260,8 @@ class Parser:
         >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
         >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
 
-        Raises:
-            UsageError: the parser has no tokeniser or no tagger, or the argument is no text.
-            DataError: there is nothing but white space.
+        Raises: UsageError, the parser has no tokeniser or no tagger, or the argument is no text; DataError,
+        there is nothing but white space.
         """
         if not isinstance(text, str):
             raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
@@ -304,8 +302,7 @@ class Parser:
             lemmas: their lemmas (n,), likewise.
             xpos: their language-specific tags (n,), likewise.
 
-        Raises:
-            UsageError: there is no word, a column has another length, or an entry is not text.
+        Raises: UsageError, there is no word, a column has another length, or an entry is not text.
         """
         heads = self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
         tell_unknown(self.unknown_tags, self._told)
@@ -584,9 +581,7 @@ def load(
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
     may have its own.
 
-    Raises:
-        ModelError: see `dynet_vdgi.runs.model_file.load`.
-        UsageError: the run has no fast student.
+    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student.
     """
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)

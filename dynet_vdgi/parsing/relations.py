@@ -36,8 +36,7 @@ T = TypeVar("T")
 class ModelLabeller:
     """Labels the trees of a model's parser, under a table.
 
-    Raises:
-        ModelError: the arrays of the model's own labeller are damaged.
+    Raises: ModelError, the arrays of the model's own labeller are damaged.
     """
 
     def __init__(self, model: ModelFile, table: LabelTable) -> None:

@@ -119,8 +119,7 @@ class Steps:
     def passages(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
         """The sentences of inputs, tokenised and tagged where they were not.
 
-        Raises:
-            DataError: an input is malformed, not UTF-8, or has no sentences.
+        Raises: DataError, an input is malformed, not UTF-8, or has no sentences.
         """
         items = self._tokenised(names)
         if "tagger" not in self.files:

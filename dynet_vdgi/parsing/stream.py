@@ -189,9 +189,8 @@ class Stream:
     The workers of a cluster receive the model and the text, and need no files. Relations come from the
     model's labeller over the table `labels`; without a table they are `root` and `dep`.
 
-    Raises:
-        ModelError: the model file cannot be used.
-        UsageError: the model cannot make such trees, or no cluster can be reached at the scheduler's address.
+    Raises: ModelError, the model file cannot be used; UsageError, the model cannot make such trees, or no
+    cluster can be reached at the scheduler's address.
     """
 
     def __init__(

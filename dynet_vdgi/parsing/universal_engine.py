@@ -40,8 +40,7 @@ class UniversalEngine(ExactEngine):
     A model without measures of a text measures the beginning of what it parses, so sentences of one text
     belong together.
 
-    Raises:
-        ModelError: the model's arrays do not fit each other or this version.
+    Raises: ModelError, the model's arrays do not fit each other or this version.
     """
 
     is_lean, is_exact, is_universal = False, False, True  # see `engines.universal`

@@ -41,8 +41,7 @@ def choose(
     the tags count. `corrected` are sentences that have trees already. Only sentences of shortest to longest
     words are chosen, and only those whose indices are `among` these (None: all).
 
-    Raises:
-        ValueError: confidences and pool differ in shape.
+    Raises: ValueError, confidences and pool differ in shape.
     """
     if confidences is not None and [len(row) for row in confidences] != [len(s) for s in pool]:
         raise ValueError("confidences are not one a word")

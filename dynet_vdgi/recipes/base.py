@@ -126,9 +126,8 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings, SomeMaterial]:
         """Reads everything a run needs.
 
-        Raises:
-            DataError: a file is malformed, or contains nothing to train on.
-            ConfigError, ModelError: rules, vectors, clusters or the model to start from are at fault.
+        Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError, ModelError,
+        rules, vectors, clusters or the model to start from are at fault.
         """
 
     @abstractmethod

@@ -26,9 +26,7 @@ HERE = "learnt in this run"
 def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
     """The steps of a run; a step that is not given learns from its texts and trees, and from its raw text.
 
-    Raises:
-        UsageError: there are no tags to learn from.
-        DataError: a file is malformed.
+    Raises: UsageError, there are no tags to learn from; DataError, a file is malformed.
     """
     known = [given for given in (*inputs.texts.values(), inputs.trees) if given]
     if not known and len(steps.files) < len(("tokeniser", "tagger")):

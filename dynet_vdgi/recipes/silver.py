@@ -62,9 +62,8 @@ class FewTrees:
             unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; without
                 them the CRF alone makes the silver trees.
 
-        Raises:
-            VdgiError: there is neither text nor a tree within the length limits.
-            ValueError: the arguments do not fit together.
+        Raises: VdgiError, there is neither text nor a tree within the length limits; ValueError, the
+        arguments do not fit together.
         """
         lesson = self._lesson(text, trees, unsupervised)
         self.crf.fit(lesson.trees, base)
@@ -153,8 +152,7 @@ class FewTrees:
     def predict(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
         """The sentences with the student's trees, or else the CRF's; with `keep_heads` they keep given heads.
 
-        Raises:
-            KeepError: no projective tree contains them.
+        Raises: KeepError, no projective tree contains them.
         """
         if keep_heads:
             _check(sentences)

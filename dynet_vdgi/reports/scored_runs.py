@@ -70,9 +70,8 @@ def score_runs(
 
     Without `rules`, every model is compared with its own training rules.
 
-    Raises:
-        DataError: the file is malformed, has no trees, or the protocol leaves nothing of it.
-        UsageError: the models have several protocols and none is named, or there are no published figures.
+    Raises: DataError, the file is malformed, has no trees, or the protocol leaves nothing of it; UsageError,
+    the models have several protocols and none is named, or there are no published figures.
     """
     the_protocol = _protocol(models, protocol)
     rows = _published(dataset) if dataset is not None else []

@@ -288,14 +288,11 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
     """
 
     name = "Convex-MST"
+    settings: ConvexMstSettings
 
     def __init__(self, settings: ConvexMstSettings | None = None, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(ConvexMstSettings, numbers, settings)
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> ConvexMstModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
@@ -315,10 +312,6 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
         exp(score / prior_weight), in which the prior's potentials are unchanged.
         """
         return [chart.marginals(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """Objective and gap of each iteration."""
-        return [iteration._asdict() for iteration in self.model.log]
 
 
 KIND = TeacherKind(ConvexMstSettings, lambda settings, seed: ConvexMst(settings))

@@ -355,15 +355,12 @@ class HdpDmv(SymbolTeacher[HdpModel]):
     """
 
     name = "HDP-DMV"
+    settings: HdpDmvSettings
 
     def __init__(self, settings: HdpDmvSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(HdpDmvSettings, numbers, settings)
         self.seed = checked_seed(seed, "hdp-dmv")
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> HdpModel:
         forms = list(map(_words, text.sentences))
@@ -408,10 +405,6 @@ class HdpDmv(SymbolTeacher[HdpModel]):
         hidden = self._hidden(symbols, potentials, forms, model.lexicon, self.prior)
         arcs = hidden.expected(model.weights(), model.multiplier).arcs
         return hidden.packed.by_sentence(arcs)
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """The bound in nats, the share of arcs that follow rules and its multiplier, of each iteration."""
-        return [row._asdict() for row in self.model.log]
 
 
 def _words(sentence: Sentence) -> list[str]:

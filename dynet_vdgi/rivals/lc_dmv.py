@@ -211,14 +211,11 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
     """
 
     name = "LC-DMV"
+    settings: LcDmvSettings
 
     def __init__(self, settings: LcDmvSettings | None = None, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(LcDmvSettings, numbers, settings)
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> LcDmvModel:
         features = SharedFeatures.of(self.symbols)
@@ -227,10 +224,6 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         dmv = self.model.dmv
         return dmv.all_marginals(Packed.of(*self.encoded(sentences), len(dmv.root)))
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """Log-likelihood of each evaluation, in nats."""
-        return [step._asdict() for step in self.model.log]
 
 
 KIND = TeacherKind(LcDmvSettings, lambda settings, seed: LcDmv(settings))

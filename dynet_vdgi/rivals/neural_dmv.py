@@ -299,6 +299,7 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
     """
 
     name = "neural DMV"
+    settings: NeuralDmvSettings
 
     def __init__(
         self, settings: NeuralDmvSettings | None = None, *, seed: int = 1, **numbers: float | str
@@ -306,10 +307,6 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
         super().__init__()
         self.settings = checked(NeuralDmvSettings, numbers, settings)
         self.seed = checked_seed(seed, "ndmv")
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> NeuralDmvModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings, self.seed)
@@ -321,10 +318,6 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
             potentials = without(potentials)
         text = Packed.of(symbols, potentials, len(tables.root))
         return text.by_sentence(expected(text, tables)[2])
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """Log-likelihood of each epoch, in nats."""
-        return [epoch._asdict() for epoch in self.model.log]
 
 
 KIND = TeacherKind(NeuralDmvSettings, lambda settings, seed: NeuralDmv(settings, seed=seed))

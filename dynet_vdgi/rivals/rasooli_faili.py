@@ -130,15 +130,12 @@ class RasooliFaili(SymbolTeacher[RfModel]):
     """
 
     name = "RF"
+    settings: RfSettings
 
     def __init__(self, settings: RfSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(RfSettings, numbers, settings)
         self.seed = checked_seed(seed, "rf")
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> RfModel:
         packed = Packed.of(text.symbols, text.potentials, text.n_symbols)
@@ -151,10 +148,6 @@ class RasooliFaili(SymbolTeacher[RfModel]):
         text = Packed.of(*self.encoded(sentences), n_tags)
         logs, ignored = np.log(text.potentials), no_counts(n_tags)
         return text.by_sentence(count(text.tags, text.first, logs, tables, self.settings.beam, ignored)[1])
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """Longest sentence and log-likelihood of each step, in nats."""
-        return [step._asdict() for step in self.model.log]
 
 
 KIND = TeacherKind(RfSettings, lambda settings, seed: RasooliFaili(settings, seed=seed))

@@ -40,9 +40,8 @@ STEPS = ("tokeniser", "tagger")
 class Archive:
     """The members of a model file, or of one inside it with this content; a context manager.
 
-    Raises:
-        ModelError: the path is not a file, or the sizes that the archive declares for its members are
-            implausible or beyond the limit.
+    Raises: ModelError, the path is not a file, or the sizes that the archive declares for its members are
+    implausible or beyond the limit.
     """
 
     def __init__(self, path: str | Path, content: bytes | None = None) -> None:

@@ -147,8 +147,7 @@ class ModelFile:
 def save(path: str | Path, model: ModelFile) -> None:
     """Writes a model file atomically: the old one stays until the new one is complete.
 
-    Raises:
-        ModelError: a weight is not a finite number.
+    Raises: ModelError, a weight is not a finite number.
     """
     for fault in faults({**model.parameters, **model.training}):
         reason = "training diverged (a smaller train.lr may help); what was saved before is as it was"
@@ -175,8 +174,7 @@ def save(path: str | Path, model: ModelFile) -> None:
 def load(path: str | Path, *, training: bool = False) -> ModelFile:
     """Reads a model file; with `training`, also the members needed to continue training.
 
-    Raises:
-        ModelError: no such file, not a model file, damaged, or of another format.
+    Raises: ModelError, no such file, not a model file, damaged, or of another format.
     """
     with opened(path) as archive:
         return _read(archive, str(path), training)

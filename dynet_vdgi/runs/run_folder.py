@@ -62,9 +62,8 @@ class NamedRules(NamedTuple):
 def rules_named(name: str) -> NamedRules:
     """The rules of a model file or run folder, of a rule file, or of a table that comes with the package.
 
-    Raises:
-        ConfigError: no rules have this name, or the rule file is malformed.
-        ModelError: the folder has no model, the model has no rules, or its file is damaged.
+    Raises: ConfigError, no rules have this name, or the rule file is malformed; ModelError, the folder has no
+    model, the model has no rules, or its file is damaged.
     """
     from dynet_vdgi.grammar.rules import load_rules  # late: most verbs need only `model_path`
     from dynet_vdgi.runs import model_file

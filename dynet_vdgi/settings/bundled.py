@@ -27,8 +27,7 @@ def rules_path(name: str) -> Path:
 
     So a file or folder called `ud` in the current directory does not replace the rules `ud`.
 
-    Raises:
-        ConfigError: no rules have this name.
+    Raises: ConfigError, no rules have this name.
     """
     known = bundled("rules")
     if name in known:

@@ -70,9 +70,8 @@ def _is_section(hint: Any) -> bool:
 def from_dict(values: Mapping[str, Any]) -> Settings:
     """Checked settings from nested values; without a recipe, the default recipe is meant.
 
-    Raises:
-        ConfigError: an unknown recipe, section or key (names the nearest one), a wrong type, a value out of
-            bounds, settings that contradict each other.
+    Raises: ConfigError, an unknown recipe, section or key (names the nearest one), a wrong type, a value out
+    of bounds, settings that contradict each other.
     """
     recipe = values.get("recipe", DEFAULT_RECIPE)
     if not isinstance(recipe, str):

@@ -53,8 +53,7 @@ class Perceptron:
 
         Under a prior whose rule table makes symbols of words, it learns from these symbols instead of tags.
 
-        Raises:
-            VdgiError: there are no words, or a sentence has no heads.
+        Raises: VdgiError, there are no words, or a sentence has no heads.
         """
         given = list(in_memory(trees))
         if any(tree.heads is None for tree in given):

@@ -77,8 +77,7 @@ class PerceptronModel:
     def parse(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Heads (n,) of each sentence, given its tags (n,): projective trees with one root.
 
-        Raises:
-            ValueError: a tag is outside 0..n_tags.
+        Raises: ValueError, a tag is outside 0..n_tags.
         """
         tags, first = _packed(sentences)
         words, ends = self.packed(tags, first).tolist(), first.tolist()
@@ -87,8 +86,7 @@ class PerceptronModel:
     def packed(self, tags: Ints, first: Ints) -> Ints:
         """The heads (N,) of concatenated sentences, of which sentence k is first[k]:first[k + 1].
 
-        Raises:
-            ValueError: a tag is outside 0..n_tags.
+        Raises: ValueError, a tag is outside 0..n_tags.
         """
         return self._parsed(tags, first, _NOTHING, _NO_MARGINS)
 
@@ -139,8 +137,7 @@ class PerceptronModel:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PerceptronModel:
         """The parser with these `arrays`; others are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they are not those of a perceptron of this version.
+        Raises: ModelError, an array is missing, or they are not those of a perceptron of this version.
         """
         shape, buckets, rows = sparse_weights.stored(arrays, PREFIX, "perceptron")
         if shape.shape not in ((3,), (4,)) or shape.dtype.kind != "i":
@@ -170,9 +167,8 @@ def train(
     The trees should be projective with one root, as a teacher's are; from others it learns the reachable
     arcs. Equal arguments give equal parsers.
 
-    Raises:
-        VdgiError: there are no words.
-        ValueError: tags and heads do not match, or a number is out of its range.
+    Raises: VdgiError, there are no words; ValueError, tags and heads do not match, or a number is out of its
+    range.
     """
     flat, first = _packed(tags)
     gold, first_head = _packed(heads)

@@ -46,8 +46,7 @@ _LEARN = Kernel(word_kernels.learn_words, "the linear parser", ENOUGH)
 class WordPerceptron:
     """The parser; `fit` learns its weights (B, 3), a column an action.
 
-    Raises:
-        ConfigError: a number is out of its range.
+    Raises: ConfigError, a number is out of its range.
     """
 
     epochs: int = 3
@@ -80,9 +79,8 @@ class WordPerceptron:
         The trees should be projective with one root; from others it learns the reachable arcs. Equal
         arguments give equal parsers.
 
-        Raises:
-            VdgiError: there are no words.
-            ValueError: a sentence has no heads, or numbers of copies or amounts are not one a tree.
+        Raises: VdgiError, there are no words; ValueError, a sentence has no heads, or numbers of copies or
+        amounts are not one a tree.
         """
         if any(tree.heads is None for tree in trees):
             raise ValueError("a sentence to learn from has no heads")
@@ -178,8 +176,7 @@ class WordPerceptron:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordPerceptron:
         """The parser with these `arrays`; others are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they are not those of such a parser of this version.
+        Raises: ModelError, an array is missing, or they are not those of such a parser of this version.
         """
         weights, (feats, words) = sparse_weights.from_arrays(
             arrays, PREFIX, "parser with words", FORMAT, (N_ACTIONS,), n_options=2

@@ -19,9 +19,8 @@ logger = logging.getLogger("dynet_vdgi")
 def connected(address: str) -> Iterator[Any]:
     """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
 
-    Raises:
-        UsageError: distributed is not installed.
-        VdgiError: no scheduler answers within the time set in Dask's configuration.
+    Raises: UsageError, distributed is not installed; VdgiError, no scheduler answers within the time set in
+    Dask's configuration.
     """
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))

@@ -37,8 +37,7 @@ def at_work(folder: Path, name: str = "") -> Iterator[None]:
 
     Some network file systems have locks on files only.
 
-    Raises:
-        UsageError: the folder cannot be made, or another process is at work in it.
+    Raises: UsageError, the folder cannot be made, or another process is at work in it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

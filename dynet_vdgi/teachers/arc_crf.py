@@ -53,11 +53,7 @@ below the table's in Urdu and Korean, where a universal parser knows little."""
 
 @dataclass(eq=False)
 class ArcCrf:
-    """The random field; `fit` learns its weights (B,).
-
-    Raises:
-        ConfigError: a number is out of its range.
-    """
+    """The random field; `fit` learns its weights (B,). Raises: ConfigError, a number is out of its range."""
 
     epochs: int = 6
     rate: float = 0.1  # of AdaGrad, whose sums of squares start at 1
@@ -83,11 +79,7 @@ class ArcCrf:
         self._atoms = Atoms()
 
     def fit(self, trees: Iterable[Sentence], base: Base) -> ArcCrf:
-        """Learns from trees, whose heads may be FREE.
-
-        Raises:
-            ValueError: a sentence has no heads.
-        """
+        """Learns from trees, whose heads may be FREE. Raises: ValueError, a sentence has no heads."""
         n_buckets = 1 << self.log2_buckets
         self.base = base
         self.weights = np.zeros(n_buckets)
@@ -161,8 +153,7 @@ class ArcCrf:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], base: Base) -> ArcCrf:
         """The CRF with these `arrays` over this base; other arrays are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they are not those of a CRF of this version.
+        Raises: ModelError, an array is missing, or they are not those of a CRF of this version.
         """
         weights, (feats, words) = sparse_weights.from_arrays(arrays, PREFIX, "arc CRF", FORMAT, n_options=2)
         crf = cls(log2_buckets=len(weights).bit_length() - 1, feats=bool(feats), words=bool(words))

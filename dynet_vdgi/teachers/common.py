@@ -17,6 +17,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
+from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.system import progress, side_by_side
 
 LONGEST_VOTER = 40
@@ -24,7 +25,7 @@ LONGEST_VOTER = 40
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
-Model = TypeVar("Model")
+Model = TypeVar("Model", bound="LoggedModel")
 Self = TypeVar("Self", bound="Teacher")
 TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
@@ -57,8 +58,7 @@ class Teacher(ABC):
     def fit(self: Self, text: Iterable[Sentence], prior: Prior) -> Self:
         """Learns from the tags of a text without punctuation; sentences of up to 15 words will do.
 
-        Raises:
-            ValueError: there is no sentence.
+        Raises: ValueError, there is no sentence.
         """
 
     @abstractmethod
@@ -105,12 +105,21 @@ class SymbolText(NamedTuple):
     prior: Prior
 
 
+class LoggedModel(Protocol):
+    """A model that has a record of its learning: a named tuple an iteration."""
+
+    @property
+    def log(self) -> Sequence[Any]: ...
+
+
 class SymbolTeacher(Teacher, Generic[Model]):
     """A teacher with one model of symbols and arc potentials.
 
     After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's table
     makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the id T - 1.
     """
+
+    settings: TeacherSettings
 
     def __init__(self) -> None:
         self.prior: Prior
@@ -143,9 +152,12 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return self
 
     @property
-    @abstractmethod
     def max_len(self) -> int:
         """Longest sentence it learns from, in words; 0: any. It takes longer ones if all are longer."""
+        return int(getattr(self.settings, "max_len", 0))
+
+    def log_rows(self) -> list[dict[str, float]]:
+        return [row._asdict() for row in self.model.log]
 
     @abstractmethod
     def _learnt(self, text: SymbolText) -> Model:

@@ -58,8 +58,7 @@ def fit(
             as `Prior.potentials` makes them; column 0 and the diagonal are ignored, -inf forbids an arc.
         n_tags: T.
 
-    Raises:
-        ValueError: there is no sentence, or the arguments do not fit together.
+    Raises: ValueError, there is no sentence, or the arguments do not fit together.
     """
     settings = settings or DmvSettings()
     text = Packed.of(tags, potentials, n_tags)
@@ -110,14 +109,11 @@ class Dmv(SymbolTeacher[DmvModel]):
     """
 
     name = "DMV"
+    settings: DmvSettings
 
     def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(DmvSettings, numbers, settings)
-
-    @property
-    def max_len(self) -> int:
-        return self.settings.max_len
 
     def _learnt(self, text: SymbolText) -> DmvModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
@@ -169,10 +165,6 @@ class Dmv(SymbolTeacher[DmvModel]):
     def score(self, sentences: Iterable[Sentence]) -> float:
         """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
         return self.model.counts(*self.encoded(sentences))[1]
-
-    def log_rows(self) -> list[dict[str, float]]:
-        """Stage, log-likelihood and penalised log-likelihood of each iteration, in nats."""
-        return [iteration._asdict() for iteration in self.model.log]
 
 
 def _heads_and_votes(

@@ -85,8 +85,7 @@ class TextBase:
 def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Prior:
     """The base with these arrays beside the table; the table itself if there are no such arrays.
 
-    Raises:
-        ModelError: an array is missing, or they do not fit together.
+    Raises: ModelError, an array is missing, or they do not fit together.
     """
     if SHARE not in arrays:
         return table

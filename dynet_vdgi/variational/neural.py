@@ -27,8 +27,7 @@ class Neural:
     Keywords are settings of the parser, such as `hidden_dim=32`, or its sections: `train={"updates": 100}`.
     Other settings are those of the preset `paper`. After `fit`: `model`, the model file's content.
 
-    Raises:
-        ConfigError: a setting is unknown, out of its range or without effect.
+    Raises: ConfigError, a setting is unknown, out of its range or without effect.
     """
 
     def __init__(self, *, seed: int = 1, **numbers: Any) -> None:

@@ -216,8 +216,7 @@ class Trainer:
     def resume(self, model: ModelFile) -> None:
         """Continues from a checkpoint of the same run, see `model_file.differences`.
 
-        Raises:
-            ModelError: the checkpoint is incomplete.
+        Raises: ModelError, the checkpoint is incomplete.
         """
         try:
             number = model.progress["stage"]

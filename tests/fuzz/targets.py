@@ -232,7 +232,6 @@ def _log(path: Path) -> None:
     run = Run("a run", {}, "", 1, log.rows())
     reported_log.curve_groups([run])
     reported_log.teaching_tables([run])
-    reported_log.log_tables(0, run)
     log.restart(5)
 
 

@@ -44,8 +44,7 @@ def beside(grid: Grid, figures: Sequence[PublishedFigure], prefix: str = PAPER) 
 
     A table is shown if one of its data sets is a treebank of the plan; the last note names the others.
 
-    Raises:
-        UsageError: no table is shown.
+    Raises: UsageError, no table is shown.
     """
     sheets: list[Sheet] = []
     left_out = []

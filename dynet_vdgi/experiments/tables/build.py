@@ -20,9 +20,8 @@ def tables(
 ) -> list[Sheet]:
     """The tables of experiments' folders.
 
-    Raises:
-        UsageError: no experiment in a folder, an unknown table or system.
-        DataError: a file of an experiment is damaged.
+    Raises: UsageError, no experiment in a folder, an unknown table or system; DataError, a file of an
+    experiment is damaged.
     """
     known = grid.load(folders)
     if like is None:

@@ -117,9 +117,8 @@ def write_plan(
 def load(folders: Sequence[Path]) -> Grid:
     """The experiments in these folders.
 
-    Raises:
-        UsageError: a folder holds no experiment, or two hold the same run.
-        DataError: a file in it is damaged.
+    Raises: UsageError, a folder holds no experiment, or two hold the same run; DataError, a file in it is
+    damaged.
     """
     grid = Grid()
     for folder in folders:
