@@ -53,6 +53,7 @@ setup(
         "tomli>=2.0; python_version < '3.11'",
     ],
     extras_require={
+        "png": ["matplotlib>=3.7"],
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
         "completion": ["argcomplete>=3.0"],
         "spacy": ["spacy>=3.7,<4"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -23,11 +24,12 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import arcs, layout, pictures
-from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
+from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import text_tables
+from dynet_vdgi.system.extras import how_to_install
 from dynet_vdgi.system.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -522,6 +524,26 @@ def test_svg_document() -> None:
     assert alone.get("role") == "img"
 
 
+# ------------------------------------------------------------------------------------------- PNG
+@pytest.mark.slow
+def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib, of the extra png, is not installed")
+    chosen = [
+        DrawnTree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
+        DrawnTree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
+    ]
+    image = png_document(chosen, scale=1)
+    document = ElementTree.fromstring(svg_document(chosen))
+    assert image.startswith(b"\x89PNG\r\n")
+    size = int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")
+    assert size == pytest.approx([float(document.get(name, "")) for name in ("width", "height")], abs=1)
+    assert png_document(chosen, scale=1) == image
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        png_document([DrawnTree(["\U00013000"], ["X"], (0,))])  # a hieroglyph
+    assert len(caplog.records) <= 1
+
+
 # ------------------------------------------------------------------------------------------- the command
 @pytest.fixture
 def files(folder: Path) -> Path:
@@ -731,13 +753,17 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
         (["gold.conllu", "--width", "39"], "--width 39: text needs at least 40 columns"),
         (["gold.conllu", "--format", "svg", "--width", "0"], "--width 0: a number of pixels"),
         (["gold.conllu", "--format", "gif"], "invalid choice: 'gif'"),
-        (["gold.conllu", "-o", "x.png"], "--output x.png: no PNG; draw SVG, which any browser opens"),
     ]
     for arguments, message in cases:
         status, out, err = vdgi("draw", *arguments)
         assert (status, out) == (2, ""), arguments
         assert message in err
     assert not Path("x.svg").exists()
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, _, err = vdgi("draw", "gold.conllu", "-o", "x.png")
+    assert (status, err) == (2, f"PNG needs matplotlib (or draw SVG): {how_to_install('png')}\n")
     assert not Path("x.png").exists()
 
 
