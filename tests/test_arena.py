@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 
 import brute_force
 import numpy as np
@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynet_vdgi.compiled import machine_code
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.model.per_sentence import derive, draw, greedy
-from dynet_vdgi.parsing import arena, choices
+from dynet_vdgi.parsing import arena, arena_kernels, row_stacks
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
@@ -58,19 +59,6 @@ def sentence(n, seed=0):
     )
 
 
-def actions_of(parser, texts):
-    """The greedy derivations, each (2n - 1,), in the order given."""
-
-    def recorder(batch):
-        return choices.Recorder(lambda step, *about: choices.greedy(*about), len(batch.place), batch.n_steps)
-
-    result = [()] * len(texts)
-    for batch, _, recorded in parser._derived(texts, 1, recorder):
-        for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
-            result[place] = tuple(row[: 2 * len(texts[place]) - 1])
-    return result
-
-
 def reference_actions(network, text):
     if not len(text):
         return ()
@@ -84,7 +72,7 @@ def test_greedy_derivations_are_those_of_the_reference(seed, word_dim):
     network, parser = model(seed, word_dim=word_dim)
     texts = [sentence(n, seed) for n in np.random.default_rng(seed).permutation(26)]
     actions = [reference_actions(network, text) for text in texts]
-    assert actions_of(parser, texts) == actions
+    assert parser.actions(texts) == actions
     assert parser.parse(texts) == [
         brute_force.heads_from(a, len(t)) if a else () for a, t in zip(actions, texts)
     ]
@@ -95,14 +83,14 @@ def test_greedy_decisions_are_varied_here():
     counts = Counter()
     for seed in (1, 2, 3):
         parser = model(seed)[1]
-        counts.update(a for row in actions_of(parser, [sentence(n, seed) for n in range(26)]) for a in row)
+        counts.update(a for row in parser.actions([sentence(n, seed) for n in range(26)]) for a in row)
     assert min(counts[1], counts[2]) > 0.1 * sum(counts.values())
 
 
 def test_default_sizes():
     network, parser = model(1, 2.0, word_dim=20, tag_dim=80, hidden_dim=64, vector_dim=30)
     texts = [sentence(n, 5) for n in (1, 2, 3, 10, 20, 40)]
-    assert actions_of(parser, texts) == [reference_actions(network, text) for text in texts]
+    assert parser.actions(texts) == [reference_actions(network, text) for text in texts]
 
 
 def test_models_without_mask_take_the_same_actions():
@@ -122,8 +110,8 @@ def test_ties(bias):
     network.parameters.set("encoder/state/actions_bias", np.array(bias))
     parser = Arena(network.parameters.arrays(), settings)
     text = Encoded((1,) * 6, (0,) * 6)
-    assert actions_of(parser, [text]) == [reference_actions(network, text)]
-    assert (1 in actions_of(parser, [text])[0]) == (bias[1] == bias[2] == 0)
+    assert parser.actions([text]) == [reference_actions(network, text)]
+    assert (1 in parser.actions([text])[0]) == (bias[1] == bias[2] == 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 3)), max_size=12), st.sampled_from([0, 7]))
@@ -186,7 +174,7 @@ def test_parameters_are_copied_and_the_decoder_is_not_needed():
     for value in arrays.values():
         value[...] = 0
     texts = [sentence(n) for n in range(10)]
-    assert actions_of(copied, texts) == actions_of(parser, texts)
+    assert copied.actions(texts) == parser.actions(texts)
 
 
 def scored(network, text, actions):
@@ -311,13 +299,62 @@ def test_real_tag_sequences(data_dir, language):
     tags = sorted({tag for tags in sentences for tag in tags})[1:]  # one tag is unknown
     network, parser = model(len(language), 2.0, n_tags=len(tags), hidden_dim=64, tag_dim=80)
     texts = [Vocabulary(tuple(tags)).encode(s, s) for s in sentences[:: len(sentences) // 12]]
-    for text, actions in zip(texts, actions_of(parser, texts)):
+    for text, actions in zip(texts, parser.actions(texts)):
         expected = reference_actions(network, text)
         if actions != expected:  # two of them had the same score, as far as float32 can tell
             step = next(t for t, (one, other) in enumerate(zip(actions, expected)) if one != other)
             scores = logits_before(parser, text, expected)[step]
             difference = abs(scores[actions[step]] - scores[expected[step]])
             assert difference < 1e-5 * np.abs(scores).max()
+
+
+def in_numpy(kernel, otherwise, work, *arguments):
+    return partial(otherwise, *arguments)
+
+
+def in_python(kernel, otherwise, work, *arguments):
+    return partial(kernel.as_python, *arguments)
+
+
+def in_machine_code(kernel, otherwise, work, *arguments):
+    call = kernel.bound(*arguments, work=row_stacks.PLENTY + 1)
+    assert call.__name__ == "call"  # made here, not left to numba
+    return call
+
+
+@pytest.mark.parametrize("how", [in_python, in_machine_code])
+def test_kernels_do_what_numpy_does(how, monkeypatch):
+    texts = [known(n, n) for n in (1, 9, 4, 2, 1, 6)]
+    for word_dim in (0, 7):
+        parser, results = model(1, word_dim=word_dim)[1], []
+        for bound in (in_numpy, how):
+            monkeypatch.setattr(row_stacks, "_bound", bound)
+            results.append((parser.actions(texts), parser.draw(texts, 3, np.random.default_rng(2))))
+        (actions, drawn), (same_actions, same_drawn) = results
+        assert same_actions == actions
+        for one, other in zip(drawn, same_drawn):
+            assert (one.actions == other.actions).all()
+            assert (one.heads == other.heads).all()
+            np.testing.assert_allclose(other.log_q, one.log_q, rtol=1e-5)
+
+
+def test_without_numba_numpy_does_it(monkeypatch):
+    def fail():
+        raise VdgiError("this needs the package numba")
+
+    parser, texts = model(1)[1], [known(5)]
+    expected = parser.parse(texts)
+    for kernel in (row_stacks._READ, row_stacks._SCORE, row_stacks._MOVE, row_stacks._PUSH):
+        monkeypatch.setattr(kernel, "_natives", {})
+    monkeypatch.setattr(machine_code, "_environment", fail)
+    parser.make_ready()
+    assert parser.parse(texts) == expected
+
+
+def test_tanh():
+    x = np.linspace(-20, 20, 4001, dtype=np.float32)
+    quotient = np.array([arena_kernels.squashed.plain(each) for each in x])
+    np.testing.assert_allclose(quotient, np.tanh(x.astype(float)), rtol=4e-7)
 
 
 def test_the_parser_does_not_import_dynet():

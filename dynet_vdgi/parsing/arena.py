@@ -13,6 +13,8 @@ once for each tag. Without words, the contribution of first words to second ones
 * sigmoid(x) = tanh(x / 2) / 2 + 1/2, the inner halves folded into the weights: one tanh gives all gates.
 * Rows are sorted by length, so that the active rows always come first. The state that a row's last action
 would push is left out, because nothing reads it.
+* BLAS multiplies the matrices, which takes half of the time. The operations between two products are done in
+one pass by compiled kernels, or in NumPy for a few words.
 
 Letters: H hidden units, S sentences of a batch, N words in them, U different words, B derivations ("rows"),
 b active rows, of which k reduce and m shift in a step.
@@ -28,9 +30,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler
+from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
 from dynet_vdgi.parsing.row_stacks import (
     BLOCK,
+    PLENTY,
     ReadingWeights,
     RowStacks,
     Sizes,
@@ -211,17 +214,31 @@ class Arena:
                     drawn.actions[copy] = recorded.actions[row, : 2 * n - 1]
         return result
 
+    def actions(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
+        """The greedy derivations, each (2n - 1,), in the order given."""
+        result: list[tuple[int, ...]] = [()] * len(sentences)
+        with one_thread():
+            for batch, _, recorded in self._derived(
+                sentences,
+                1,
+                lambda batch: Recorder(lambda step, *about: greedy(*about), len(batch.place), batch.n_steps),
+            ):
+                for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
+                    result[place] = tuple(row[: 2 * len(sentences[place]) - 1])
+        return result
+
     def _derived(
         self, sentences: Sequence[Encoded], copies: int, chooser: Callable[[_RowBatch], Chooser]
     ) -> Iterator[tuple[_RowBatch, NDArray[np.int32], Chooser]]:
         """Every batch of derivations, their heads (B, longest), and the object that chose its actions."""
         for group in _groups(_batches(sentences, copies)):
             sizes = Sizes(*map(max, zip(*(batch.sizes for batch in group))))
+            work = sum(batch.sizes.row_words for batch in group)
             inputs, tables = self._look_up([sentence for batch in group for sentence in batch.sentences])
             words = room_for_words(sizes)
-            reader = WordReader(self._reading, words, tables, self._first, sizes)
+            reader = WordReader(self._reading, words, tables, self._first, sizes, work)
             below = None if self._first is None else self._first.stack
-            stacks = RowStacks(self._stack, words, tables.stack, below, reader.buffer, sizes)
+            stacks = RowStacks(self._stack, words, tables.stack, below, reader.buffer, sizes, work)
             start = 0
             for batch in group:
                 n, n_places = len(batch.sentences), batch.sizes.places
@@ -232,6 +249,14 @@ class Arena:
                 choose = chooser(batch)
                 reader.read(n)
                 yield batch, stacks.run(batch.sentence, choose), choose
+
+    def make_ready(self) -> None:
+        """Compiles the code that parsing needs, or loads it from disk."""
+        sizes = Sizes(1, 1, 1, 1, 1)
+        words, tables = room_for_words(sizes), self._tables
+        work = PLENTY + 1
+        reader = WordReader(self._reading, words, tables, None, sizes, work)
+        RowStacks(self._stack, words, tables.stack, None, reader.buffer, sizes, work)
 
     def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Ints, WordTables]:
         """The tables for the words of sentences, and the row of each word; a 0 after each sentence."""

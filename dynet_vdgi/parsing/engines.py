@@ -77,7 +77,7 @@ class NeuralEngine:
             raise ModelError(f"parameters do not fit the model: {error}") from None
 
     def make_ready(self) -> None:
-        """Nothing is compiled."""
+        self._arena.make_ready()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])

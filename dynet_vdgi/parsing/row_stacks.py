@@ -1,19 +1,22 @@
-"""The two LSTMs over the words of a batch, and the stacks of its rows: matrix products and the steps between.
+"""The two LSTMs over the words of a batch, and the stacks of its rows: matrix products and kernels.
 
 `arena` explains both, and the letters. Arrays have room for the largest of several batches, so that all
-batches share them, because the first touch of new memory costs more than its use.
+batches share them and the kernels' arguments, because the first touch of new memory costs more than its use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.parsing import arena_steps
-from dynet_vdgi.parsing.arena_steps import (
+from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.parsing import arena_kernels, arena_numpy
+from dynet_vdgi.parsing.arena_kernels import (
     ACTIVE,
     PRODUCTS,
     REDUCTIONS,
@@ -28,6 +31,14 @@ from dynet_vdgi.parsing.choices import Array, Choose, Ints
 
 BLOCK = 240
 """Most rows of a product with a matrix (64, 64) for which OpenBLAS has a quick kernel."""
+
+PLENTY = 200_000
+"""Words that NumPy parses in about two seconds; for more of them, kernels are worth compiling."""
+
+_READ, _SCORE, _MOVE, _PUSH = (
+    Kernel(function, "the neural parser", PLENTY)
+    for function in (arena_kernels.read_words, arena_kernels.score, arena_kernels.move, arena_kernels.push)
+)
 
 
 class ReadingWeights(NamedTuple):
@@ -94,6 +105,7 @@ class WordReader:
         tables: WordTables,
         first: WordTables | None,
         sizes: Sizes,
+        work: int,
     ) -> None:
         hidden, n = weights.from_buffer.shape[1], sizes.sentences
         self.weights, self.words = weights, words
@@ -108,7 +120,7 @@ class WordReader:
             np.empty((sizes.places, 2 * hidden), np.float32),
         )
         self.buffer = np.empty((sizes.places, hidden), np.float32)
-        self._step = partial(arena_steps.read_words, words, self.reading)
+        self._step = _bound(_READ, arena_numpy.read_words, work, words, self.reading)
 
     def read(self, n: int) -> None:
         """Sets the contribution of the buffer of n sentences to the state layer at each place (N + S, H)."""
@@ -148,6 +160,7 @@ class RowStacks:
         first: Array | None,
         buffer: Array,
         sizes: Sizes,
+        work: int,
     ) -> None:
         self.weights, self.words, self.first = weights, words, first
         n_rows, n_words, hidden = sizes.rows, sizes.row_words, buffer.shape[1]
@@ -174,10 +187,11 @@ class RowStacks:
         self.floor = np.tile(weights.compose_floor, (n_rows, 1))  # faster than one row
         layer = (weights.state_bias, weights.actions, weights.actions_bias)
         scored = (stacks, buffer, self.state, *layer, self.logits, self.decided)
-        self._score = partial(arena_steps.score, *scored)
-        self._move = partial(arena_steps.move, stacks, self.decided, self.pairs, self.tops)
+        self._score = _bound(_SCORE, arena_numpy.score, work, *scored)
+        moved = (stacks, self.decided, self.pairs, self.tops)
+        self._move = _bound(_MOVE, arena_numpy.move, work, *moved)
         pushed = (stacks, self.decided, words.inputs, table, weights.bias, self.gates)
-        self._push = partial(arena_steps.push, *pushed)
+        self._push = _bound(_PUSH, arena_numpy.push, work, *pushed)
 
     def run(self, sentence: Ints, choose: Choose | None) -> NDArray[np.int32]:
         """Heads (B, longest), 1..n and 0 for the root, of derivations in which `choose` makes every choice.
@@ -237,7 +251,7 @@ class RowStacks:
 
 def of_first(table: Array, recurrent: Array) -> Array:
     """The contribution of first words to the gates of the words after them (U, 4H)."""
-    h = arena_steps.cells(table.copy(), np.zeros((len(table), recurrent.shape[1]), np.float32))[1]
+    h = arena_numpy.cells(table.copy(), np.zeros((len(table), recurrent.shape[1]), np.float32))[1]
     result = np.empty_like(table)
     by_gate(h, recurrent, result)
     return result
@@ -255,3 +269,14 @@ def by_gate(x: Array, weights: Array, out: Array) -> None:
     else:
         for start in range(0, len(x), BLOCK):
             by_gate(x[start : start + BLOCK], weights, out[start : start + BLOCK])
+
+
+def _bound(
+    kernel: Kernel, otherwise: Callable[..., None], work: int, *arguments: object
+) -> Callable[[], None]:
+    """The call of a kernel, or of its NumPy twin while that costs less than compiling the kernel."""
+    try:
+        call = kernel.bound(*arguments, work=work)
+    except (VdgiError, MemoryError):  # numba cannot be had, or has too little memory
+        call = None
+    return call or partial(otherwise, *arguments)

@@ -175,7 +175,7 @@ class _Packing:
 
 
 class _Layer:
-    """One layer of the LSTM in both directions, its sigmoids as tanh (x / 2): see `arena_steps`."""
+    """One layer of the LSTM in both directions, its sigmoids as tanh (x / 2): see `arena_numpy`."""
 
     def __init__(self, weights: Mapping[str, Floats], layer: int) -> None:
         directions = ("forward", "backward")

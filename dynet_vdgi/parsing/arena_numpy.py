@@ -1,63 +1,21 @@
-"""The steps of the arena parser between two products of matrices.
-
-Letters: H hidden units, S sentences of a batch, N words in them, U different words, B rows, b of them active.
-"""
+"""The functions of `arena_kernels` in NumPy: their reference, and for texts too short for machine code."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from dynet_vdgi.parsing.arena_kernels import (
+    ACTIVE,
+    PRODUCTS,
+    REDUCTIONS,
+    STATES,
+    STAYING,
+    STEP,
+    ReadingArrays,
+    StackArenas,
+    Words,
+)
 from dynet_vdgi.parsing.choices import Array, Flags, Ints, greedy
-
-STEP, ACTIVE, STAYING, STATES, PRODUCTS, REDUCTIONS = range(6)
-"""Places in `counts`: the step, active rows before and after it, numbers of states and of products,
-reductions that push."""
-
-
-class Words(NamedTuple):
-    """Places of a batch's words: the sentences one after the other, longest first.
-
-    Each is followed by a place that stands for the empty buffer.
-    """
-
-    lengths: Ints  # (S,)
-    first: Ints  # (S,), place of the first word
-    inputs: Ints  # (N + S,), row in the tables; 0 at the places for the empty buffer
-
-
-class ReadingArrays(NamedTuple):
-    """The two LSTMs over words, all sentences at once, one word of each a step."""
-
-    counts: Ints  # (6,), STEP and ACTIVE
-    forward: Array  # (U, 4H), what words contribute to the gates
-    backward: Array  # (U, 4H)
-    gates: Array  # (2, S, 4H), input: the contribution of the last outputs
-    h: Array  # (2, S, H), the last outputs
-    c: Array  # (2, 2, S, H), alternately before and after a step
-    outputs: Array  # (N + S, 2H), by place
-
-
-class StackArenas(NamedTuple):
-    """The stacks of all rows: numbers of states in arenas; state 0 is the empty stack.
-
-    The words of row r are numbered from base[r] on.
-    """
-
-    counts: Ints  # (6,)
-    h: Array  # (states, H)
-    c: Array  # (states, H)
-    below: Ints  # (states,)
-    word: Ints  # (states,), the head word of the item
-    product: Ints  # (states,), where `products` has the contribution of the state below to the gates
-    products: Array  # (N, 4H)
-    top: Ints  # (B,)
-    read: Ints  # (B,), words read
-    lengths: Ints  # (B,), words of the row
-    base: Ints  # (B,)
-    first: Ints  # (B,), place of the first word
-    heads: Ints  # (B * longest,), a word's head, both by these numbers; -1 for none
 
 
 def cells(gates: Array, before: Array) -> tuple[Array, Array]:
@@ -97,10 +55,7 @@ def score(
     logits: Array,
     decided: Flags,
 ) -> None:
-    """Sets the logits (3, B) of the active rows; `state` (B, H) is the contribution of the stacks.
-
-    `decided` (2, B) receives the best action, in the form of `choices.greedy`.
-    """
+    """Sets the logits (3, B) of the active rows, and the best actions (2, B)."""
     rows = int(stacks.counts[ACTIVE])
     read = stacks.read[:rows]
     x = state[:rows] + buffer.take(stacks.first[:rows] + read, axis=0)
@@ -112,12 +67,7 @@ def score(
 
 
 def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None:
-    """One action for every active row; `decided` (2, B): whether it reduces, and whether by LEFT_REDUCE.
-
-    The new state of row r is number STATES + r; complete rows have none. Sets the inputs of the matrix
-    products: the outputs of head and dependent of every reduction (B, 2H), and the outputs of the state below
-    every shifted word (B, H).
-    """
+    """One action for every active row."""
     rows, stay, new = (int(stacks.counts[k]) for k in (ACTIVE, STAYING, STATES))
     reduce, shift = decided[0, :rows].nonzero()[0], (~decided[0, :stay]).nonzero()[0]
     top = stacks.top[reduce]
@@ -143,7 +93,7 @@ def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None
 
 
 def push(stacks: StackArenas, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
-    """The new states of all rows that stay; `gates` (B + 1, 4H) starts with the compositions' share."""
+    """The new states of all rows that stay."""
     rows, k, new = (int(stacks.counts[k]) for k in (STAYING, REDUCTIONS, STATES))
     reduce, shift = decided[0, :rows].nonzero()[0], (~decided[0, :rows]).nonzero()[0]
     order = new + np.concatenate([reduce, shift])  # the reductions first
