@@ -44,11 +44,11 @@ from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.recipes.universal import pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
@@ -204,17 +204,16 @@ def relations(arguments: argparse.Namespace) -> None:
     """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
     scorer, rows = load(arguments.models[0]), []
     for code, text, test in texts(arguments):
-        engine, _ = engine_for(scorer, text)
+        engine, model = engine_for(scorer, text)
+        labeller = labeller_of(model, engine)
+        verb_order = labeller.verb_order_in(s.upos or s.tags for s in text)
         test = [s for s in test if len(s) <= 40]
         gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
         heads = np.array([head for s in test for head in s.heads])
-        found = np.array([head for tree in engine.parse(test) for head in tree])
-        in_text = engine.text_scorer(test)
-        encoded = in_text.encode(test)
         shares = []
-        for arcs in (heads, found):
-            labels = np.array(LABELS)[relations_of(in_text, encoded, arcs)]
-            shares.append(100 * ((labels == gold) & (arcs == heads)).mean())
+        for trees in ([s.heads for s in test], engine.parse(test)):
+            labels = np.concatenate(labeller.relations(test, trees, verb_order))
+            shares.append(100 * ((labels == gold) & (np.concatenate(trees) == heads)).mean())
         rows.append((code, *shares))
         print("{}: relations of gold arcs {:.1f}, LAS {:.1f}".format(*rows[-1]), flush=True)
     print("mean: relations of gold arcs {:.2f}, LAS {:.2f}".format(*np.mean([row[1:] for row in rows], 0)))

@@ -384,19 +384,19 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
     inventory = Inventory.of_trees(["nsubj:pass", "nsubj", "case"], [0, 0, 0], [False] * 3, "punct")
     n_relations, number = len(inventory.names), inventory.numbers
     rng = np.random.default_rng(0)
-    rows, first, starts = np.array([1, 2, 3]), np.array([0, 3]), np.array([4])
+    rows, first, offsets = np.array([1, 2, 3]), np.array([0, 3]), rng.normal(size=(1, n_relations))
     gold = np.array([number[gold_label]])
     weights, step = rng.normal(size=(4, n_relations)), 1e-6
-    examples = rows, first, starts, gold, inventory.parts[gold], inventory.family, np.array([0])
+    examples = rows, first, offsets, gold, inventory.parts[gold], inventory.family, np.array([0])
 
     def room():
         return np.zeros(n_relations), np.zeros(n_relations)
 
     def likelihood(changed):
-        return kernels.learn(*examples, 2.0, 0.0, changed.copy(), np.ones_like(changed), *room())
+        return kernels.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    kernels.learn(*examples, 2.0, 1.0, after, squares, *room())
+    kernels.learn(*examples, 1.0, after, squares, *room())
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step

@@ -24,7 +24,7 @@ from dynet_vdgi.grammar.facts import Fact, load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
@@ -104,6 +104,10 @@ class KeptBase:
     @property
     def learns_shares(self) -> bool:
         return self.base.learns_shares
+
+    @property
+    def log_p(self) -> LogP | None:
+        return self.base.log_p
 
     def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         untold = [_untold(sentence) for sentence in sentences]
@@ -232,7 +236,8 @@ def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
     labelled = [s for s in told if len(s) <= settings.crf.max_len]
     order = knowledge.prior.text.verb_order
-    return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_order=order))
+    labeller = Labeller(load_labels(), log_p=knowledge.base.log_p).fit(labelled, verb_order=order)
+    return Learnt(parser, labeller)
 
 
 def next_ones(

@@ -353,11 +353,9 @@ def all_buckets(
 
 # ------------------------------------------------------------------------------------------- classifier
 @compiled
-def label_scores(weights: Floats, rows: Ints, start: int, trust: float, scores: Floats) -> None:
-    """Scores (Y,) of relations: weights (R, Y) of these rows, plus trust for `start` unless it is below 0."""
-    scores[:] = 0.0
-    if start >= 0:
-        scores[start] = trust
+def label_scores(weights: Floats, rows: Ints, offsets: Floats, scores: Floats) -> None:
+    """Scores (Y,) of relations: their offsets (Y,), plus weights (R, Y) of these rows."""
+    scores[:] = offsets
     for row in rows:
         for label in range(len(scores)):
             scores[label] += weights[row, label]
@@ -387,12 +385,11 @@ def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: in
 def learn(
     rows: Ints,
     first: Ints,
-    starts: Ints,
+    offsets: Floats,
     gold: Ints,
     parts: Ints,
     family: Family,
     order: Ints,
-    trust: float,
     rate: float,
     weights: Floats,
     squares: Floats,
@@ -401,14 +398,14 @@ def learn(
 ) -> float:
     """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], the relation to which the table gives its head start,
-    the gold relation, and the gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the
-    sums of squared slopes so far; scores (Y,) and slopes (Y,) are workspace.
+    Example e has the rows rows[first[e]:first[e + 1]], offsets (Y,) of the scores, the gold relation, and the
+    gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the sums of squared slopes so
+    far; scores (Y,) and slopes (Y,) are workspace.
     """
     total = 0.0
     for e in order:
         own, part = rows[first[e] : first[e + 1]], parts[e]
-        label_scores(weights, own, starts[e], trust, scores)
+        label_scores(weights, own, offsets[e], scores)
         slopes[:] = 0.0
         total += add_slopes(scores, family.group, 0, False, part, slopes)
         if family.n_subtypes[part]:
@@ -448,9 +445,8 @@ def choose(
     table: Templates,
     shift: int,
     row_of: Ints,
-    trust: float,
     weights: Floats,
-    starts: Ints,
+    offsets: Floats,
     family: Family,
     root: int,
     labels: Ints,
@@ -458,8 +454,8 @@ def choose(
 ) -> None:
     """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
 
-    `tables` (N,) are the table's labels, starts (T,) the relations to which these labels give their head
-    start, row_of (B,) the rows of weights for buckets.
+    `tables` (N,) are the labels of the base, offsets (N, Y) what it gives to relations, row_of (B,) the rows
+    of weights for buckets.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -480,5 +476,5 @@ def choose(
                 if row:
                     room.buckets[seen] = row
                     seen += 1
-            label_scores(weights, room.buckets[:seen], starts[tables[word]], trust, room.scores)
+            label_scores(weights, room.buckets[:seen], offsets[word], room.scores)
             labels[word] = best_relation(room.scores, family, root)
