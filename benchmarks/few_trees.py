@@ -100,6 +100,11 @@ class Language:
         """The learner of the recipe few-trees, after it has learnt from the text and these trees."""
         return self.settings.learner().fit(self.text, trees, self.base, self.votes)
 
+    def labeller(self, trees: Sequence[Sentence]) -> Labeller:
+        """A labeller that has learnt from these trees."""
+        labeller = Labeller(load_labels(), log_p=self.base.log_p)
+        return labeller.fit(trees, verb_order=self.prior.text.verb_order)
+
     def figures(self, learner: FewTrees, trees: Sequence[Sentence]) -> Row:
         """Accuracies of the parser; if `both`, also of the CRF of a student, or of the student of a CRF."""
         test = [pair.bare for pair in self.test]
@@ -132,11 +137,9 @@ def this(language: Language, gold: Sequence[Pair]) -> Row:
     parsed = time.process_time()
     heads = [tree for tree, _ in found]
     right = np.concatenate([np.equal(s.heads, tree.heads) for s, tree in zip(test, heads)])
-    labeller = Labeller(load_labels()).fit(
-        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_order=language.prior.text.verb_order
-    )
+    labeller = language.labeller([tree for tree in trees if len(tree) <= LONGEST_TREE])
     return {
-        **language.figures(learner, trees),
+        **(language.figures(learner, trees) if language.both else accuracies("", test, heads)),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
         "ece": round(100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2),
         "learning_s": round(learnt - began, 2),
@@ -164,7 +167,7 @@ def without_trees(language: Language) -> Row:
     parsed = time.process_time()
     heads = [without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)]
     test = [pair.bare for pair in language.test]
-    labeller = Labeller(load_labels()).fit([], verb_order=language.prior.text.verb_order)
+    labeller = language.labeller([])
     row = {}
     if language.both and is_universal:
         trees = [replace(s, heads=parse.heads) for s, parse in zip(whole, parser.parse_all(whole))]

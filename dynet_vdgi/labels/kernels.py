@@ -355,7 +355,8 @@ def all_buckets(
 @compiled
 def label_scores(weights: Floats, rows: Ints, offsets: Floats, scores: Floats) -> None:
     """Scores (Y,) of relations: their offsets (Y,), plus weights (R, Y) of these rows."""
-    scores[:] = offsets
+    for label in range(len(scores)):
+        scores[label] = offsets[label]
     for row in rows:
         for label in range(len(scores)):
             scores[label] += weights[row, label]
@@ -454,7 +455,7 @@ def choose(
 ) -> None:
     """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
 
-    `tables` (N,) are the labels of the base, offsets (N, Y) what it gives to relations, row_of (B,) the rows
+    `tables` (N,) are the table's labels, offsets (N, Y) what the base gives to relations, row_of (B,) the rows
     of weights for buckets.
     """
     for k in range(len(first) - 1):

@@ -3,7 +3,7 @@
 The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. Scores
 begin with what its base says, so without labelled trees the labeller equals the base: `trust` for the table's
 label, or, where a universal parser knows the relations of other languages, its log p and `share` for the
-table's label. For the features, the label of the table is then the best one of the base.
+table's label.
 
 Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
 L relations of UD 2, T labels of the table.
@@ -89,7 +89,7 @@ class Labeller:
     epochs: int = 8  # weights are averaged over the ends of the later half
     log_p: LogP | None = field(default=None, repr=False)  # of a universal parser
     trust: float = 5.0  # head start of the table's label, in nats
-    share: float = 1.0  # the same beside log p
+    share: float = 1.5  # the same beside log p
     log2_buckets: int = 18
     seed: int = 1  # of the order of the words
     verb_order: int = VerbOrder.OTHER
@@ -348,8 +348,11 @@ class Labeller:
 
     def _labels(self, text: _LabelledText) -> Ints:
         if self.weights is None:
-            number = self.inventory.numbers
-            return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
+            number, labels = self.inventory.numbers, text.tables
+            if text.log_p is not None:
+                is_ud = (labels < len(LABELS)) & (text.heads != 0)
+                labels = np.where(is_ud, text.log_p.argmax(axis=1), labels)
+            return np.array([number[label] for label in self.table.names], np.int64)[labels]
         return self._chosen(text, _WORK * len(text.heads))
 
     def _chosen(self, text: _LabelledText, work: int) -> Ints:
@@ -404,7 +407,6 @@ class Labeller:
             log_p = np.maximum(log_p, FLOOR)
             is_ud = tables < len(LABELS)
             log_p[is_ud, tables[is_ud]] += self.share
-            tables = np.where(is_ud & (heads != 0), log_p.argmax(1), tables)
         packed = None
         if kinds.atoms is not None:
             packed, places = packed_rows(kinds.atoms[ids], first)
@@ -428,7 +430,7 @@ class Labeller:
 
 
 class _LabelledText(NamedTuple):
-    """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the base's labels (N,)."""
+    """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
     packed: PackedRows | None  # None: only the table is used
     heads: Ints
