@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.labeller import FLOOR, Labeller
 
 kernels = ByNumba(kernels)
 
@@ -163,7 +163,8 @@ def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
     rng = np.random.default_rng(5)
     whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
     gold = [other_labels(one) for one in trees(36)]
-    for labeller in (Labeller(UD2), Labeller(UD2, log2_buckets=10).fit(gold)):
+    labellers = Labeller(UD2), Labeller(UD2, log2_buckets=10), Labeller(UD2, log_p=of_forms)
+    for labeller in (labellers[0], *(one.fit(gold) for one in labellers[1:])):
         found = labeller.relations(whole, [one.heads for one in whole])
         bare = [without_punctuation(one) for one in whole]
         expected = labeller.predict([one for one, _ in bare])
@@ -234,6 +235,45 @@ def test_tables_that_are_not_there(tmp_path):
 def test_without_labelled_trees_it_is_the_table():
     unlabelled = [replace(one, deprels=()) for one in trees(6)]
     assert Labeller(UD2).fit(unlabelled).predict(unlabelled) == Labeller(UD2).predict(unlabelled)
+
+
+def of_forms(sentences, heads):
+    """log p of relations as another parser might have it: by a word's form and its head."""
+    words = [form for one in sentences for form in one.forms]
+    seeds = [[*form.encode(), max(0, head)] for form, head in zip(words, heads.tolist())]
+    odds = np.array([np.random.default_rng(seed).normal(0, 3, len(LABELS)) for seed in seeds])
+    odds = odds.reshape(-1, len(LABELS))
+    odds[:, [LABELS.index("root"), LABELS.index("punct")]] = -np.inf
+    return odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+
+
+def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table():
+    gold, table = trees(12), Labeller(UD2).predict(trees(12))
+    for share in (0.0, 1.5, 100.0):
+        found = Labeller(UD2, log_p=of_forms, share=share).fit([]).predict(gold)
+        for one, of_table, labelled in zip(gold, table, found):
+            log_p = np.maximum(of_forms([one], np.array(one.heads)), FLOOR)
+            log_p[range(len(one)), [LABELS.index(r) for r in of_table.deprels]] += share
+            best = [LABELS[k] if head else "root" for k, head in zip(log_p.argmax(1), one.heads)]
+            assert labelled.deprels == tuple(best)
+    assert [one.deprels for one in found] == [one.deprels for one in table]
+
+
+@pytest.mark.parametrize("rename", [str, str.upper])
+def test_trees_correct_the_other_parser_whatever_their_relations_are_called(rename):
+    gold = [replace(one, deprels=tuple(map(rename, one.deprels))) for one in trees(36)]
+    labeller = Labeller(UD2, log_p=of_forms, log2_buckets=14).fit(gold)
+    assert [one.deprels for one in labeller.predict(gold)] == [one.deprels for one in gold]
+    unlike = Labeller(UD2, log2_buckets=14).fit(gold)
+    assert not np.array_equal(unlike.weights, labeller.weights)
+    again = Labeller.from_arrays(labeller.arrays(), UD2, of_forms)
+    assert again.share == labeller.share
+    for tree in trees(48, 12):
+        assert again.predict([tree]) == labeller.predict([tree])
+        assert again.likely(tree) == labeller.likely(tree)
+    for arrays, log_p in ((labeller.arrays(), None), (unlike.arrays(), of_forms)):
+        with pytest.raises(ModelError, match="labels/share does not fit the parser"):
+            Labeller.from_arrays(arrays, UD2, log_p)
 
 
 def other_labels(one):
@@ -409,7 +449,8 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
 
 def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:
     gold = trees(30)
-    for labeller in (Labeller(load()), Labeller(load()).fit(gold)):
+    bases = Labeller(load()), Labeller(load(), log_p=of_forms)
+    for labeller in (*bases, *(replace(one).fit(gold) for one in bases)):
         for tree in gold[:10]:
             chosen = labeller.predict([tree])[0].deprels
             for head, relation, likely in zip(tree.heads or (), chosen, labeller.likely(tree, 1000)):

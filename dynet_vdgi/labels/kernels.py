@@ -455,8 +455,8 @@ def choose(
 ) -> None:
     """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
 
-    `tables` (N,) are the table's labels, offsets (N, Y) what the base gives to relations, row_of (B,) the rows
-    of weights for buckets.
+    `tables` (N,) are the table's labels, offsets (N, Y) what the base gives to relations, row_of (B,) the
+    rows of weights for buckets.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
