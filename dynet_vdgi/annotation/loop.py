@@ -232,12 +232,16 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
-    settings = knowledge.course.settings
-    parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
-    labelled = [s for s in told if len(s) <= settings.crf.max_len]
-    order = knowledge.prior.text.verb_order
-    labeller = Labeller(load_labels(), log_p=knowledge.base.log_p).fit(labelled, verb_order=order)
-    return Learnt(parser, labeller)
+    learner = knowledge.course.settings.learner()
+    parser = learner.fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    return Learnt(parser, labeller(knowledge, told))
+
+
+def labeller(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Labeller:
+    """A labeller that has learnt from the confirmed relations."""
+    longest, order = knowledge.course.settings.crf.max_len, knowledge.prior.text.verb_order
+    new = Labeller(load_labels(), log_p=knowledge.base.log_p)
+    return new.fit([s for s in confirmed if len(s) <= longest], verb_order=order)
 
 
 def next_ones(
