@@ -12,9 +12,9 @@ script counts the heads and labels changed, of all words but punctuation, and co
 * "by hand": every word's head and label is set.
 
 Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's labels are
-from its parse. `--only-labels` counts no heads, which saves nearly all of the time. Rows that are in --rows
-are not measured again, so the script can be interrupted. In --preset {} stands for the language, so that each can
-start from a universal parser that knows none of its relatives.
+from its parse. `--only-labels` counts no heads, which saves nearly all of the time. Rows that are in the file
+are not measured again, so the script can be interrupted. In --preset {} stands for the language, so that each
+can start from a universal parser that knows none of its relatives.
 """
 
 from __future__ import annotations
