@@ -17,7 +17,7 @@ table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate`
 heads from the gold heads of texts whose languages a model was not learnt from; the share of right heads is
 learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
 language's text before. `relations` tells what the table of labels is worth beside the network, for each share
-in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 500 sentences of each.
+in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 200 sentences of each.
 `speed` is of whole programs, on mixed text.
 """
 
@@ -163,7 +163,7 @@ def texts(arguments: argparse.Namespace, heads: str = "ignored") -> Iterator[tup
         for row in measuring.csv_rows(TREEBANKS):
             if row["treebank"] in arguments.codes:
                 text = read(files_of(arguments.data, row["files"]), "required")
-                yield row["treebank"], text, text[:500]
+                yield row["treebank"], text, text[:200]
         return
     for row in measuring.csv_rows(LISTS / FILES[arguments.set]):
         if row["set"] == arguments.set and row["language"] in (arguments.codes or [row["language"]]):

@@ -250,13 +250,64 @@ def of_forms(sentences, heads):
 def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table():
     gold, table = trees(12), Labeller(UD2).predict(trees(12))
     for share in (0.0, 1.5, 100.0):
-        found = Labeller(UD2, log_p=of_forms, share=share).fit([]).predict(gold)
+        labeller = Labeller(UD2, log_p=of_forms, share=share)
+        labeller.alone[:] = 0  # else a word has one subject at most
+        found = labeller.predict(gold)
         for one, of_table, labelled in zip(gold, table, found):
             log_p = np.maximum(of_forms([one], np.array(one.heads)), FLOOR)
             log_p[range(len(one)), [LABELS.index(r) for r in of_table.deprels]] += share
             best = [LABELS[k] if head else "root" for k, head in zip(log_p.argmax(1), one.heads)]
             assert labelled.deprels == tuple(best)
     assert [one.deprels for one in found] == [one.deprels for one in table]
+
+
+def test_a_word_has_one_subject_and_one_object_and_the_surest_stays():
+    best = {
+        "a": ("nsubj", 4.0, "obl"),
+        "b": ("csubj", 3.0, "obj"),
+        "c": ("obj", 2.0, "iobj"),
+        "d": ("obj", 1.0, "obl"),
+    }
+
+    def log_p(sentences, heads):
+        odds = np.full((len(heads), len(LABELS)), -7.0)
+        for word, form in enumerate(form for one in sentences for form in one.forms):
+            first, margin, second = best.get(form, ("root", 0.0, "root"))
+            odds[word, [LABELS.index(first), LABELS.index(second)]] = -1.0, -1.0 - margin
+        return odds
+
+    def relations(forms, heads):
+        one = Sentence(tuple(forms), ("X",) * len(forms), heads)
+        return Labeller(UD2, log_p=log_p, share=0.0).predict([one])[0].deprels
+
+    # b is no subject beside a, so it is an object, and more surely than c and d.
+    assert relations("vabcd", (0, 1, 1, 1, 1)) == ("root", "nsubj", "obj", "iobj", "obl")
+    assert relations("dcbav", (5, 5, 5, 5, 0)) == ("obl", "iobj", "obj", "nsubj", "root")
+    assert relations("vabcd", (0, 1, 2, 2, 3)) == ("root", "nsubj", "csubj", "obj", "obj")
+
+
+def test_trees_with_several_subjects_of_a_word_teach_that():
+    gold = trees(36)  # nouns after a verb are its subjects here, too
+    labeller = Labeller(UD2, log2_buckets=14).fit(gold)
+    assert [one.deprels for one in labeller.predict(gold)] == [one.deprels for one in gold]
+    renamed = [
+        replace(
+            one,
+            deprels=tuple(
+                "obj" if h and h < d and r == "nsubj" else r
+                for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
+            ),
+        )
+        for one in gold
+    ]
+    for some, groups in ((gold, {2}), (renamed, {1, 2})):
+        taught = Labeller(UD2, log2_buckets=14).fit(some)
+        assert set(taught.alone.tolist()) - {0} == groups
+        assert np.array_equal(Labeller.from_arrays(taught.arrays(), UD2).alone, taught.alone)
+    old = {name: array for name, array in taught.arrays().items() if name != "labels/alone"}
+    assert not Labeller.from_arrays(old, UD2).alone.any()
+    with pytest.raises(ModelError, match="labels/alone are no groups of relations"):
+        Labeller.from_arrays({**old, "labels/alone": np.array([5])}, UD2)
 
 
 @pytest.mark.parametrize("rename", [str, str.upper])

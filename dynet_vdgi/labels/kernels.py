@@ -436,7 +436,7 @@ def best_relation(scores: Floats, family: Family, root: int) -> int:
 
 
 @compiled
-def choose(
+def add_weights(
     rows: Codes,
     bits: Bits,
     heads: Ints,
@@ -447,16 +447,12 @@ def choose(
     shift: int,
     row_of: Ints,
     weights: Floats,
-    offsets: Floats,
-    family: Family,
-    root: int,
-    labels: Ints,
+    scores: Floats,
     room: LabelRoom,
 ) -> None:
-    """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
+    """Adds the weights (R, Y) of the features of each arc to the scores (N, Y) of its relations.
 
-    `tables` (N,) are the table's labels, offsets (N, Y) what the base gives to relations, row_of (B,) the
-    rows of weights for buckets.
+    `tables` (N,) are the table's labels, row_of (B,) the rows of weights for buckets; row 0 is zero.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -464,18 +460,63 @@ def choose(
         own_bits, own_tables = bits[start + k : end + k + 1], tables[start:end]
         for d in range(1, end - start + 1):
             word, found = start + d - 1, 0
-            if heads[word] == 0:
-                labels[word] = root
-                continue
             if heads[word] > 0:
                 found = find_buckets(
                     own, own_bits, heads[start:end], own_tables, nouns, d, table, shift, room
                 )
-            seen = 0  # features that have weights: row 0 is zero
             for j in range(found):
                 row = row_of[room.buckets[j]]
                 if row:
-                    room.buckets[seen] = row
-                    seen += 1
-            label_scores(weights, room.buckets[:seen], offsets[word], room.scores)
-            labels[word] = best_relation(room.scores, family, root)
+                    for label in range(scores.shape[1]):
+                        scores[word, label] += weights[row, label]
+
+
+@compiled
+def margin(scores: Floats, alone: Ints, which: int) -> float:
+    """By how much the best relation of a group scores (Y,) above the best other one."""
+    inside = outside = -np.inf
+    for label in range(len(scores)):
+        if alone[label] == which:
+            inside = max(inside, scores[label])
+        else:
+            outside = max(outside, scores[label])
+    return float(inside - outside)
+
+
+@compiled
+def decide(
+    scores: Floats,
+    heads: Ints,
+    first: Ints,
+    family: Family,
+    parts: Ints,
+    alone: Ints,
+    root: int,
+    labels: Ints,
+) -> None:
+    """The best relation (N,) of every word by scores (N, Y): `root` for arcs from ROOT, and only for these.
+
+    Relations of the same number above 0 in alone (Y,), by universal part, occur once below a word: of two,
+    the one of the smaller margin is no candidate any longer, and its scores become minus infinity.
+    """
+    for k in range(len(first) - 1):
+        for word in range(first[k], first[k + 1]):
+            labels[word] = best_relation(scores[word], family, root) if heads[word] else root
+        word = first[k]
+        while word < first[k + 1]:
+            which, rival = alone[parts[labels[word]]], first[k]
+            while rival < word and (
+                heads[rival] != heads[word] or heads[word] <= 0 or alone[parts[labels[rival]]] != which
+            ):
+                rival += 1
+            if not which or rival == word:
+                word += 1
+                continue
+            loser = word
+            if margin(scores[rival], alone, which) < margin(scores[word], alone, which):
+                loser = rival
+            for label in range(scores.shape[1]):
+                if alone[label] == which:
+                    scores[loser, label] = -np.inf
+            labels[loser] = best_relation(scores[loser], family, root)
+            word = first[k]  # its new relation may be another's

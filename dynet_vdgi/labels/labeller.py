@@ -11,6 +11,7 @@ L relations of UD 2, T labels of the table.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,7 +33,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
-from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable
+from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
 from dynet_vdgi.labels.whole_trees import bare_trees
 
 Bits = NDArray[np.uint64]
@@ -56,12 +57,19 @@ FLOOR = -8.0
 RELATIONS = PREFIX + "relations"
 """The array of the relations' names; without it the relations are those of UD 2."""
 
+ALONE = (("nsubj", "csubj"), ("obj",))
+"""A word has one dependent at most with a relation of such a group."""
+
+OFTEN = 0.03
+"""If more of the words that have such a dependent have two in the trees, that is their convention."""
+
 FEW_TREES = 30
 """With fewer trees the slow rate is used, so that they do not undo the table."""
 
 SLOW, FAST = 0.1, 0.2
 
-_TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
+_TABLE, _WEIGH = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.add_weights, "labelling")
+_DECIDE = Kernel(kernels.decide, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
 _LEARN = Kernel(kernels.learn, "labelling", ENOUGH)
 _WORK, _LEARNING_WORK = 5, 20  # for choosing, or learning, the label of a word, in the unit of `Kernel`
@@ -89,16 +97,18 @@ class Labeller:
     epochs: int = 8  # weights are averaged over the ends of the later half
     log_p: LogP | None = field(default=None, repr=False)  # of a universal parser
     trust: float = 5.0  # head start of the table's label, in nats
-    share: float = 1.5  # the same beside log p
+    share: float = 0.5  # the same beside log p, chosen on 31 treebanks: docs/results/labels.md
     log2_buckets: int = 18
     seed: int = 1  # of the order of the words
     verb_order: int = VerbOrder.OTHER
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
+    alone: Ints = field(init=False, repr=False)  # (Y,), the group in ALONE, from 1 on, of universal parts
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
+        self.alone = self._groups(range(len(ALONE)))
         # Known words; in dictionaries, because threads of a cluster's worker share a labeller.
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
 
@@ -125,6 +135,7 @@ class Labeller:
         relations, tables = [deprels[k] for k in words], text.tables[words]
         inventory = Inventory.of_trees(relations, tables.tolist(), text.heads[words] == 0, punctuation)
         self.inventory = inventory.with_labels(self.table.own_labels)
+        self.alone = self._groups(_kept_alone(labelled))
         number = self.inventory.numbers
         gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
         buckets, ends = self._features(text)
@@ -149,6 +160,13 @@ class Labeller:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
+
+    def _groups(self, which: Iterable[int]) -> Ints:
+        """`alone` for some of the groups."""
+        alone = np.zeros(len(self.names), np.int64)
+        for group in which:
+            alone[[LABELS.index(name) for name in ALONE[group]]] = group + 1
+        return alone
 
     def _offsets(self, text: _LabelledText) -> Floats:
         """What the base gives to relations (N, Y)."""
@@ -176,6 +194,7 @@ class Labeller:
             **relations,
             **shares,
             PREFIX + "shape": np.array([version, self.log2_buckets, self.verb_order], np.int64),
+            PREFIX + "alone": np.unique(self.alone[self.alone > 0]) - 1,
             PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
             PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
         }
@@ -211,6 +230,10 @@ class Labeller:
             verb_order=verb_order,
             inventory=inventory,
         )
+        groups = arrays.get(PREFIX + "alone", np.zeros(0, np.int64))
+        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(ALONE))):
+            raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
+        labeller.alone = labeller._groups(groups.tolist())
         if len(found.buckets):
             labeller.buckets = found.buckets.astype(np.int64)
             n_new = len(labeller.inventory.names) - n_relations  # labels of the table
@@ -234,13 +257,7 @@ class Labeller:
         A word whose head is 0 is the root; one without a head has none.
         """
         text = self._of_bare([tree], with_forms=self.weights is not None)
-        scores = self._offsets(text)
-        if self.weights is not None and self.buckets is not None:
-            buckets, ends = self._features(text)
-            rows = np.searchsorted(self.buckets, buckets)
-            is_known = self.buckets[np.minimum(rows, len(self.buckets) - 1)] == buckets
-            weights = np.where(is_known[:, None], self.weights[np.where(is_known, rows + 1, 0)], 0.0)
-            np.add.at(scores, np.repeat(np.arange(len(tree)), np.diff(ends, prepend=0)), weights)
+        scores = self._scores(text, _WORK * len(tree))
         found: list[list[tuple[str, float]]] = []
         for head, row in zip(text.heads.tolist(), self.inventory.family.chances(scores, ROOT_LABEL)):
             best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
@@ -330,9 +347,8 @@ class Labeller:
             nothing,
             work=ALWAYS,
         )
-        if self.weights is not None:
-            packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
-            self._chosen(_LabelledText(packed, nothing, first, bits, nothing, None), ALWAYS)
+        packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
+        self._chosen(_LabelledText(packed, nothing, first, bits, nothing, None), ALWAYS)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -347,24 +363,27 @@ class Labeller:
         return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
 
     def _labels(self, text: _LabelledText) -> Ints:
-        if self.weights is None:
-            number, labels = self.inventory.numbers, text.tables
-            if text.log_p is not None:
-                is_ud = (labels < len(LABELS)) & (text.heads != 0)
-                labels = np.where(is_ud, text.log_p.argmax(axis=1), labels)
-            return np.array([number[label] for label in self.table.names], np.int64)[labels]
+        if self.weights is None and text.log_p is None:
+            number = self.inventory.numbers
+            return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
         return self._chosen(text, _WORK * len(text.heads))
 
     def _chosen(self, text: _LabelledText, work: int) -> Ints:
-        assert self.weights is not None
-        assert self.buckets is not None
-        row_of = np.zeros(1 << self.log2_buckets, np.int64)
-        row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
-        labels = np.zeros(len(text.heads), np.int64)
-        learnt = row_of, self.weights, self._offsets(text), self.inventory.family, ROOT_LABEL
-        room = kernels.LabelRoom.of(text.first, len(self.names))
-        _CHOOSE(*self._arcs(text), *learnt, labels, room, work=work)
+        labels, inventory = np.zeros(len(text.heads), np.int64), self.inventory
+        scores = self._scores(text, work)
+        relations = inventory.family, inventory.parts, self.alone, ROOT_LABEL
+        _DECIDE(scores, text.heads, text.first, *relations, labels, work=work)
         return labels
+
+    def _scores(self, text: _LabelledText, work: int) -> Floats:
+        """The scores (N, Y) of relations."""
+        scores = self._offsets(text)
+        if self.weights is not None and self.buckets is not None:
+            row_of = np.zeros(1 << self.log2_buckets, np.int64)
+            row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
+            room = kernels.LabelRoom.of(text.first, len(self.names))
+            _WEIGH(*self._arcs(text), row_of, self.weights, scores, room, work=work)
+        return scores
 
     def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
         """The kernels' arguments about trees and features."""
@@ -427,6 +446,23 @@ class Labeller:
             _BUCKETS(*self._arcs(text), buckets, ends, room, work=_WORK * len(ends))
             buckets = buckets if len(buckets) else np.zeros(ends.max(initial=0), np.int64)
         return buckets, ends
+
+
+def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
+    """The groups of ALONE that the trees keep."""
+    kept = []
+    trees = list(trees)
+    for group, names in enumerate(ALONE):
+        counts = [
+            n
+            for tree in trees
+            for n in Counter(
+                h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names
+            ).values()
+        ]
+        if sum(n > 1 for n in counts) <= OFTEN * len(counts):
+            kept.append(group)
+    return kept
 
 
 class _LabelledText(NamedTuple):
