@@ -33,6 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -223,7 +224,8 @@ def relations(arguments: argparse.Namespace) -> None:
         for trees in ([s.heads for s in test], engine.parse(test)):
             for share in shares:
                 labeller = Labeller(load_labels(), log_p=engine.log_p, share=share, verb_order=order)
-                labels = np.concatenate(labeller.relations(test, trees))
+                found = labeller.predict([replace(s, heads=tree) for s, tree in zip(test, trees)])
+                labels = np.array([relation for s in found for relation in s.deprels])
                 figures.append(100 * ((labels == gold) & (np.concatenate(trees) == heads)).mean())
         rows.append(figures)
         print(told(code, shares, figures), flush=True)
