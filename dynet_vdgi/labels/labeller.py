@@ -68,6 +68,9 @@ FEW_TREES = 30
 
 SLOW, FAST = 0.1, 0.2
 
+FEW_WORDS = 50
+"""With fewer words the rate is smaller in proportion: a single tree says little of a language."""
+
 _TABLE, _WEIGH = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.add_weights, "labelling")
 _DECIDE = Kernel(kernels.decide, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
@@ -150,6 +153,7 @@ class Labeller:
         shape = (int(rows.max(initial=0)) + 1, len(self.inventory.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
+        rate *= min(1.0, len(gold) / FEW_WORDS)
         examples = rows, first, offsets, gold, self.inventory.parts[gold], self.inventory.family
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
