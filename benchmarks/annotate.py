@@ -12,8 +12,9 @@ script counts the heads and labels changed, of all words but punctuation, and co
 * "by hand": every word's head and label is set.
 
 Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's labels are
-from its parse. Rows that are in --rows are not measured again, so the script can be interrupted. In --preset
-{} stands for the language, so that each can start from a universal parser that knows none of its relatives.
+from its parse. `--only-labels` counts no heads, which saves nearly all of the time. Rows that are in the file
+are not measured again, so the script can be interrupted. In --preset {} stands for the language, so that each
+can start from a universal parser that knows none of its relatives.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import statistics
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +64,11 @@ class Text:
         self.gold = [without_punctuation(s)[0] for s in self.whole]
         self.bare = [replace(s, heads=None, deprels=()) for s in self.gold]
         self.knowledge = self._known(preset)
-        never = self.knowledge if preset == reference else self._known(reference)
-        self.without_trees = loop.learn(never, [])
+        self.never = self.knowledge if preset == reference else self._known(reference)
+
+    @cached_property
+    def without_trees(self) -> Learnt:
+        return loop.learn(self.never, [])
 
     def _known(self, preset: str) -> Knowledge:
         knowledge = loop.knowledge_of(self.bare, loop.Course.of(preset))
@@ -125,6 +130,19 @@ def counts(text: Text, learnt: Learnt, k: int) -> Row:
     }
 
 
+def labelled(text: Text, count: int, every: int) -> list[Row]:
+    """One row per sentence, in the order of the file: the labels changed."""
+    rows: list[Row] = []
+    never = loop.labeller(text.never, [])
+    for start in range(0, min(count, len(text.gold)), every):
+        learnt = loop.labeller(text.knowledge, text.gold[:start])
+        for k, gold in enumerate(text.gold[start : min(start + every, count)], start):
+            rows.append({"sentence": k, "words": len(gold)})
+            for name, each in (("labels", learnt), ("never_labels", never)):
+                rows[-1][name] = wrong_labels(each.predict([gold])[0].deprels, gold)
+    return rows
+
+
 def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
     """Adds the corrections to parses of a UDPipe trained on the sentences before."""
     model = None
@@ -151,7 +169,8 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
             if (name, order) in known:
                 continue
             text = text or Text(file, arguments.preset.format(name), arguments.reference)
-            new = annotated(text, order, arguments.sentences, arguments.every)
+            counted = arguments.sentences, arguments.every
+            new = labelled(text, *counted) if arguments.only_labels else annotated(text, order, *counted)
             if arguments.udpipe and order == "document":
                 add_udpipe(text, new, arguments.udpipe)
             new = [{"language": name, "order": order, "number": n, **row} for n, row in enumerate(new, 1)]
@@ -166,12 +185,15 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
     for order in dict.fromkeys(row["order"] for row in rows):
         mine = [row for row in rows if row["order"] == order and row["language"] in languages]
         systems = {key: title for key, title in SYSTEMS.items() if all(key in row for row in mine)}
+        if "never" not in systems:
+            systems = {}
         header = ["", "mean", *languages]
         lines = [
             [title, *with_mean([ratio(mine, name, key, "never") for name in languages])]
             for key, title in systems.items()
         ]
-        print_table(f"Heads changed, % of never learning; order: {order}", header, lines)
+        if lines:
+            print_table(f"Heads changed, % of never learning; order: {order}", header, lines)
         lines = [
             [title, *with_mean([ratio(mine, name, key, "never_labels") for name in languages])]
             for key, title in LABEL_SYSTEMS.items()
@@ -244,6 +266,7 @@ def main() -> None:
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS)
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--every", type=int, default=10, help="sentences between two trainings")
+    parser.add_argument("--only-labels", action="store_true", help="count labels only, in the file's order")
     parser.add_argument(
         "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
     )
@@ -252,6 +275,8 @@ def main() -> None:
     )
     parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
     arguments = parser.parse_args()
+    if arguments.only_labels:
+        arguments.orders = ("document",)
     if arguments.udpipe and not udpipe.is_installed():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
         arguments.udpipe = []

@@ -8,7 +8,8 @@ interrupted. Without trees this is `best`, `vdgi train --preset best --train TEX
 total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
 
 The system `universal` starts from a universal parser instead of the rule table. --universal names its model
-file; {} stands for the language, so that each can have a parser that has seen none of its relatives.
+file; {} stands for the language, so that each can have a parser that has seen none of its relatives. The
+system `relations` measures the relations of `universal`, and those of a labeller that starts from the table.
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ class Language:
         """The learner of the recipe few-trees, after it has learnt from the text and these trees."""
         return self.settings.learner().fit(self.text, trees, self.base, self.votes)
 
+    def labeller(self, trees: Sequence[Sentence], *, of_table: bool = False) -> Labeller:
+        """A labeller that has learnt from these trees, as the recipe's or from the table alone."""
+        labeller = Labeller(load_labels(), log_p=None if of_table else self.base.log_p)
+        usual = [tree for tree in trees if len(tree) <= LONGEST_TREE]
+        return labeller.fit(usual, verb_order=self.prior.text.verb_order)
+
     def figures(self, learner: FewTrees, trees: Sequence[Sentence]) -> Row:
         """Accuracies of the parser; if `both`, also of the CRF of a student, or of the student of a CRF."""
         test = [pair.bare for pair in self.test]
@@ -132,11 +139,9 @@ def this(language: Language, gold: Sequence[Pair]) -> Row:
     parsed = time.process_time()
     heads = [tree for tree, _ in found]
     right = np.concatenate([np.equal(s.heads, tree.heads) for s, tree in zip(test, heads)])
-    labeller = Labeller(load_labels()).fit(
-        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_order=language.prior.text.verb_order
-    )
+    labeller = language.labeller(trees)
     return {
-        **language.figures(learner, trees),
+        **(language.figures(learner, trees) if language.both else accuracies("", test, heads)),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
         "ece": round(100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2),
         "learning_s": round(learnt - began, 2),
@@ -148,6 +153,19 @@ def this(language: Language, gold: Sequence[Pair]) -> Row:
 def from_universal(language: Language, gold: Sequence[Pair]) -> Row:
     """The learner that starts from a universal parser."""
     return this(language.from_universal, gold)
+
+
+def relations(language: Language, gold: Sequence[Pair]) -> Row:
+    """Relations in the trees of `from_universal`, also of a labeller that starts from the table alone."""
+    other, trees = language.from_universal, [pair.bare for pair in gold]
+    test = [pair.bare for pair in language.test if len(pair.bare) <= LIMITS[-1]]
+    heads = other.settings.learner().fit([], trees, other.base).predict(test)
+    row = accuracies("", test, heads)
+    for prefix, of_table in (("", False), ("table ", True)):
+        labeller = other.labeller(trees, of_table=of_table)
+        figures = label_figures(test, labeller.predict(heads), labeller.predict(test))
+        row |= {prefix + name: figure for name, figure in figures.items()}
+    return row
 
 
 def without_trees(language: Language) -> Row:
@@ -164,7 +182,7 @@ def without_trees(language: Language) -> Row:
     parsed = time.process_time()
     heads = [without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)]
     test = [pair.bare for pair in language.test]
-    labeller = Labeller(load_labels()).fit([], verb_order=language.prior.text.verb_order)
+    labeller = language.labeller([])
     row = {}
     if language.both and is_universal:
         trees = [replace(s, heads=parse.heads) for s, parse in zip(whole, parser.parse_all(whole))]
@@ -242,6 +260,7 @@ def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gol
 SYSTEMS: dict[str, System] = {
     "this": this,
     "universal": from_universal,
+    "relations": relations,
     "partial": half_blanked,
     "half of the trees": half_of_trees,
     "trees only": trees_only,

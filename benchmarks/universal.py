@@ -4,7 +4,7 @@
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR --set SET
-    python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check
+    python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check|sources [--shares S ...]
     python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python benchmarks/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
@@ -16,7 +16,9 @@ punctuation; of several files it takes the mean of log p(h | d), and `--table` a
 table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
 heads from the gold heads of texts whose languages a model was not learnt from; the share of right heads is
 learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
-language's text before. `speed` is of whole programs, on mixed text.
+language's text before. `relations` tells what the table of labels is worth beside the network, for each share
+in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 200 sentences of each.
+`speed` is of whole programs, on mixed text.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -44,11 +47,13 @@ from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.recipes.universal import pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
@@ -62,7 +67,7 @@ from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
 TREEBANKS = resources() / "universal" / "treebanks.csv"
-FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv"}
+FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv", "sources": ""}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
@@ -155,6 +160,12 @@ def engine_for(
 
 def texts(arguments: argparse.Namespace, heads: str = "ignored") -> Iterator[tuple[str, list, list]]:
     """Code, text and test sentences of the listed languages; `heads` are the text's."""
+    if arguments.set == "sources":
+        for row in measuring.csv_rows(TREEBANKS):
+            if row["treebank"] in arguments.codes:
+                text = read(files_of(arguments.data, row["files"]), "required")
+                yield row["treebank"], text, text[:200]
+        return
     for row in measuring.csv_rows(LISTS / FILES[arguments.set]):
         if row["set"] == arguments.set and row["language"] in (arguments.codes or [row["language"]]):
             text, test = (files_of(arguments.data, row[part]) for part in ("text", "test"))
@@ -202,22 +213,29 @@ def confidence(arguments: argparse.Namespace) -> None:
 
 def relations(arguments: argparse.Namespace) -> None:
     """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
-    scorer, rows = load(arguments.models[0]), []
+    scorer, rows, shares = load(arguments.models[0]), [], arguments.shares
     for code, text, test in texts(arguments):
-        engine, _ = engine_for(scorer, text)
+        engine, model = engine_for(scorer, text)
+        order = labeller_of(model, engine).verb_order_in(s.upos or s.tags for s in text)
         test = [s for s in test if len(s) <= 40]
         gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
         heads = np.array([head for s in test for head in s.heads])
-        found = np.array([head for tree in engine.parse(test) for head in tree])
-        in_text = engine.text_scorer(test)
-        encoded = in_text.encode(test)
-        shares = []
-        for arcs in (heads, found):
-            labels = np.array(LABELS)[relations_of(in_text, encoded, arcs)]
-            shares.append(100 * ((labels == gold) & (arcs == heads)).mean())
-        rows.append((code, *shares))
-        print("{}: relations of gold arcs {:.1f}, LAS {:.1f}".format(*rows[-1]), flush=True)
-    print("mean: relations of gold arcs {:.2f}, LAS {:.2f}".format(*np.mean([row[1:] for row in rows], 0)))
+        figures = []
+        for trees in ([s.heads for s in test], engine.parse(test)):
+            for share in shares:
+                labeller = Labeller(load_labels(), log_p=engine.log_p, share=share, verb_order=order)
+                found = labeller.predict([replace(s, heads=tree) for s, tree in zip(test, trees)])
+                labels = np.array([relation for s in found for relation in s.deprels])
+                figures.append(100 * ((labels == gold) & (np.concatenate(trees) == heads)).mean())
+        rows.append(figures)
+        print(told(code, shares, figures), flush=True)
+    print(told("mean", shares, np.mean(rows, 0).tolist()))
+
+
+def told(name: str, shares: list[float], figures: list[float]) -> str:
+    """The line of a language: for each share relations of gold arcs, then LAS."""
+    both = zip(shares, figures, figures[len(shares) :])
+    return f"{name}: " + "; ".join(f"share {s:g}: gold arcs {a:.2f}, LAS {b:.2f}" for s, a, b in both)
 
 
 def untrained(arguments: argparse.Namespace) -> None:
@@ -300,6 +318,7 @@ def main() -> None:
     for each in (scoring, further["confidence"], further["relations"]):
         each.add_argument("--set", choices=sorted(FILES), required=True)
         each.add_argument("--codes", nargs="*", default=[])
+    further["relations"].add_argument("--shares", nargs="+", type=float, default=[Labeller.share])
     scoring.add_argument(
         "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
     )

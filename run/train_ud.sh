@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains the paper's parser and the recommended one on a treebank, parses its test part, and scores both beside
-# parsers that learn nothing.
+# parsers that learn nothing and, where there are any, the published figures of that treebank.
 #
 #   bash run/train_ud.sh                               the embedded demo treebank, in a minute or two
 #   bash run/train_ud.sh LANG DIR... [-- OPTIONS]      LANG-ud-{train,test}*.conllu[.gz] of a UD treebank

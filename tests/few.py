@@ -49,7 +49,7 @@ def log_likelihood(crf, gold):
 class RandomBase:
     """Potentials that depend on the length alone."""
 
-    shares, learns_shares = np.ones(1), False
+    shares, learns_shares, log_p = np.ones(1), False, None
 
     def __init__(self, scale=1.0):
         self.scale = scale

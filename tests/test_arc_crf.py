@@ -226,7 +226,7 @@ def test_the_more_trees_the_less_the_table_counts():
 class TwoParts(RandomBase):
     """What is right, and noise."""
 
-    shares, learns_shares = np.array([0.5, 0.5]), True
+    shares, learns_shares, log_p = np.array([0.5, 0.5]), True, None
 
     def all_parts(self, sentences):
         for sentence in sentences:

@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.labeller import FLOOR, Labeller
 
 kernels = ByNumba(kernels)
 
@@ -163,7 +163,8 @@ def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
     rng = np.random.default_rng(5)
     whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
     gold = [other_labels(one) for one in trees(36)]
-    for labeller in (Labeller(UD2), Labeller(UD2, log2_buckets=10).fit(gold)):
+    labellers = Labeller(UD2), Labeller(UD2, log2_buckets=10), Labeller(UD2, log_p=of_forms)
+    for labeller in (labellers[0], *(one.fit(gold) for one in labellers[1:])):
         found = labeller.relations(whole, [one.heads for one in whole])
         bare = [without_punctuation(one) for one in whole]
         expected = labeller.predict([one for one, _ in bare])
@@ -234,6 +235,96 @@ def test_tables_that_are_not_there(tmp_path):
 def test_without_labelled_trees_it_is_the_table():
     unlabelled = [replace(one, deprels=()) for one in trees(6)]
     assert Labeller(UD2).fit(unlabelled).predict(unlabelled) == Labeller(UD2).predict(unlabelled)
+
+
+def of_forms(sentences, heads):
+    """log p of relations as another parser might have it: by a word's form and its head."""
+    words = [form for one in sentences for form in one.forms]
+    seeds = [[*form.encode(), max(0, head)] for form, head in zip(words, heads.tolist())]
+    odds = np.array([np.random.default_rng(seed).normal(0, 3, len(LABELS)) for seed in seeds])
+    odds = odds.reshape(-1, len(LABELS))
+    odds[:, [LABELS.index("root"), LABELS.index("punct")]] = -np.inf
+    return odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+
+
+def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table():
+    gold, table = trees(12), Labeller(UD2).predict(trees(12))
+    for share in (0.0, 1.5, 100.0):
+        labeller = Labeller(UD2, log_p=of_forms, share=share)
+        labeller.alone[:] = 0  # else a word has one subject at most
+        found = labeller.predict(gold)
+        for one, of_table, labelled in zip(gold, table, found):
+            log_p = np.maximum(of_forms([one], np.array(one.heads)), FLOOR)
+            log_p[range(len(one)), [LABELS.index(r) for r in of_table.deprels]] += share
+            best = [LABELS[k] if head else "root" for k, head in zip(log_p.argmax(1), one.heads)]
+            assert labelled.deprels == tuple(best)
+    assert [one.deprels for one in found] == [one.deprels for one in table]
+
+
+def test_a_word_has_one_subject_and_one_object_and_the_surest_stays():
+    best = {
+        "a": ("nsubj", 4.0, "obl"),
+        "b": ("csubj", 3.0, "obj"),
+        "c": ("obj", 2.0, "iobj"),
+        "d": ("obj", 1.0, "obl"),
+    }
+
+    def log_p(sentences, heads):
+        odds = np.full((len(heads), len(LABELS)), -7.0)
+        for word, form in enumerate(form for one in sentences for form in one.forms):
+            first, margin, second = best.get(form, ("root", 0.0, "root"))
+            odds[word, [LABELS.index(first), LABELS.index(second)]] = -1.0, -1.0 - margin
+        return odds
+
+    def relations(forms, heads):
+        one = Sentence(tuple(forms), ("X",) * len(forms), heads)
+        return Labeller(UD2, log_p=log_p, share=0.0).predict([one])[0].deprels
+
+    # b is no subject beside a, so it is an object, and more surely than c and d.
+    assert relations("vabcd", (0, 1, 1, 1, 1)) == ("root", "nsubj", "obj", "iobj", "obl")
+    assert relations("dcbav", (5, 5, 5, 5, 0)) == ("obl", "iobj", "obj", "nsubj", "root")
+    assert relations("vabcd", (0, 1, 2, 2, 3)) == ("root", "nsubj", "csubj", "obj", "obj")
+
+
+def test_trees_with_several_subjects_of_a_word_teach_that():
+    gold = trees(36)  # nouns after a verb are its subjects here, too
+    labeller = Labeller(UD2, log2_buckets=14).fit(gold)
+    assert [one.deprels for one in labeller.predict(gold)] == [one.deprels for one in gold]
+    renamed = [
+        replace(
+            one,
+            deprels=tuple(
+                "obj" if h and h < d and r == "nsubj" else r
+                for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
+            ),
+        )
+        for one in gold
+    ]
+    for some, groups in ((gold, {2}), (renamed, {1, 2})):
+        taught = Labeller(UD2, log2_buckets=14).fit(some)
+        assert set(taught.alone.tolist()) - {0} == groups
+        assert np.array_equal(Labeller.from_arrays(taught.arrays(), UD2).alone, taught.alone)
+    old = {name: array for name, array in taught.arrays().items() if name != "labels/alone"}
+    assert not Labeller.from_arrays(old, UD2).alone.any()
+    with pytest.raises(ModelError, match="labels/alone are no groups of relations"):
+        Labeller.from_arrays({**old, "labels/alone": np.array([5])}, UD2)
+
+
+@pytest.mark.parametrize("rename", [str, str.upper])
+def test_trees_correct_the_other_parser_whatever_their_relations_are_called(rename):
+    gold = [replace(one, deprels=tuple(map(rename, one.deprels))) for one in trees(36)]
+    labeller = Labeller(UD2, log_p=of_forms, log2_buckets=14).fit(gold)
+    assert [one.deprels for one in labeller.predict(gold)] == [one.deprels for one in gold]
+    unlike = Labeller(UD2, log2_buckets=14).fit(gold)
+    assert not np.array_equal(unlike.weights, labeller.weights)
+    again = Labeller.from_arrays(labeller.arrays(), UD2, of_forms)
+    assert again.share == labeller.share
+    for tree in trees(48, 12):
+        assert again.predict([tree]) == labeller.predict([tree])
+        assert again.likely(tree) == labeller.likely(tree)
+    for arrays, log_p in ((labeller.arrays(), None), (unlike.arrays(), of_forms)):
+        with pytest.raises(ModelError, match="labels/share does not fit the parser"):
+            Labeller.from_arrays(arrays, UD2, log_p)
 
 
 def other_labels(one):
@@ -384,19 +475,19 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
     inventory = Inventory.of_trees(["nsubj:pass", "nsubj", "case"], [0, 0, 0], [False] * 3, "punct")
     n_relations, number = len(inventory.names), inventory.numbers
     rng = np.random.default_rng(0)
-    rows, first, starts = np.array([1, 2, 3]), np.array([0, 3]), np.array([4])
+    rows, first, offsets = np.array([1, 2, 3]), np.array([0, 3]), rng.normal(size=(1, n_relations))
     gold = np.array([number[gold_label]])
     weights, step = rng.normal(size=(4, n_relations)), 1e-6
-    examples = rows, first, starts, gold, inventory.parts[gold], inventory.family, np.array([0])
+    examples = rows, first, offsets, gold, inventory.parts[gold], inventory.family, np.array([0])
 
     def room():
         return np.zeros(n_relations), np.zeros(n_relations)
 
     def likelihood(changed):
-        return kernels.learn(*examples, 2.0, 0.0, changed.copy(), np.ones_like(changed), *room())
+        return kernels.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    kernels.learn(*examples, 2.0, 1.0, after, squares, *room())
+    kernels.learn(*examples, 1.0, after, squares, *room())
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step
@@ -409,7 +500,8 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
 
 def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:
     gold = trees(30)
-    for labeller in (Labeller(load()), Labeller(load()).fit(gold)):
+    bases = Labeller(load()), Labeller(load(), log_p=of_forms)
+    for labeller in (*bases, *(replace(one).fit(gold) for one in bases)):
         for tree in gold[:10]:
             chosen = labeller.predict([tree])[0].deprels
             for head, relation, likely in zip(tree.heads or (), chosen, labeller.likely(tree, 1000)):

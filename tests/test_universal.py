@@ -28,6 +28,7 @@ from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.universal import relations, scorer
 from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
@@ -276,12 +277,12 @@ def test_a_sentence_of_five_thousand_words_is_parsed(parser: Parser) -> None:
 
 def test_batches_hold_every_sentence_with_words_once() -> None:
     lengths = [3, 0, 2999, 40, 40, 900, 1, 2000]
-    found = list(exact_trees.batches(lengths))
+    found = list(relations.batches(lengths))
     assert sorted(k for members in found for k in members) == [0, 2, 3, 4, 5, 6, 7]
     for members in found:
-        assert len(members) == 1 or sum(lengths[k] for k in members) <= exact_trees.WORDS
+        assert len(members) == 1 or sum(lengths[k] for k in members) <= scorer.WORDS
         arcs = sum(lengths[k] * (lengths[k] + 1) for k in members)
-        assert len(members) == 1 or arcs <= exact_trees.ARCS
+        assert len(members) == 1 or arcs <= relations.ARCS
 
 
 # ------------------------------------------------------------------------------------------- other trees

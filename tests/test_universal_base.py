@@ -19,12 +19,16 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import DataSettings
 from dynet_vdgi.settings.presets import in_recipe, load_settings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.universal.encoding import RELATIONS
 from dynet_vdgi.universal.text_base import FLATTER, TextBase, text_base
 
 GOLD = [replace(one, gaps=()) for one in trees(24)]
@@ -123,6 +127,35 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     lines = again.model.provenance.gold_trees
     assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
     assert ("universal parser", "scorer.vdgi") in [(d.role, d.name) for d in again.model.provenance.data]
+
+
+def test_relations_begin_as_those_of_the_universal_parser(tmp_path: Path) -> None:
+    teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER), "table": 0.2}
+    settings = {"recipe": "few-trees", "teacher": teacher, "crf": {"log2_buckets": 10}}
+    known = [replace(one, deprels=()) for one in GOLD[:6]]
+    for gold in (known, GOLD[:6]):
+        parser = dynet_vdgi.train(TEXT, trees=gold, settings=settings)
+        parser.save(tmp_path / "few.vdgi")
+        again = dynet_vdgi.load(tmp_path / "few.vdgi")
+        order = TABLE.text.verb_order
+        expected = Labeller(load_labels(), log_p=base(0.2).log_p).fit(gold, verb_order=order)
+        for one, found in zip(TEXT, again.pipe(TEXT)):
+            assert expected.predict([replace(one, heads=found.heads)])[0].deprels == found.deprels
+
+
+def test_log_p_of_relations_is_the_scorers(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = np.array([head for one in GOLD for head in one.heads or ()])
+    together = base().log_p(TEXT, heads)
+    assert np.exp(together).sum(axis=1) == pytest.approx(np.ones(len(heads)))
+    scorer = base().in_text
+    scores = scorer.relations(scorer.encode(TEXT), heads)
+    columns = [LABELS.index(relation) for relation in RELATIONS if relation != "root"]
+    others = np.delete(scores, RELATIONS.index("root"), axis=1)
+    difference = together[:, columns] - others
+    assert np.ptp(difference, axis=1) == pytest.approx(np.zeros(len(heads)), abs=1e-4)
+    assert np.isneginf(np.delete(together, columns, axis=1)).all()
+    monkeypatch.setattr("dynet_vdgi.universal.relations.WORDS", 10)
+    assert base().log_p(TEXT, heads)[:, columns] == pytest.approx(together[:, columns], abs=1e-4)
 
 
 def test_trees_keep_the_teacher_of_a_preset_without_trees(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from dynet_vdgi.grammar.facts import Fact, load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
@@ -104,6 +104,10 @@ class KeptBase:
     @property
     def learns_shares(self) -> bool:
         return self.base.learns_shares
+
+    @property
+    def log_p(self) -> LogP | None:
+        return self.base.log_p
 
     def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         untold = [_untold(sentence) for sentence in sentences]
@@ -228,11 +232,16 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
-    settings = knowledge.course.settings
-    parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
-    labelled = [s for s in told if len(s) <= settings.crf.max_len]
-    order = knowledge.prior.text.verb_order
-    return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_order=order))
+    learner = knowledge.course.settings.learner()
+    parser = learner.fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    return Learnt(parser, labeller(knowledge, told))
+
+
+def labeller(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Labeller:
+    """A labeller that has learnt from the confirmed relations."""
+    longest, order = knowledge.course.settings.crf.max_len, knowledge.prior.text.verb_order
+    new = Labeller(load_labels(), log_p=knowledge.base.log_p)
+    return new.fit([s for s in confirmed if len(s) <= longest], verb_order=order)
 
 
 def next_ones(

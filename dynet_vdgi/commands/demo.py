@@ -3,7 +3,8 @@
 Trains the paper's neural parser and the recommended one. Without arguments it uses the demo treebank of the
 package, whose language is invented, and takes about a minute. With LANG and folders it uses a UD treebank:
 it looks for LANG-ud-train*.conllu and LANG-ud-test*.conllu in the folders, or LANG_NAME-ud-... Prints the
-accuracy beside that of parsers that learn nothing. An interrupted demo continues when you run it again.
+accuracy beside that of parsers that learn nothing and published figures, if there are any. An interrupted
+demo continues when you run it again.
 
   vdgi demo
   vdgi demo eu UD_Basque --seed 2
@@ -13,11 +14,13 @@ accuracy beside that of parsers that learn nothing. An interrupted demo continue
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
@@ -25,8 +28,14 @@ from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.names import plain
+from dynet_vdgi.system.text_tables import aligned
+
+if TYPE_CHECKING:
+    from dynet_vdgi.reports.scored_runs import PublishedRow
+
 
 PRESETS = ("paper", "best")
+PUBLISHED_LENGTHS = ("<=15", "<=40")
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         trained(treebank, name, arguments.seed, folder)
         parse(folder, treebank.test)
     for test in treebank.test:
-        print(plain(scored(test, folders)))
+        print(plain(scored(test, folders, published_name(arguments.folders))))
     written = " and ".join(map(str, folders.values()))
     print(plain(f"\nwritten to {written}: model, log, settings and parse of each"))
     last, program = folders[Path(names[-1]).stem], "vdgi" if shutil.which("vdgi") else sys.argv[0]
@@ -119,11 +128,36 @@ def parse(folder: Path, tests: Sequence[str]) -> None:
             parse_files(stream, [test], str(output))
 
 
-def scored(test: str, folders: Mapping[str, Path]) -> str:
-    """Accuracy of the runs, and of parsers that learn nothing."""
+def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
+    """Accuracy of the runs, of parsers that learn nothing, and published figures of the data set."""
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.reports.scored_runs import score_runs
     from dynet_vdgi.runs import model_file
 
     models = {name: model_file.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
-    return tables.format_all(score_runs(models, test).evaluations)
+    scores = score_runs(models, test, dataset=dataset)
+    parts = [tables.format_all(scores.evaluations)]
+    if scores.published:
+        parts.append(f"published, {dataset} (UD 1.4; DDA of the mean of several runs, the best in brackets)")
+        parts.append(aligned([["", *PUBLISHED_LENGTHS], *map(_published, scores.published)]))
+    return "\n\n".join(parts)
+
+
+def _published(row: PublishedRow) -> list[str]:
+    cells = []
+    for length in PUBLISHED_LENGTHS:
+        mean, best = row.figures.get(length, (None, None))
+        cells.append("-" if mean is None else f"{mean:.1f}" + (f" ({best:.1f})" if best else ""))
+    return [row.name, *cells]
+
+
+def published_name(folders: Sequence[str]) -> str | None:
+    """The data set of the published figures for one of these folders, such as UD1.4-Basque for UD_Basque."""
+    from dynet_vdgi.evaluation import published
+
+    known = {figure.dataset for figure in published.read() if figure.metric == "DDA"}
+    for folder in folders:
+        match = re.match(r"UD_([A-Za-z]+)", Path(folder).resolve().name)
+        if match and f"UD1.4-{match[1]}" in known:
+            return f"UD1.4-{match[1]}"
+    return None

@@ -57,8 +57,9 @@ class Prior:
     """
 
     shares = np.ones(1)
-    """Of a CRF's base; see `teachers.common.Base`, which also explains the next one."""
+    """Of a CRF's base; see `teachers.common.Base`, which also explains the next ones."""
     learns_shares = False
+    log_p = None
 
     def __init__(
         self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS

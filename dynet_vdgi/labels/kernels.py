@@ -353,11 +353,10 @@ def all_buckets(
 
 # ------------------------------------------------------------------------------------------- classifier
 @compiled
-def label_scores(weights: Floats, rows: Ints, start: int, trust: float, scores: Floats) -> None:
-    """Scores (Y,) of relations: weights (R, Y) of these rows, plus trust for `start` unless it is below 0."""
-    scores[:] = 0.0
-    if start >= 0:
-        scores[start] = trust
+def label_scores(weights: Floats, rows: Ints, offsets: Floats, scores: Floats) -> None:
+    """Scores (Y,) of relations: their offsets (Y,), plus weights (R, Y) of these rows."""
+    for label in range(len(scores)):
+        scores[label] = offsets[label]
     for row in rows:
         for label in range(len(scores)):
             scores[label] += weights[row, label]
@@ -387,12 +386,11 @@ def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: in
 def learn(
     rows: Ints,
     first: Ints,
-    starts: Ints,
+    offsets: Floats,
     gold: Ints,
     parts: Ints,
     family: Family,
     order: Ints,
-    trust: float,
     rate: float,
     weights: Floats,
     squares: Floats,
@@ -401,14 +399,14 @@ def learn(
 ) -> float:
     """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], the relation to which the table gives its head start,
-    the gold relation, and the gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the
-    sums of squared slopes so far; scores (Y,) and slopes (Y,) are workspace.
+    Example e has the rows rows[first[e]:first[e + 1]], offsets (Y,) of the scores, the gold relation, and the
+    gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the sums of squared slopes so
+    far; scores (Y,) and slopes (Y,) are workspace.
     """
     total = 0.0
     for e in order:
         own, part = rows[first[e] : first[e + 1]], parts[e]
-        label_scores(weights, own, starts[e], trust, scores)
+        label_scores(weights, own, offsets[e], scores)
         slopes[:] = 0.0
         total += add_slopes(scores, family.group, 0, False, part, slopes)
         if family.n_subtypes[part]:
@@ -438,7 +436,7 @@ def best_relation(scores: Floats, family: Family, root: int) -> int:
 
 
 @compiled
-def choose(
+def add_weights(
     rows: Codes,
     bits: Bits,
     heads: Ints,
@@ -448,18 +446,13 @@ def choose(
     table: Templates,
     shift: int,
     row_of: Ints,
-    trust: float,
     weights: Floats,
-    starts: Ints,
-    family: Family,
-    root: int,
-    labels: Ints,
+    scores: Floats,
     room: LabelRoom,
 ) -> None:
-    """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
+    """Adds the weights (R, Y) of the features of each arc to the scores (N, Y) of its relations.
 
-    `tables` (N,) are the table's labels, starts (T,) the relations to which these labels give their head
-    start, row_of (B,) the rows of weights for buckets.
+    `tables` (N,) are the table's labels, row_of (B,) the rows of weights for buckets; row 0 is zero.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -467,18 +460,63 @@ def choose(
         own_bits, own_tables = bits[start + k : end + k + 1], tables[start:end]
         for d in range(1, end - start + 1):
             word, found = start + d - 1, 0
-            if heads[word] == 0:
-                labels[word] = root
-                continue
             if heads[word] > 0:
                 found = find_buckets(
                     own, own_bits, heads[start:end], own_tables, nouns, d, table, shift, room
                 )
-            seen = 0  # features that have weights: row 0 is zero
             for j in range(found):
                 row = row_of[room.buckets[j]]
                 if row:
-                    room.buckets[seen] = row
-                    seen += 1
-            label_scores(weights, room.buckets[:seen], starts[tables[word]], trust, room.scores)
-            labels[word] = best_relation(room.scores, family, root)
+                    for label in range(scores.shape[1]):
+                        scores[word, label] += weights[row, label]
+
+
+@compiled
+def margin(scores: Floats, alone: Ints, which: int) -> float:
+    """By how much the best relation of a group scores (Y,) above the best other one."""
+    inside = outside = -np.inf
+    for label in range(len(scores)):
+        if alone[label] == which:
+            inside = max(inside, scores[label])
+        else:
+            outside = max(outside, scores[label])
+    return float(inside - outside)
+
+
+@compiled
+def decide(
+    scores: Floats,
+    heads: Ints,
+    first: Ints,
+    family: Family,
+    parts: Ints,
+    alone: Ints,
+    root: int,
+    labels: Ints,
+) -> None:
+    """The best relation (N,) of every word by scores (N, Y): `root` for arcs from ROOT, and only for these.
+
+    Relations of the same number above 0 in alone (Y,), by universal part, occur once below a word: of two,
+    the one of the smaller margin is no candidate any longer, and its scores become minus infinity.
+    """
+    for k in range(len(first) - 1):
+        for word in range(first[k], first[k + 1]):
+            labels[word] = best_relation(scores[word], family, root) if heads[word] else root
+        word = first[k]
+        while word < first[k + 1]:
+            which, rival = alone[parts[labels[word]]], first[k]
+            while rival < word and (
+                heads[rival] != heads[word] or heads[word] <= 0 or alone[parts[labels[rival]]] != which
+            ):
+                rival += 1
+            if not which or rival == word:
+                word += 1
+                continue
+            loser = word
+            if margin(scores[rival], alone, which) < margin(scores[word], alone, which):
+                loser = rival
+            for label in range(scores.shape[1]):
+                if alone[label] == which:
+                    scores[loser, label] = -np.inf
+            labels[loser] = best_relation(scores[loser], family, root)
+            word = first[k]  # its new relation may be another's

@@ -1,16 +1,20 @@
-"""Labels the arcs of trees: by a table, and more accurately once there are trees with labels.
+"""Labels the arcs of trees: by a table or a universal parser, and better once there are trees with labels.
 
-The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. The
-table's label begins with a head start of `trust`, so without labelled trees the labeller equals the table.
+The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. Scores
+begin with what its base says, so without labelled trees the labeller equals the base: `trust` for the table's
+label, or, where a universal parser knows the relations of other languages, its log p and `share` for the
+table's label.
 
 Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
-T labels of the table.
+L relations of UD 2, T labels of the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,13 +26,14 @@ from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.data.atoms import COLUMNS, GAPS, PackedRows, of_type, packed_rows
 from dynet_vdgi.data.numbering import Known, Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
-from dynet_vdgi.labels.label_table import ROOT, LabelTable
+from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
 from dynet_vdgi.labels.whole_trees import bare_trees
 
 Bits = NDArray[np.uint64]
@@ -38,23 +43,42 @@ Flags = NDArray[np.bool_]
 
 T = TypeVar("T")
 
-FORMAT = 2
-"""Version of the arrays; rises when features, labels or hashing change."""
+FORMAT, FORMAT_WITH_LOG_P = 2, 3
+"""Versions of the arrays, of weights over the two kinds of base; rise when features or hashing change."""
 
 PREFIX = "labels/"
 
+SHARE = PREFIX + "share"
+"""The array of the table's share beside a universal parser; without it the table alone is the base."""
+
+FLOOR = -8.0
+"""The least log p, in nats, so that trees can outweigh it."""
+
 RELATIONS = PREFIX + "relations"
 """The array of the relations' names; without it the relations are those of UD 2."""
+
+ALONE = (("nsubj", "csubj"), ("obj", "ccomp"))
+"""A word has one dependent at most with a relation of such a group, as UD's validator asks."""
+
+OFTEN = 0.03
+"""If more of the words that have such a dependent have two in the trees, that is their convention."""
 
 FEW_TREES = 30
 """With fewer trees the slow rate is used, so that they do not undo the table."""
 
 SLOW, FAST = 0.1, 0.2
 
-_TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
+FEW_WORDS = 50
+"""With fewer words the rate is smaller in proportion: a single tree says little of a language."""
+
+_TABLE, _WEIGH = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.add_weights, "labelling")
+_DECIDE = Kernel(kernels.decide, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
 _LEARN = Kernel(kernels.learn, "labelling", ENOUGH)
 _WORK, _LEARNING_WORK = 5, 20  # for choosing, or learning, the label of a word, in the unit of `Kernel`
+
+LogP = Callable[[Sequence[Sentence], Ints], Floats]
+"""log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
 
 Word = tuple[str, ...]
 """Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
@@ -74,16 +98,20 @@ class Labeller:
 
     table: LabelTable
     epochs: int = 8  # weights are averaged over the ends of the later half
-    trust: float = 5.0  # head start of the table's label
+    log_p: LogP | None = field(default=None, repr=False)  # of a universal parser
+    trust: float = 5.0  # head start of the table's label, in nats
+    share: float = 0.5  # the same beside log p, chosen on 31 treebanks: docs/results/labels.md
     log2_buckets: int = 18
     seed: int = 1  # of the order of the words
     verb_order: int = VerbOrder.OTHER
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
+    alone: Ints = field(init=False, repr=False)  # (Y,), the group in ALONE, from 1 on, of universal parts
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
+        self.alone = self._groups(range(len(ALONE)))
         # Known words; in dictionaries, because threads of a cluster's worker share a labeller.
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
 
@@ -110,6 +138,7 @@ class Labeller:
         relations, tables = [deprels[k] for k in words], text.tables[words]
         inventory = Inventory.of_trees(relations, tables.tolist(), text.heads[words] == 0, punctuation)
         self.inventory = inventory.with_labels(self.table.own_labels)
+        self.alone = self._groups(_kept_alone(labelled))
         number = self.inventory.numbers
         gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
         buckets, ends = self._features(text)
@@ -117,60 +146,98 @@ class Labeller:
         used = np.concatenate([buckets[starts[w] : ends[w]] for w in words] or [buckets[:0]])
         self.buckets, rows = np.unique(used, return_inverse=True)
         first = np.concatenate([[0], np.cumsum(ends[words] - starts[words])])
-        self.weights = self._learnt(rows + 1, first, tables, gold, len(labelled))
+        self.weights = self._learnt(rows + 1, first, self._offsets(text)[words], gold, len(labelled))
         return self
 
-    def _learnt(self, rows: Ints, first: Ints, tables: Ints, gold: Ints, n_trees: int) -> Floats:
+    def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
         shape = (int(rows.max(initial=0)) + 1, len(self.inventory.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
-        starts, parts = self._starts[tables], self.inventory.parts[gold]
-        examples = rows, first, starts, gold, parts, self.inventory.family
+        rate *= min(1.0, len(gold) / FEW_WORDS)
+        examples = rows, first, offsets, gold, self.inventory.parts[gold], self.inventory.family
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             order = rng.permutation(len(gold))
-            learnt = order, self.trust, rate, weights, squares, np.zeros(shape[1]), np.zeros(shape[1])
+            learnt = order, rate, weights, squares, np.zeros(shape[1]), np.zeros(shape[1])
             _LEARN(*examples, *learnt, work=_LEARNING_WORK * len(order))
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 
-    @property
-    def _starts(self) -> Ints:
-        """The relation to which each label (T,) of the table gives its head start."""
-        return self.inventory.starts_of(self.table.names)
+    def _groups(self, which: Iterable[int]) -> Ints:
+        """`alone` for some of the groups."""
+        alone = np.zeros(len(self.names), np.int64)
+        for group in which:
+            alone[[LABELS.index(name) for name in ALONE[group]]] = group + 1
+        return alone
+
+    def _offsets(self, text: _LabelledText) -> Floats:
+        """What the base gives to relations (N, Y)."""
+        starts = self.inventory.starts_of(self.table.names)
+        offsets = np.zeros((len(text.heads), len(self.names)))
+        if text.log_p is None:
+            found = starts[text.tables]
+            offsets[found >= 0, found[found >= 0]] = self.trust
+            return offsets
+        meant = starts[: len(LABELS)]
+        for label in np.flatnonzero(meant >= 0).tolist():
+            offsets[:, meant[label]] += np.exp(text.log_p[:, label])
+        is_part = self.inventory.parts == np.arange(len(self.names))
+        offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(FLOOR)))
+        return offsets
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that `from_arrays` reads; the table is not part of them."""
+        """The arrays that `from_arrays` reads; neither the table nor log p is part of them."""
+        shares = {} if self.log_p is None else {SHARE: np.array([self.share])}
+        version = FORMAT if self.log_p is None else FORMAT_WITH_LOG_P
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
         weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
         relations = {} if self.inventory == UD else {RELATIONS: self.inventory.to_array()}
         return {
             **relations,
-            PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_order], np.int64),
+            **shares,
+            PREFIX + "shape": np.array([version, self.log2_buckets, self.verb_order], np.int64),
+            PREFIX + "alone": np.unique(self.alone[self.alone > 0]) - 1,
             PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
             PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable) -> Labeller:
-        """The labeller with these `arrays` and this table; other arrays are ignored.
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable, log_p: LogP | None = None
+    ) -> Labeller:
+        """The labeller with these `arrays`, this table and log p; other arrays are ignored.
 
         Raises:
-            ModelError: an array is missing, or the arrays are not from a labeller of this version.
+            ModelError: an array is missing, or the arrays are not from such a labeller of this version.
         """
+        share = arrays.get(SHARE, np.ones(1))
+        if share.shape != (1,) or not np.isfinite(share).all() or (SHARE in arrays) != (log_p is not None):
+            raise ModelError(f"no labeller: {SHARE} does not fit the parser")
+        version = FORMAT if log_p is None else FORMAT_WITH_LOG_P
         inventory = UD
         if RELATIONS in arrays:
             inventory = Inventory.from_array(arrays[RELATIONS])
         n_relations = len(inventory.names)
         found = sparse_weights.rows_from_arrays(
-            arrays, PREFIX, "labeller", FORMAT, (n_relations,), n_options=1
+            arrays, PREFIX, "labeller", version, (n_relations,), n_options=1
         )
         (verb_order,) = found.options
         if verb_order not in list(VerbOrder):
             raise ModelError(f"no labeller: {verb_order} is no order of verbs")
-        labeller = cls(table, log2_buckets=found.log2_buckets, verb_order=verb_order, inventory=inventory)
+        labeller = cls(
+            table,
+            log_p=log_p,
+            share=float(share[0]),
+            log2_buckets=found.log2_buckets,
+            verb_order=verb_order,
+            inventory=inventory,
+        )
+        groups = arrays.get(PREFIX + "alone", np.zeros(0, np.int64))
+        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(ALONE))):
+            raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
+        labeller.alone = labeller._groups(groups.tolist())
         if len(found.buckets):
             labeller.buckets = found.buckets.astype(np.int64)
             n_new = len(labeller.inventory.names) - n_relations  # labels of the table
@@ -194,15 +261,7 @@ class Labeller:
         A word whose head is 0 is the root; one without a head has none.
         """
         text = self._of_bare([tree], with_forms=self.weights is not None)
-        scores = np.zeros((len(tree), len(self.names)))
-        starts = self._starts[text.tables]
-        scores[starts >= 0, starts[starts >= 0]] = self.trust
-        if self.weights is not None and self.buckets is not None:
-            buckets, ends = self._features(text)
-            rows = np.searchsorted(self.buckets, buckets)
-            is_known = self.buckets[np.minimum(rows, len(self.buckets) - 1)] == buckets
-            weights = np.where(is_known[:, None], self.weights[np.where(is_known, rows + 1, 0)], 0.0)
-            np.add.at(scores, np.repeat(np.arange(len(tree)), np.diff(ends, prepend=0)), weights)
+        scores = self._scores(text, _WORK * len(tree))
         found: list[list[tuple[str, float]]] = []
         for head, row in zip(text.heads.tolist(), self.inventory.family.chances(scores, ROOT_LABEL)):
             best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
@@ -217,20 +276,26 @@ class Labeller:
         heads: Iterable[Sequence[int]],
         *,
         verb_order: int | None = None,
-        sees_punctuation: bool = True,
+        ignored: Collection[str] = (),
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
         Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the relation
-        of words whose head is 0, and only of these. `verb_order`: of this text; None: as learnt.
-        `sees_punctuation`: whether the places of punctuation inform the relations of other words.
+        of words whose head is 0, and only of these. `verb_order`: of this text; None: as learnt. `ignored`:
+        what is not to be seen, see `Sentence.ignoring`.
         """
         first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
         all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
         with_forms = self.weights is not None
-        words, ids = _numbered(sentences, with_forms)
+        words, ids = _numbered([sentence.ignoring(ignored) for sentence in sentences], with_forms)
         kinds = self.kinds_of(words, tuple, with_forms)
-        return self._named(self.labels(kinds, ids, all_heads, first, verb_order, sees_punctuation), first)
+        log_p = None
+        if self.log_p is not None:
+            bare = (without_punctuation(replace(s, heads=None, deprels=()))[0] for s in sentences)
+            log_p = partial(self.log_p, [sentence.ignoring(ignored) for sentence in bare])
+        sees_punctuation = "punctuation" not in ignored
+        labels = self.labels(kinds, ids, all_heads, first, verb_order, sees_punctuation, log_p)
+        return self._named(labels, first)
 
     def kinds_of(self, source: Known[T], word_of: Callable[[T], Word], with_forms: bool) -> WordKinds:
         """The properties of words, by their numbers in a growing source, each of which stands for a word."""
@@ -253,15 +318,18 @@ class Labeller:
         first: Ints,
         verb_order: int | None = None,
         sees_punctuation: bool = True,
+        log_p: Callable[[Ints], Floats] | None = None,
     ) -> Ints:
         """The relations (N,) of words, by number in `names`; -1 without a head.
 
-        ids (N,): the row of each word in `kinds`; heads (N,); first (S + 1,): where sentences begin. The
-        other arguments are those of `relations`.
+        ids (N,): the row of each word in `kinds`; heads (N,); first (S + 1,): where sentences begin.
+        `sees_punctuation`: whether the places of punctuation inform the relations of other words. log_p: from
+        the heads (K,) of the words that are not punctuation to (K, L). `verb_order`: as in `relations`.
         """
         bare = bare_trees(kinds.is_punctuation[ids], heads, first)
         gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
-        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, verb_order)
+        said = None if log_p is None else log_p(bare.heads)
+        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, said, verb_order)
         labels = np.full(len(heads), PUNCT_LABEL)
         labels[bare.words] = self._labels(text)
         labels[(labels == ROOT_LABEL) & (heads > 0)] = OTHER_LABEL  # its head is punctuation, the root
@@ -283,9 +351,8 @@ class Labeller:
             nothing,
             work=ALWAYS,
         )
-        if self.weights is not None:
-            packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
-            self._chosen(_LabelledText(packed, nothing, first, bits, nothing), ALWAYS)
+        packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
+        self._chosen(_LabelledText(packed, nothing, first, bits, nothing, None), ALWAYS)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -300,21 +367,27 @@ class Labeller:
         return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
 
     def _labels(self, text: _LabelledText) -> Ints:
-        if self.weights is None:
+        if self.weights is None and text.log_p is None:
             number = self.inventory.numbers
             return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
         return self._chosen(text, _WORK * len(text.heads))
 
     def _chosen(self, text: _LabelledText, work: int) -> Ints:
-        assert self.weights is not None
-        assert self.buckets is not None
-        row_of = np.zeros(1 << self.log2_buckets, np.int64)
-        row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
-        labels = np.zeros(len(text.heads), np.int64)
-        learnt = row_of, self.trust, self.weights, self._starts, self.inventory.family, ROOT_LABEL
-        room = kernels.LabelRoom.of(text.first, len(self.names))
-        _CHOOSE(*self._arcs(text), *learnt, labels, room, work=work)
+        labels, inventory = np.zeros(len(text.heads), np.int64), self.inventory
+        scores = self._scores(text, work)
+        relations = inventory.family, inventory.parts, self.alone, ROOT_LABEL
+        _DECIDE(scores, text.heads, text.first, *relations, labels, work=work)
         return labels
+
+    def _scores(self, text: _LabelledText, work: int) -> Floats:
+        """The scores (N, Y) of relations."""
+        scores = self._offsets(text)
+        if self.weights is not None and self.buckets is not None:
+            row_of = np.zeros(1 << self.log2_buckets, np.int64)
+            row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
+            room = kernels.LabelRoom.of(text.first, len(self.names))
+            _WEIGH(*self._arcs(text), row_of, self.weights, scores, room, work=work)
+        return scores
 
     def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
         """The kernels' arguments about trees and features."""
@@ -330,12 +403,20 @@ class Labeller:
         heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
         places = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
         gaps = np.array(list(chain.from_iterable(places)), np.int64)
-        return self._text(self.kinds_of(words, tuple, with_forms), ids, heads, first, gaps)
+        log_p = None if self.log_p is None else self.log_p(trees, heads)
+        return self._text(self.kinds_of(words, tuple, with_forms), ids, heads, first, gaps, log_p)
 
     def _text(
-        self, kinds: WordKinds, ids: Ints, heads: Ints, first: Ints, gaps: Ints, verb_order: int | None = None
+        self,
+        kinds: WordKinds,
+        ids: Ints,
+        heads: Ints,
+        first: Ints,
+        gaps: Ints,
+        log_p: Floats | None,
+        verb_order: int | None = None,
     ) -> _LabelledText:
-        """Trees without punctuation as arrays: the kind of each word (N,), heads (N,), gaps (N,)."""
+        """Trees without punctuation as arrays: the kind of each word (N,), heads (N,), gaps (N,), log p."""
         n_sentences = len(first) - 1
         sentence = np.repeat(np.arange(n_sentences), np.diff(first))
         bits = np.empty((len(ids) + n_sentences, 3), np.uint64)
@@ -345,11 +426,15 @@ class Labeller:
         of_table = int(self.verb_order if verb_order is None else verb_order)
         rules, below = self.table.arrays, np.zeros_like(bits)
         _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
+        if log_p is not None:
+            log_p = np.maximum(log_p, FLOOR)
+            is_ud = tables < len(LABELS)
+            log_p[is_ud, tables[is_ud]] += self.share
         packed = None
         if kinds.atoms is not None:
             packed, places = packed_rows(kinds.atoms[ids], first)
             packed.rows[places, GAPS] = gaps
-        return _LabelledText(packed, heads, first, bits, tables)
+        return _LabelledText(packed, heads, first, bits, tables, log_p)
 
     def _bits_of(self, word: Word) -> tuple[int, int, int]:
         bits = self._bits.get(word)
@@ -367,6 +452,23 @@ class Labeller:
         return buckets, ends
 
 
+def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
+    """The groups of ALONE that the trees keep."""
+    kept = []
+    trees = list(trees)
+    for group, names in enumerate(ALONE):
+        counts = [
+            n
+            for tree in trees
+            for n in Counter(
+                h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names
+            ).values()
+        ]
+        if sum(n > 1 for n in counts) <= OFTEN * len(counts):
+            kept.append(group)
+    return kept
+
+
 class _LabelledText(NamedTuple):
     """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
@@ -375,6 +477,7 @@ class _LabelledText(NamedTuple):
     first: Ints  # (S + 1,)
     bits: Bits
     tables: Ints
+    log_p: Floats | None  # (N, L), with the table's share; None: the table alone
 
 
 def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[Numbering[Word], Ints]:

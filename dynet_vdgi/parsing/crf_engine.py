@@ -20,6 +20,8 @@ class CrfEngine(ExactEngine):
 
     def __init__(self, crf: ArcCrf) -> None:
         self.crf = crf
+        self.log_p = crf.base.log_p if crf.base else None
+        """log p of relations, see `universal.relations`; None: the CRF has learnt from a table alone."""
         self._check()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:

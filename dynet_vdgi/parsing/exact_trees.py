@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.universal.scorer import WORDS
+from dynet_vdgi.universal.relations import batches
 
 Floats = NDArray[np.float64]
 Tree = tuple[int, ...]
@@ -22,9 +22,6 @@ Found = tuple[Tree, Floats]
 
 LONGEST = 500
 """Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
-
-ARCS = 1_000_000
-"""Possible arcs that are scored together, unless a single sentence has more."""
 
 CERTAIN = 1e-9
 """Probabilities of arcs are kept this far from 0 and 1 in margins."""
@@ -63,21 +60,6 @@ def in_batches(
             found[k] = of_piece
     parts = iter(found)
     return [_joined([next(parts) for _ in each]) for each in pieces]
-
-
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of sentences with words, those of similar length together."""
-    members: list[int] = []
-    n_words = n_arcs = 0
-    for k in sorted((k for k, n in enumerate(lengths) if n), key=lambda k: lengths[k]):
-        n = lengths[k]
-        if members and (n_words + n > WORDS or n_arcs + n * (n + 1) > ARCS):
-            yield members
-            members, n_words, n_arcs = [], 0, 0
-        members.append(k)
-        n_words, n_arcs = n_words + n, n_arcs + n * (n + 1)
-    if members:
-        yield members
 
 
 def margins(arc_marginals: Floats, tree: Tree) -> Floats:

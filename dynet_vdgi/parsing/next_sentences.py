@@ -11,8 +11,8 @@ from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import How, Parse, Parser
-from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.parsing.rendering import on_its_own, with_tree
 from dynet_vdgi.parsing.worth import LONGEST, SHORTEST, choose
 
@@ -90,6 +90,6 @@ def _relations(
 ) -> Sequence[tuple[str, ...] | None]:
     if labels is None:
         return [None] * len(text)
-    labeller = ModelLabeller(parser.model, labels)
+    labeller = labeller_of(parser.model, parser.engine, labels)
     verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in text)
     return labeller.relations(text, heads, verb_order)

@@ -42,7 +42,7 @@ from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
-    from dynet_vdgi.parsing.labellers import AnyLabeller
+    from dynet_vdgi.parsing.relations import ModelLabeller
     from dynet_vdgi.universal.stored import Measures
 
 PIPE_WINDOW = 1000
@@ -251,7 +251,7 @@ class Parser:
             yield from self._labeller.labelled(window, heads, verb_order)
 
     @cached_property
-    def _labeller(self) -> AnyLabeller:
+    def _labeller(self) -> ModelLabeller:
         return labeller_of(self.model, self._engines.own)
 
     def parse_text(self, text: str) -> list[Sentence]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,13 @@ from dynet_vdgi.data.columns import (
     with_trees,
 )
 from dynet_vdgi.data.punctuation import FAMILIES
-from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL
+from dynet_vdgi.labels.inventory import OTHER_LABEL, ROOT_LABEL
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import STEPS, Arcs
 from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine, universal
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.students.joined_codes import JoinedCodes
-
-if TYPE_CHECKING:
-    from dynet_vdgi.parsing.labellers import AnyLabeller
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -68,10 +65,9 @@ class QuickParsed(NamedTuple):
 class QuickParser:
     """A parser that keeps the values of types from window to window."""
 
-    def __init__(self, parser: Parser, labeller: AnyLabeller | None) -> None:
+    def __init__(self, parser: Parser, labeller: ModelLabeller | None) -> None:
         engine = parser.engine
         self._parser, self._engine, self._labeller = parser, engine, labeller
-        self._has_own_labels = labeller is not None and not isinstance(labeller, ModelLabeller)
         data = parser.model.settings.data
         self._ignored = data.ignore
         self._names = Names(LABELS if labeller is None else labeller.names)
@@ -109,13 +105,13 @@ class QuickParser:
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         first = before[columns.first]
-        labels = np.zeros(0, np.int64)
+        log_p = np.zeros((0, 0))
         if self._universal is not None:
-            with_relations = self._has_own_labels
+            with_relations = self._labeller is not None and self._labeller.has_log_p
             found = self._universal.parse(columns, types, is_removed, first, with_relations=with_relations)
             if found is None:
                 return None
-            (bare, labels), margins = found, np.zeros(0)
+            (bare, log_p), margins = found, np.zeros(0)
         else:
             bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
         notes, known = np.zeros(0, np.int64), Names(())
@@ -130,10 +126,8 @@ class QuickParser:
             families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
         heads = restored(bare, is_removed, families, columns.first)
         relations = np.where(heads == 0, ROOT_LABEL, OTHER_LABEL)
-        if self._has_own_labels:
-            relations[is_removed], relations[kept] = PUNCT_LABEL, labels
-        elif self._labeller is not None:
-            relations = self._relations(columns, types, heads, verb_order)
+        if self._labeller is not None:
+            relations = self._relations(columns, types, heads, verb_order, log_p)
         content = with_trees(columns, heads, relations, self._names, notes, known)
         return QuickParsed(content, len(columns.first) - 1, len(types), self._unknown(types[kept]))
 
@@ -160,9 +154,11 @@ class QuickParser:
             return self._engine.model.packed_with_margins(symbols, first)
         return self._engine.model.packed(symbols, first), np.zeros(0)
 
-    def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_order: int | None) -> Ints:
+    def _relations(
+        self, columns: Columns, types: Ints, heads: Ints, verb_order: int | None, log_p: Floats
+    ) -> Ints:
         """The relations (N,), by number in the labeller's names."""
-        assert isinstance(self._labeller, ModelLabeller)
+        assert self._labeller is not None
         hides_feats = "feats" in self._ignored
         return self._labeller.labels(
             self._types,
@@ -172,4 +168,5 @@ class QuickParser:
             columns.first,
             verb_order,
             self._atoms.with_lemmas(columns, types) if self._labeller.sees_forms else None,
+            log_p,
         )

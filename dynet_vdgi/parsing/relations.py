@@ -1,4 +1,4 @@
-"""Relations of parsed sentences: from the model's labeller if it has one, else from the label table."""
+"""Relations of parsed sentences: from the model's labeller if it has learnt one, else from its base."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dynet_vdgi.grammar.statistics import VERB_INITIAL, Text, VerbOrder, levels
 from dynet_vdgi.grammar.table import Measure
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word, WordKinds
+from dynet_vdgi.labels.labeller import PREFIX, Floats, Ints, Labeller, LogP, Word, WordKinds
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.bundled import rules_path
 
@@ -34,14 +34,17 @@ T = TypeVar("T")
 
 
 class ModelLabeller:
-    """Labels the trees of a model's parser, under a table.
+    """Labels the trees of a model's parser, under a table and the log p of a universal parser, if it is one.
 
     Raises: ModelError, the arrays of the model's own labeller are damaged.
     """
 
-    def __init__(self, model: ModelFile, table: LabelTable) -> None:
+    def __init__(self, model: ModelFile, table: LabelTable, log_p: LogP | None = None) -> None:
         is_taught = PREFIX + "shape" in model.parameters
-        self._labeller = Labeller.from_arrays(model.parameters, table) if is_taught else Labeller(table)
+        self._labeller = Labeller(table, log_p=log_p)
+        if is_taught:
+            self._labeller = Labeller.from_arrays(model.parameters, table, log_p)
+        self.has_log_p = log_p is not None
         self._ignored = model.settings.data.ignore
         self.columns = ("feats", "lemmas") if is_taught else ("feats",)
         """The columns of sentences that it reads, besides forms and tags."""
@@ -66,10 +69,10 @@ class ModelLabeller:
         found: list[Relations | None] = [None] * len(sentences)
         tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
         rows = self._labeller.relations(
-            [sentences[k].ignoring(self._ignored) for k in tagged],
+            [sentences[k] for k in tagged],
             [heads[k] for k in tagged],
-            sees_punctuation="punctuation" not in self._ignored,
             verb_order=self.verb_order if verb_order is None else verb_order,
+            ignored=self._ignored,
         )
         for k, relations in zip(tagged, rows):
             found[k] = relations
@@ -94,10 +97,12 @@ class ModelLabeller:
         first: Ints,
         verb_order: int | None,
         atoms: Codes | None,
+        log_p: Floats,
     ) -> Ints:
         """The relations (N,) by number, see `Labeller.labels`, of words as the model may see them.
 
-        ids (N,): the numbers of their tags and FEATS in the source; atoms (N, c), if forms are seen.
+        ids (N,): the numbers of their tags and FEATS in the source; atoms (N, c), if forms are seen; log_p
+        (K, L), if it has any.
         """
         kinds = self._labeller.kinds_of(source, word_of, with_forms=False)
         if atoms is not None:
@@ -110,6 +115,7 @@ class ModelLabeller:
             first,
             sees_punctuation="punctuation" not in self._ignored,
             verb_order=self.verb_order if verb_order is None else verb_order,
+            log_p=(lambda _: log_p) if self.has_log_p else None,
         )
 
     def _has_tags(self, sentence: Sentence) -> bool:

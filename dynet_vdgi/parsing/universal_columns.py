@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import Columns, Texts, Types
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.exact_trees import LONGEST, batches
-from dynet_vdgi.parsing.universal_engine import UniversalEngine, best_heads, relations_of
+from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.parsing.exact_trees import LONGEST
+from dynet_vdgi.parsing.universal_engine import UniversalEngine, best_heads
 from dynet_vdgi.universal.encoding import MIXED, NO_GAP, STRONG, WEAK, CodedText
+from dynet_vdgi.universal.relations import batches, log_p_of
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.int8]
+Floats = NDArray[np.float64]
 
 
 class UniversalColumns:
@@ -32,17 +35,18 @@ class UniversalColumns:
 
     def parse(
         self, columns: Columns, types: Ints, is_removed: Flags, first: Ints, *, with_relations: bool
-    ) -> tuple[Ints, Ints] | None:
-        """Heads (K,) of the kept words and, if wanted, their relations (K,); None: a sentence is too long.
+    ) -> tuple[Ints, Floats] | None:
+        """Heads (K,) of the kept words and, if wanted, log p (K, L) of relations.
 
-        types (N,); first (S + 1,): kept words before each sentence.
+        None: a sentence is too long. types (N,); first (S + 1,): kept words before each sentence.
         """
         lengths = np.diff(first)
         if lengths.max(initial=0) > LONGEST:
             return None
         kept, gaps = types[~is_removed], self._gaps(columns, is_removed, first)
         bands = self._bands_of(columns)[~is_removed]
-        heads, relations = np.zeros(len(kept), np.int64), np.zeros(len(kept), np.int64)
+        heads = np.zeros(len(kept), np.int64)
+        log_p = np.zeros((len(kept), len(LABELS) * with_relations))
         for members in batches(lengths.tolist()):
             words = _ranges(first[members], lengths[members])
             around = _ranges(first[members] + members, lengths[members] + 1)
@@ -50,8 +54,8 @@ class UniversalColumns:
             encoded = self._encoded(start, kept[words], gaps[around], bands[words])
             heads[words] = found = best_heads(self._scorer, encoded)
             if with_relations:
-                relations[words] = relations_of(self._scorer, encoded, found)
-        return heads, relations
+                log_p[words] = log_p_of(self._scorer, encoded, found)
+        return heads, log_p
 
     def _encoded(self, start: Ints, types: Ints, gaps: Bytes, bands: Bytes) -> CodedText:
         """The sentences as `encode` has them, which numbers values of FEATS as they come."""

@@ -15,23 +15,18 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.exact_trees import ExactEngine, Found, Tree, in_batches, margins
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.system.blas import one_thread
-from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
+from dynet_vdgi.universal import relations
+from dynet_vdgi.universal.encoding import CodedText
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-LABEL_OF = np.array([LABELS.index(relation) for relation in RELATIONS])
-"""The numbers in LABELS of the scorer's relations (R,)."""
-
-_ROOT = RELATION["root"]
 
 
 class UniversalEngine(ExactEngine):
@@ -97,6 +92,10 @@ class UniversalEngine(ExactEngine):
         """The trees of `parse`; margins are the log-odds of the arcs' marginal probabilities."""
         return self._found(sentences, has_margins=True, keep_heads=keep_heads)
 
+    def log_p(self, sentences: Sequence[Sentence], heads: Ints) -> Floats:
+        """log p (N, L) of the relations of arcs from heads (N,), see `universal.relations`."""
+        return relations.log_p(self.text_scorer(sentences), sentences, heads)
+
     def scores(self, sentence: Sentence) -> Floats:
         """log p(h | d) (n + 1, n + 1) of a sentence's arcs, as `grammar.chart` has them."""
         scorer = self.text_scorer([sentence])
@@ -129,16 +128,6 @@ def best_heads(scorer: TextScorer, encoded: CodedText) -> Ints:
 def _scores(scorer: TextScorer, encoded: CodedText) -> Floats:
     with one_thread():
         return scorer.log_probabilities(encoded).astype(np.float64)
-
-
-def relations_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Ints:
-    """The relations (N,), by number in LABELS, of arcs from `heads` (N,); `root` for the root alone."""
-    with one_thread():
-        scores = scorer.relations(encoded, heads)
-    scores[:, _ROOT] = -np.inf
-    best: Ints = LABEL_OF[scores.argmax(1)]
-    best[heads == 0] = LABEL_OF[_ROOT]
-    return best
 
 
 def _square(scores: Floats) -> Floats:

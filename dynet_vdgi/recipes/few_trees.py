@@ -234,19 +234,20 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
         row: dict[str, Any] = {"phase": "student", "trees": len(material.trees), "agreement": None}
         row |= {"dev_dda": dev_dda, "share_of_teacher": round(learner.share, 4), "cpu_s": round(seconds, 2)}
         place.log.append(row)
-        labels, text_json = label_arrays(material.trees, prior, material.punctuation), prior.text.to_json()
+        told = material.trees, prior, material.punctuation
+        labels, text_json = label_arrays(*told, base.log_p), prior.text.to_json()
         provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda)
 
         def model_with(*arrays: Mapping[str, Any]) -> ModelFile:
-            parameters = {name: array for some in (*arrays, labels) for name, array in some.items()}
+            parameters = {name: array for some in arrays for name, array in some.items()}
             vocabulary, rules = material.vocabulary, material.rules
             return ModelFile(provenance, settings, vocabulary, rules, parameters, text=text_json)
 
-        model = model_with(*_arrays(learner), learner.crf.arrays(), base.arrays())
+        model = model_with(*_arrays(learner), learner.crf.arrays(), base.arrays(), labels)
         if place.folder:
             if fast:
                 path = place.folder / FAST_NAME
-                save_model(path, model_with(*_arrays(fast)))
+                save_model(path, model_with(*_arrays(fast), label_arrays(*told)))
                 tell_of_student(path, len(material.sentences))
             save_model(place.folder / MODEL_NAME, model)
         return model

@@ -11,13 +11,13 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.labeller import Labeller, LogP
 
 
 def label_arrays(
-    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct"
+    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct", log_p: LogP | None = None
 ) -> dict[str, NDArray[Any]]:
     """What a model file stores about the relations of trees; punctuation has a single relation there."""
     verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
-    labeller = Labeller(load_labels())
+    labeller = Labeller(load_labels(), log_p=log_p)
     return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()

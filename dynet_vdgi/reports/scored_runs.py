@@ -19,9 +19,8 @@ from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import unknown_to_model
-from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.run_folder import NamedRules
 from dynet_vdgi.system.names import near
@@ -149,7 +148,7 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) 
     parses = parser.parse_all(sentences)
     for line in unknown_to_model(parser.unknown_tags):
         _LOGGER.warning("%s: %s", name, line)
-    labeller = ModelLabeller(model, load_labels())
+    labeller = labeller_of(model, parser.engine)
     verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in sentences)
     return labeller.labelled(sentences, [parse.heads for parse in parses], verb_order)
 

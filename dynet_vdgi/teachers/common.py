@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -40,6 +40,10 @@ class Base(Protocol):
     @property
     def learns_shares(self) -> bool:
         """If trees tell how much each part is worth; else all shares fall with the number of trees."""
+
+    @property
+    def log_p(self) -> Callable[[Sequence[Sentence], NDArray[np.int64]], Floats] | None:
+        """log p of relations, a `labels.labeller.LogP`; None: it knows none."""
 
     def all_parts(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
         """Log-potentials (m, n + 1, n + 1) of each sentence's arcs [part, head, dependent], ROOT at 0."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.universal import relations
 from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Arrays, Measures, arrays_of, scorer_of
 
@@ -59,6 +60,10 @@ class TextBase:
         return FLATTER * np.array([1.0, self.share])
 
     learns_shares = True
+
+    def log_p(self, sentences: Sequence[Sentence], heads: NDArray[np.int64]) -> Floats:
+        """log p (N, L) of the relations of arcs from heads (N,), see `universal.relations`."""
+        return relations.log_p(self.in_text, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
