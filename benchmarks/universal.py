@@ -1,6 +1,7 @@
 """Learns universal parsers with some branches of languages left out, and scores them on treebanks kept aside.
 
     python benchmarks/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free] [--seed N]
+        [--treebanks N]
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR --set SET
@@ -107,6 +108,8 @@ def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
                 row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"]
             )
         )
+    if arguments.treebanks:  # the smaller samples of a seed are parts of the larger ones
+        kept = random.Random(arguments.seed).sample(kept, len(kept))[: arguments.treebanks]
     return kept
 
 
@@ -287,6 +290,7 @@ def speed(arguments: argparse.Namespace) -> None:
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
+    arguments.treebanks = 0
     licences = {row["treebank"]: row["licence"] for row in measuring.csv_rows(TREEBANKS)}
     treebanks, scorer = sources(arguments), load(arguments.models[0])
     numbers = [scorer.measured(list(beginning(each.sentences)))[0].numbers for each in treebanks]
@@ -305,6 +309,7 @@ def main() -> None:
     )
     learning.add_argument("--without-code", nargs="*", default=[])
     learning.add_argument("--free", action="store_true")
+    learning.add_argument("--treebanks", type=int, default=0, help="learn from so many, taken at random")
     learning.add_argument("--seed", type=int, default=1)
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)

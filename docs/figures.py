@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dynet_vdgi.reports import curves
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 PAGES = [
@@ -29,7 +31,7 @@ PAGES = [
     ),
 ]
 LIST = RESULTS / "figures.csv"
-PICTURE = ROOT / "docs" / "pictures" / "expect.svg"
+PICTURES = ROOT / "docs" / "pictures"
 N_CHOOSE = 16
 """The treebanks that settings were chosen on."""
 _PLACE = re.compile(r"(<!-- figure ([\w.-]+) -->\n?)(.*?)(<!-- end -->)", re.DOTALL)
@@ -195,6 +197,30 @@ def few_trees(row: str, k: int) -> Callable[[], str]:
     return lambda: cell("few-trees", f"k = {k}", row=row, caption="DDA, test", section=_MAIN)
 
 
+def growth_picture() -> str:
+    """DDA of five languages by the number of treebanks that a network has learnt from, as SVG."""
+    systems = {10: "10 treebanks", 20: "20 treebanks", 40: "40 treebanks", 92: "branch left out"}
+    chosen = [row for row in rows("universal-seeds.csv") if row["seed"] == "1"]
+    languages = {row["language"] for row in chosen if row["system"] == systems[10]}
+    lines = []
+    for number, column in enumerate(("dda15", "dda40")):
+        points = []
+        for n, system in systems.items():
+            of_size = [row for row in chosen if row["system"] == system and row["language"] in languages]
+            points.append((n, sum(float(row[column]) for row in of_size) / len(of_size)))
+        lines.append(curves.Series(f"up to {column[3:]} words", points, number))
+    axis = curves.Axis("treebank", "treebanks learnt from")
+    drawn = curves.svg("DDA, per cent", lines, "growth", axis)
+    style = "text{font:12px sans-serif;fill:#333}path{fill:none;stroke:#137}.vdgi-grid{stroke:#ccc}"
+    for old, new in (
+        ("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '),
+        ("</svg>", f"<style>{style}</style></svg>\n"),
+    ):
+        drawn = drawn.replace(old, new, 1)
+    return drawn
+
+
+_DRAWN = {"expect.svg": picture, "universal-growth.svg": growth_picture}
 _MAIN = "From no trees to three hundred"
 _KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv"
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
@@ -293,11 +319,12 @@ def commit_of(name: str) -> str:
 
 
 def outdated() -> list[Path]:
-    """The pages whose figures differ from the rows, and the list and the picture if they do."""
+    """The pages whose figures differ from the rows, and the list and the pictures if they do."""
     texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
     differing = [path for path, text in texts.items() if filled(text) != text]
-    if PICTURE.read_text(encoding="utf-8") != picture():
-        differing.append(PICTURE)
+    differing += [
+        PICTURES / name for name, draw in _DRAWN.items() if (PICTURES / name).read_text("utf-8") != draw()
+    ]
     with open(LIST, encoding="utf-8") as lines:
         is_listed = [row[:-1] for row in csv.reader(lines)] == listed()
     return differing if is_listed else [*differing, LIST]
@@ -310,7 +337,8 @@ def main() -> int:
         return bool(names)
     for path in PAGES:
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
-    PICTURE.write_text(picture(), encoding="utf-8")
+    for name, draw in _DRAWN.items():
+        (PICTURES / name).write_text(draw(), encoding="utf-8")
     with open(LIST, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in listed():
