@@ -98,7 +98,7 @@ def test_the_output_is_that_of_a_local_parse(
     write(folder / "in.conllu")
     local = vdgi.good("-q", "parse", model, "in.conllu", *options)
     assert vdgi.good("-q", "parse", model, "in.conllu", *options, "--scheduler", cluster.address) == local
-    assert "warning: tag X (2 words) is unknown to the model and was ignored; " in local.err
+    assert "warning: tags SYM X (4 words) are unknown to the model and were ignored; " in local.err
 
 
 @pytest.mark.parametrize("end", [b"", b"\xff"])
