@@ -103,9 +103,26 @@ def run_folder(tmp_path_factory):
 def chosen(folder, *options):
     """What the command writes, as sentences."""
     output = folder / "chosen.conllu"
-    arguments = ["choose", str(folder / "run"), str(folder / "text.conllu"), "-o", str(output), *options]
+    arguments = [
+        "choose",
+        str(folder / "run"),
+        str(folder / "text.conllu"),
+        "-o",
+        str(output),
+        "--overwrite",
+        *options,
+    ]
     assert cli.main(["-q", *arguments]) == 0
     return list(conllu.read(output, heads="required"))
+
+
+def test_corrections_are_not_overwritten_unless_asked(run_folder, tmp_path, capsys):
+    corrected = tmp_path / "corrected.conllu"
+    corrected.write_text("mine", encoding="utf-8")
+    arguments = ["choose", str(run_folder / "run"), str(run_folder / "text.conllu"), "-n", "1"]
+    assert cli.main([*arguments, "-o", str(corrected)]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert corrected.read_text(encoding="utf-8") == "mine"
 
 
 def comments(sentence):

@@ -190,6 +190,11 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     whole = vdgi.good("parse", model, text, "--confidence").out
     assert whole != vdgi.good("parse", calibrated(tmp_path / "m", sentences, None), text, "--confidence").out
     assert vdgi.good("parse", model, text, "--confidence", "--jobs", "2").out == whole
+    vdgi.good("tag", "train", text, "-o", tmp_path / "my.tagger")
+    guessed = vdgi.good(
+        "parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence"
+    ).err
+    assert " points), had the tags been correct; guessed tags cost more" in guessed
     vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
     assert vdgi.good("parse", run, text, "--confidence").out == whole
     few = tmp_path / "few.conllu"

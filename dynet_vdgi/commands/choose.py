@@ -2,9 +2,10 @@
 
 Prefers sentences whose pairs of neighbouring tags are frequent in the text, not yet in chosen or corrected
 sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
-relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and DEPREL,
-train with --trees, and choose again with the better model: ten or twenty sentences at a time are more useful
-than many at once. Chooses only sentences of 4 to 25 words, not counting punctuation.
+relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and
+DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences at a time are
+more useful than many at once. A file that exists, which may have your corrections, is replaced only with
+--overwrite. Chooses only sentences of 4 to 25 words, not counting punctuation.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     parser.add_argument(
+        "--overwrite", action="store_true", help="replace a file that exists, with its corrections"
+    )
+    parser.add_argument(
         "--covered",
         nargs="+",
         default=[],
@@ -49,6 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     model_first(arguments.model, arguments.text)
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     check_at_least_1("-n", arguments.number)
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
