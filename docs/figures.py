@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from dynet_vdgi.reports import curves
@@ -163,16 +163,16 @@ def picture() -> str:
     return "\n".join([head, title, f"<style>{style}</style>", *axes, *sorted(marks), "</svg>", ""])
 
 
-_WITH_300 = "few-trees-udpipe.csv", "few-trees-universal.csv"
+_BESIDE = "few-trees-udpipe.csv", "few-trees-universal.csv"
 
 
-def udpipe_300_by_language() -> str:
-    """The table of UDPipe and the learner of few trees, each from the same 300 trees."""
-    lines = []
-    for language in (row["language"] for row in rows(_WITH_300[0])):
-        both = [mean(name, ("dda15", "dda40"), language=language, k="300") for name in _WITH_300]
+def beside_udpipe(k: int) -> str:
+    """The table of UDPipe and the learner of few trees, each from the same k trees."""
+    lines = [f"| k = {k} | UDPipe | from a universal parser |", "|---|---:|---:|"]
+    for language in (row["language"] for row in rows(_BESIDE[0]) if row["k"] == str(k)):
+        both = [mean(name, ("dda15", "dda40"), language=language, k=str(k)) for name in _BESIDE]
         lines.append(f"| {language} | {' | '.join(both)} |")
-    return "\n".join(["| k = 300 | UDPipe | from a universal parser |", "|---|---:|---:|", *lines])
+    return "\n".join(lines)
 
 
 def few_trees(row: str, k: int) -> Callable[[], str]:
@@ -209,7 +209,7 @@ _KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --lis
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
 _TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
 _FROM_UNIVERSAL = "docs/results/few-trees-universal.csv"
-_UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 --systems UDPipe"
+_UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 1000 --systems UDPipe"
 _EXPECT = "docs/results/expect.csv", "python benchmarks/expect.py"
 _PLAN = "docs/results/tables/teachers-and-students.csv", "vdgi experiment paper-ud"
 _PUBLISHED = "resources/published.csv", "typed from the papers"
@@ -244,8 +244,8 @@ FIGURES = {
     **{f"universal.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k)) for k in (10, 30, 100, 300)},
     **{f"fast.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k, "fast")) for k in (10, 100, 300)},
     **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 30, 100)},
-    "udpipe.300": Figure(*_UDPIPE, lambda: mean(_WITH_300[0], ("dda15", "dda40"))),
-    "udpipe.300.languages": Figure(*_UDPIPE, udpipe_300_by_language),
+    "udpipe.300": Figure(*_UDPIPE, lambda: mean(_BESIDE[0], ("dda15", "dda40"), k="300")),
+    **{f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(beside_udpipe, k)) for k in (300, 1000)},
     "expect.check": Figure(*_EXPECT, expected_of_check),
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
