@@ -53,7 +53,6 @@ def run(arguments: argparse.Namespace) -> None:
     model_first(arguments.model, arguments.text)
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
-    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     check_at_least_1("-n", arguments.number)
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
@@ -63,6 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = model_path(arguments.model)
     file_checks.check_output(arguments.output, [*names, *covered, model])
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
     text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
