@@ -69,6 +69,7 @@ def train(
     tokeniser: AnyPath | None = None,
     tagger: AnyPath | None = None,
     raw: Text | None = None,
+    lines: bool = False,
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
@@ -91,6 +92,7 @@ def train(
             `Parser.parse_text`. The tagger also tags the words of texts and trees that have no UPOS.
         raw: files of raw text (.txt), or sentences or files without tags, to learn from as well; the run then
             learns the tokeniser and the tagger that are not given from the words with tags. () for none.
+        lines: each line of files of raw text is a sentence.
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.
 
@@ -119,6 +121,7 @@ def train(
             tokeniser=str(model_path(Path(tokeniser))) if tokeniser else None,
             tagger=str(model_path(Path(tagger))) if tagger else None,
             raw=None if raw is None else given(raw),
+            lines=lines,
         ),
         chosen,
         out=Path(out) if out else None,

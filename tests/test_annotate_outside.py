@@ -141,6 +141,17 @@ def test_a_journal_of_format_1_goes_on_with_all_kinds_of_changes_and_undo(folder
 
 
 # ------------------------------------------------------------------------------------------- plain text
+def test_each_line_of_plain_text_can_be_a_sentence(folder: Path) -> None:
+    text = "He left. Why\nnot\n\n (me) \n"
+    found = by_rule(text, lines=True)
+    assert [[text[t.start : t.end] for t in s.tokens] for s in found] == [
+        ["He", "left", ".", "Why"],
+        ["not"],
+        ["(", "me", ")"],
+    ]
+    assert [s.begins_paragraph for s in found] == [True, False, True]
+
+
 def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
     found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)]

@@ -90,6 +90,27 @@ def test_the_name_or_the_option_says_what_is_raw(there: Path, vdgi: Vdgi, tmp_pa
     ]
 
 
+def test_each_line_can_be_a_sentence(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    text, n_lines = tmp_path / "lines.txt", 5
+    lines = re.findall(r"# text = (.*)[.!?]", Path("new.conllu").read_text(encoding="utf-8"))[:n_lines]
+    text.write_text("\n".join(lines), encoding="utf-8")
+    done = vdgi.good("parse", "universal", text, *STEPS, "--lines")
+    assert done.out.count("# sent_id") == n_lines
+    assert vdgi.good("parse", "universal", text, *STEPS).out.count("# sent_id") != n_lines
+    run = tmp_path / "run"
+    vdgi.good("train", "--train", "tagged.conllu", "--raw", text, "--lines", "--out", run, *STEPS)
+    sizes = model_file.load(model_path(run)).parameters["text/size"]
+    assert sizes[0] == N_SENTENCES + n_lines
+    assert len(dynet_vdgi.load(run).parse_text("a b\nc", lines=True)) == 2
+    for command in (
+        ["parse", "universal", "tagged.conllu"],
+        ["train", "--train", "tagged.conllu", "--out", "x"],
+    ):
+        refused = vdgi(*command, *STEPS[2:], "--lines")
+        assert refused.status == 2
+        assert "--lines has no effect: no input is raw text" in refused.err
+
+
 def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
     gold = Path("tagged.conllu").read_text(encoding="utf-8").replace("\tNOUN\t", "\tX\t", 1)
     (tmp_path / "some.conllu").write_text(without_tags(gold, keep=30), encoding="utf-8")

@@ -91,6 +91,38 @@ def test_a_paragraph_ends_a_sentence_and_knows_nothing_of_others(learnt: Tokenis
     assert [s.begins_paragraph for s in together.sentences] == [True, True, False, True]
 
 
+def test_lines_are_sentences_if_the_user_says_so(learnt: Tokeniser, tmp_path: Path) -> None:
+    text = "\nLe chat dort. Le pain\n du voisin\r\n\n\tLe livre!\nau train "
+    found = learnt.tokenise(text, lines=True)
+    assert [[form for form, _ in sentence] for sentence in sentences_of(found)] == [
+        ["Le", "chat", "dort", ".", "Le", "pain"],
+        ["du", "voisin"],
+        ["Le", "livre", "!"],
+        ["au", "train"],
+    ]
+    assert sentences_of(found)[1][0] == ("du", ("de", "le"))
+    assert [s.begins_paragraph for s in found.sentences] == [True, False, True, False]
+    (tmp_path / "text.conllu").write_bytes(raw_text.conllu(found).encode())
+    assert read_documents([tmp_path / "text.conllu"]) == [found]
+
+
+def test_lines_of_any_text_lose_nothing(
+    learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokeniser, "PASSAGE", 60)
+    rng, path = random.Random(5), tmp_path / "text.conllu"
+    for _ in range(40):
+        text = "\n".join(random_text(rng) for _ in range(4))
+        if not raw_text.SPACES.sub("", text):
+            continue
+        document = learnt.tokenise(text, lines=True)
+        for one, other in zip(document.sentences, document.sentences[1:]):
+            between = text[one.tokens[-1].end : other.tokens[0].start]
+            assert len(text) > 60 or "\n" in between or "\u2029" in between
+        path.write_bytes(raw_text.conllu(document).encode())
+        assert read_documents([path])[0].text == text
+
+
 def test_a_script_without_spaces(tmp_path: Path) -> None:
     rng = random.Random(2)
     words = ["我", "喜欢", "图书", "馆", "北京", "大学"]
@@ -310,7 +342,7 @@ def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
     Path("b.txt").write_text("Le chat dort.", encoding="utf-8")
     vdgi.good("tokenize", "my.tokeniser", "raw.txt", "b.txt", "-o", "raw.conllu")
     documents = read_documents(["raw.conllu"])
-    assert [document.text for document in documents] == [RAW, "Le chat dort."]
+    assert [document.text for document in documents] == [RAW.removeprefix("\ufeff"), "Le chat dort."]
     assert len(documents[0].sentences) == 3
     text = Path("raw.conllu").read_text(encoding="utf-8")
     assert text.startswith("# newdoc id = raw.txt\n# newpar\n# sent_id = 1\n# text = Le chat du voisin d")
@@ -318,6 +350,26 @@ def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
     before = Path("my.tokeniser").read_bytes()
     vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser", "--overwrite")
     assert Path("my.tokeniser").read_bytes() == before
+
+
+def test_sentences_without_end_point_to_lines(
+    vdgi: Vdgi, folder: Path, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = ["Le pain du voisin dort"] * 30
+    Path("list.txt").write_text("Le chat dort.\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    said = vdgi.good("tokenize", file, "list.txt", "-o", "list.conllu").err
+    hint = (
+        "warning: list.txt:3: a sentence of 150 tokens over 30 lines; if each line is a sentence, say --lines"
+    )
+    assert said.count("warning") == 1
+    assert hint in said
+    quiet = vdgi.good("tokenize", file, "list.txt", "--lines", "-o", "list.conllu").err
+    assert "warning" not in quiet
+    assert "31 sentences" in quiet
+    Path("long.txt").write_text(" ".join(lines), encoding="utf-8")
+    assert "long.txt:1: a sentence of 150 tokens; if it is" in vdgi.good("tokenize", file, "long.txt").err
+    Path("prose.txt").write_text("\n".join(["Le pain dort. Le\nchat dort."] * 90), encoding="utf-8")
+    assert "warning" not in vdgi.good("tokenize", file, "prose.txt").err
 
 
 def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
@@ -329,6 +381,7 @@ def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
         (3, ["tokenize", file, "white.txt", "-o", "out.conllu"], "white.txt: no text"),
         (3, ["tokenize", file, "bytes.txt", "-o", "out.conllu"], "bytes.txt:2: byte 0xff is not UTF-8"),
         (3, ["tokenize", "train", "raw.txt", "-o", "out.conllu"], "plain text, not CoNLL-U"),
+        (2, ["tokenize", "train", "my.conllu", "--lines", "-o", "x"], "--lines has no effect after train"),
         (2, ["tokenize", "train", "my.conllu"], "needs a file for the tokeniser"),
         (2, ["tokenize", "train", "-", "-o", "out.conllu"], "save standard input"),
         (2, ["tokenize", "train", "my.conllu", "-o", "my.conllu"], "which would be lost"),

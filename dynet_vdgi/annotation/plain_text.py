@@ -3,7 +3,8 @@
 The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ? and such
 marks of other scripts, with the closing quotation marks and brackets behind them, before white space. Words
 end at white space; the marks at a word's edges are words of their own, except the apostrophe and the hyphen.
-What this gets wrong is what the page's splitting, joining, cutting and gluing is for.
+If each line is a sentence, no other ends are looked for. What this gets wrong is what the page's splitting,
+joining, cutting and gluing is for.
 """
 
 from __future__ import annotations
@@ -29,25 +30,27 @@ _WORD = re.compile(r"\S+")
 _END = re.compile(rf"[{re.escape(ENDS)}]+[{re.escape(CLOSING)}]*$")
 
 
-def conllu_of(path: str, tokeniser: str | None) -> str:
-    """The CoNLL-U of a text file, without tags. `tokeniser` is a tokeniser's file.
+def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
+    """The CoNLL-U of a text file, without tags.
+
+    tokeniser: a tokeniser's file. lines: each line is a sentence.
 
     Raises: DataError, the text is not UTF-8, or is empty; ModelError, the tokeniser is damaged.
     """
     if tokeniser is not None:
         found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
         assert found is not None
-        return "".join(content for _, content in found.read(path))
+        return "".join(content for _, content in found.read(path, lines=lines))
     with files.open_text(path) as handle:
-        text = handle.read()
-    sentences = by_rule(text)
+        text = handle.read().removeprefix(raw_text.BYTE_ORDER_MARK)
+    sentences = by_rule(text, lines=lines)
     if not sentences:
         raise DataError(path, None, "no text", "the file holds nothing but white space")
     return raw_text.conllu(Document(text, tuple(sentences), Path(path).name))
 
 
-def by_rule(text: str) -> list[TokenisedSentence]:
-    """The sentences of a text by the rule of this module.
+def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
+    """The sentences of a text by the rule of this module; `lines`: its lines.
 
     >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
@@ -57,8 +60,11 @@ def by_rule(text: str) -> list[TokenisedSentence]:
         tokens: list[Token] = []
         is_first = True
         for word in _WORD.finditer(text, paragraph.start(), paragraph.end()):
+            if lines and tokens and "\n" in text[tokens[-1].end : word.start()]:
+                sentences.append(TokenisedSentence(tuple(tokens), is_first))
+                tokens, is_first = [], False
             tokens += [Token(start, end, (text[start:end],)) for start, end in _pieces(text, *word.span())]
-            if _END.search(word[0]):
+            if _END.search(word[0]) and not lines:
                 sentences.append(TokenisedSentence(tuple(tokens), is_first))
                 tokens, is_first = [], False
         if tokens:
@@ -93,7 +99,7 @@ def _runs(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-def beside(path: str, tokeniser: str | None) -> str:
+def beside(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
     """Writes the CoNLL-U of a text file beside it, and returns its name.
 
     Raises: UsageError, there is a file of this name; others as `conllu_of`.
@@ -101,7 +107,7 @@ def beside(path: str, tokeniser: str | None) -> str:
     name = str(Path(path).with_suffix(".conllu"))
     if Path(name).exists():
         raise UsageError(f"{name} exists already: vdgi annotate {name} goes on with it")
-    content = conllu_of(path, tokeniser)
+    content = conllu_of(path, tokeniser, lines=lines)
     with files.atomic_writer(name) as handle:
         handle.write(content)
     return name

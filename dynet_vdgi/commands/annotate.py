@@ -11,7 +11,8 @@ and when you correct an arc it parses the rest of the sentence at once. Needs th
   vdgi annotate ben.conllu --beside anna.conllu -o both.conllu
 
 Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger. Plain text is
-split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it.
+split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it; with --lines,
+each line is a sentence.
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
 CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
@@ -84,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tagger", metavar="FILE", help="a tagger that proposes tags until it is clear what yours are"
     )
     parser.add_argument("--tokeniser", metavar="FILE", help="a tokeniser that splits FILE, if it is text")
+    parser.add_argument("--lines", action="store_true", help="each line of FILE is a sentence, if it is text")
     parser.add_argument(
         "--labels", metavar="LIST", help="file of the project's relations; others are marked, never lost"
     )
@@ -104,8 +106,9 @@ def run(arguments: argparse.Namespace) -> None:
     if path == files.STANDARD or path.lower().endswith(".gz"):
         raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")
     (path,) = files.expand([path])
-    if arguments.tokeniser is not None and not path.endswith(".txt"):
-        raise UsageError("--tokeniser has no effect: the file is CoNLL-U (text is a file named .txt)")
+    for name in ("tokeniser", "lines"):
+        if getattr(arguments, name) and not path.endswith(".txt"):
+            raise UsageError(f"--{name} has no effect: the file is CoNLL-U (text is a file named .txt)")
     if arguments.export is not None:
         _export(path, arguments)
         return
@@ -148,7 +151,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
 
     with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
         if path.endswith(".txt"):
-            path = beside(path, arguments.tokeniser)
+            path = beside(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels
@@ -204,7 +207,7 @@ def _user() -> str:
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
     of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
-    of_text = ("language-facts", "tagger", "tokeniser", "labels")
+    of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
     _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.problems import problems_of

@@ -31,8 +31,9 @@ the tags they have, unless you say --retag. The tokeniser and the tagger learn f
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
-A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text from
-standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
+If each line of the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end
+sentences. A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text
+from standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
 
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
@@ -157,6 +158,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="splits raw text into words: the inputs, unless their names end in .conllu",
     )
     parser.add_argument("--tagger", metavar="FILE", help="tags the words without UPOS")
+    parser.add_argument("--lines", action="store_true", help="each line of raw text is a sentence")
     parser.add_argument("--retag", action="store_true", help="tag the words with UPOS, too")
     parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
     parser.add_argument(
@@ -249,7 +251,14 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     from dynet_vdgi.parsing.steps import Steps
 
     said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
-    steps = Steps.of(arguments.model, model, said, retag=arguments.retag, notes=arguments.confidence)
+    steps = Steps.of(
+        arguments.model,
+        model,
+        said,
+        retag=arguments.retag,
+        notes=arguments.confidence,
+        lines=arguments.lines,
+    )
     steps.check(names)
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")

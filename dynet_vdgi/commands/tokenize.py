@@ -8,9 +8,10 @@ begin. It learns multiword tokens, such as French du = de le, and scripts withou
   vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 
-An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. Each FILE
-becomes a document (`# newdoc`), each paragraph begins with `# newpar`. No character is lost: MISC
-records the spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
+An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. If each line
+of your text is a sentence, say --lines: then no sentence ends elsewhere. The comment `# newdoc`
+begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
+spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
 
 -o replaces a text that exists, but a tokeniser only with --overwrite.
 """
@@ -51,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"output file (default: standard output); after {TRAIN}: the tokeniser's",
     )
     parser.add_argument(
+        "--lines", action="store_true", help="each line of the text is a sentence, whatever it ends with"
+    )
+    parser.add_argument(
         "--overwrite", action="store_true", help=f"after {TRAIN}: replace a tokeniser that exists"
     )
 
@@ -61,11 +65,13 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     if arguments.model == TRAIN:
+        if arguments.lines:
+            raise UsageError(f"--lines has no effect after {TRAIN}: CoNLL-U says where sentences end")
         _train(names, arguments.output, overwrite=arguments.overwrite)
     elif arguments.overwrite:
         raise UsageError(f"--overwrite is for vdgi tokenize {TRAIN}: a text is replaced without it")
     else:
-        tokenise(arguments.model, names, arguments.output)
+        tokenise(arguments.model, names, arguments.output, lines=arguments.lines)
 
 
 def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
@@ -81,8 +87,8 @@ def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
     logger.info("%s: a tokeniser from %s, %s", output, sentences, count(made.tokens, "token"))
 
 
-def tokenise(model: str, names: Sequence[str], output: str) -> None:
-    """Writes the sentences of some texts as CoNLL-U to `output`.
+def tokenise(model: str, names: Sequence[str], output: str, *, lines: bool = False) -> None:
+    """Writes the sentences of some texts as CoNLL-U to `output`; `lines`: each line is one.
 
     Raises:
         ModelError: the model is no tokeniser.
@@ -97,7 +103,7 @@ def tokenise(model: str, names: Sequence[str], output: str) -> None:
     tokeniser, n_sentences, n_tokens = loaded("tokeniser", model), 0, 0
     with files.atomic_writer(output) as handle:
         for name in names:
-            for part, text in tokeniser.read(name, n_sentences + 1):
+            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines):
                 handle.write(text)
                 n_sentences += len(part.sentences)
                 n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)

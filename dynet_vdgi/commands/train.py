@@ -126,6 +126,9 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
         "learn from: raw (.txt), or CoNLL-U without tags",
     )
     parser.add_argument(
+        "--lines", action="store_true", help="each line of raw text (.txt) is a sentence, for --raw"
+    )
+    parser.add_argument(
         "--tokeniser", metavar="FILE", help="splits raw text (.txt) into words; is kept in the model"
     )
     parser.add_argument(
@@ -169,6 +172,7 @@ def run(arguments: argparse.Namespace) -> None:
             tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
             tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
             raw=None if arguments.raw is None else Given(tuple(files.expand(arguments.raw))),
+            lines=arguments.lines,
         ),
         settings,
         out=Path(arguments.out),

@@ -68,6 +68,9 @@ class TokenBlock(NamedTuple):
     rows: list[int]  # of the tokens, in `block.lines`
 
 
+BYTE_ORDER_MARK = "\ufeff"
+"""At the beginning of a file it says how the text is encoded, and belongs to no sentence."""
+
 SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
 """White space."""
 

@@ -254,8 +254,10 @@ class Parser:
     def _labeller(self) -> ModelLabeller:
         return labeller_of(self.model, self._engines.own)
 
-    def parse_text(self, text: str) -> list[Sentence]:
+    def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, split into words, tagged, with heads and relations.
+
+        lines: each line of the text is a sentence.
 
         >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
         >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
@@ -265,7 +267,7 @@ class Parser:
         """
         if not isinstance(text, str):
             raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
-        return list(self.pipe(self._steps.sentences_of(text)))
+        return list(self.pipe(self._steps.sentences_of(text, lines=lines)))
 
     @cached_property
     def _steps(self) -> Steps:

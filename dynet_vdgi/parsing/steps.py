@@ -36,6 +36,7 @@ LOAD = "load(MODEL, tokeniser=FILE, tagger=FILE), or train with them"
 MEMORY = "<memory>"
 NO_TAGGER = "raw text has no tags: name a tagger with --tagger; vdgi tag train makes one"
 NO_RAW_TEXT = "--tokeniser has no effect: every input is CoNLL-U, as its name says"
+NO_LINES = "--lines has no effect: no input is raw text, or there is no tokeniser for it"
 NO_RETAG = "--retag needs a tagger: name one with --tagger; vdgi tag train makes one"
 
 
@@ -52,7 +53,7 @@ class Steps:
 
     `files`: those of the steps, by name (`model_file.STEPS`). `reads_text`: standard input and files of other
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
-    `notes`: tagged words get TagConf= in MISC.
+    `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a sentence.
     """
 
     files: Mapping[str, StepFile] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Steps:
     retag: bool = False
     tagged: dict[str, int] = field(default_factory=dict)
     notes: bool = False
+    lines: bool = False
 
     @classmethod
     def of(
@@ -70,11 +72,12 @@ class Steps:
         *,
         retag: bool = False,
         notes: bool = False,
+        lines: bool = False,
     ) -> Steps:
         """The steps of a model at a path; `said` names other files, which replace its own."""
         own = {name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
         others = {name: step_file(name, file) for name, file in said.items() if file is not None}
-        steps = cls(own | others, "tokeniser" in others, retag, notes=notes)
+        steps = cls(own | others, "tokeniser" in others, retag, notes=notes, lines=lines)
         for name in others:
             getattr(steps, name)  # so that a bad file is found out here
         return steps
@@ -111,6 +114,8 @@ class Steps:
         raw = [name for name in names if self.is_raw(name)]
         if self.reads_text and not raw:
             raise UsageError(NO_RAW_TEXT)
+        if self.lines and not raw:
+            raise UsageError(NO_LINES)
         if "tagger" not in self.files and raw:
             raise UsageError(f"{shown(raw[0])}: {NO_TAGGER}")
         if "tagger" not in self.files and self.retag:
@@ -139,7 +144,7 @@ class Steps:
                 yield from conllu_blocks.passages(name)
                 continue
             assert self.tokeniser is not None
-            for document, text in self.tokeniser.read(name, n_sentences + 1):
+            for document, text in self.tokeniser.read(name, n_sentences + 1, lines=self.lines):
                 n_sentences += len(document.sentences)
                 if document.sentences:
                     yield Passage(shown(name), 1, text.encode())
@@ -170,8 +175,8 @@ class Steps:
             else:
                 yield from group
 
-    def sentences_of(self, text: str) -> list[Sentence]:
-        """The sentences of raw text, tagged.
+    def sentences_of(self, text: str, *, lines: bool = False) -> list[Sentence]:
+        """The sentences of raw text, tagged; `lines`: its lines.
 
         Raises: UsageError, there is no tokeniser or no tagger; DataError, the text is white space.
         """
@@ -180,7 +185,7 @@ class Steps:
         if self.tokeniser is None or self.tagger is None:
             what = "tagger" if self.tokeniser else "tokeniser"
             raise UsageError(f"raw text needs a tokeniser and a tagger, and the model has no {what}: {LOAD}")
-        document = self.tokeniser.tokenise(text)
+        document = self.tokeniser.tokenise(text, lines=lines)
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
         blocks = Passage(MEMORY, 1, raw_text.conllu(document).encode()).blocks()

@@ -79,6 +79,7 @@ class Inputs:
     tokeniser: str | None = None
     tagger: str | None = None
     raw: Given | None = None  # text for which the run learns the steps that are not given
+    lines: bool = False  # each line of raw text is a sentence
 
     def with_steps(self, steps: Steps) -> Inputs:
         """These inputs, with raw text as text; it and trees are tokenised and tagged where they are not."""

@@ -101,10 +101,11 @@ def _steps(inputs: Inputs) -> Steps:
     Raises: ModelError, one cannot be used; UsageError, one is missing; DataError, a file is malformed.
     """
     paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
-    steps = Steps({name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()})
+    given = {name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()}
+    steps = Steps(given, lines=inputs.lines)
     if inputs.raw is not None:
         steps = with_learnt(steps, inputs)
-    steps.check(inputs.text_names)
+    steps.check([*inputs.text_names, *(inputs.raw.names if inputs.raw else ())])
     return steps
 
 

@@ -1,6 +1,7 @@
 """Text as symbols: a symbol is a character with its kind, or a run of white space.
 
-A paragraph ends with an empty line. Paragraphs know nothing of each other: symbols EDGE are between them.
+A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
+nothing of each other: symbols EDGE are between them.
 
 Letters: C characters, N symbols, D different symbols, U units, which are the characters that are not white
 space, S paragraphs.
@@ -54,8 +55,8 @@ class Symbols(NamedTuple):
     first: Ints  # (S + 1,): where paragraphs begin among the units, and U
 
 
-def symbols_of(text: str) -> Symbols:
-    """The symbols of a text, which is empty or has at least one unit."""
+def symbols_of(text: str, *, lines: bool = False) -> Symbols:
+    """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
     known, ids = _distinct(points)
     table = np.array([_of_character(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
@@ -68,8 +69,9 @@ def symbols_of(text: str) -> Symbols:
     within = n_ends[kept[runs + 1]] - n_ends[kept[runs]] if len(runs) else runs
     codes[runs[within == 1]] = LINE
     times = np.ones(len(kept), np.int64)
-    times[runs[within > 1]] = PADDING
-    codes[runs[within > 1]] = kinds[runs[within > 1]] = 0
+    borders = runs[within > (0 if lines else 1)]
+    times[borders] = PADDING
+    codes[borders] = kinds[borders] = 0
     numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
     numbers[kinds == 0] = EDGE
     codes, kinds, ids, places = (

@@ -9,6 +9,7 @@ Letters: as in `characters` and `features`.
 
 from __future__ import annotations
 
+import logging
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,15 +24,18 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.raw_text import SPACES, Document, Token, TokenisedSentence, form_of
+from dynet_vdgi.data.raw_text import BYTE_ORDER_MARK, SPACES, Document, Token, TokenisedSentence, form_of
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.limits import limit
+from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
 from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
 from dynet_vdgi.tokenising.marks import invented
 from dynet_vdgi.tokenising.splitting import Splitter
+
+logger = logging.getLogger("dynet_vdgi")
 
 NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)
 """What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
@@ -43,6 +47,9 @@ _NEVER = -1e9
 
 MOST_FORMS = 1 << 16
 """Tokens of a text whose words are remembered."""
+
+LONG = 80
+"""Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have more."""
 
 PASSAGE = 1 << 18
 """Characters that are labelled at once, at least; at most twice as many."""
@@ -73,35 +80,41 @@ class Tokeniser:
         return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)))
 
     # ------------------------------------------------------------------------------------------- texts
-    def tokenise(self, text: str, name: str = "") -> Document:
-        """A text with its sentences, whatever it holds; one of white space has none."""
-        parts = list(self.parts(text, name))
+    def tokenise(self, text: str, name: str = "", *, lines: bool = False) -> Document:
+        """A text with its sentences, whatever it holds; one of white space has none.
+
+        lines: each line is a sentence.
+        """
+        parts = list(self.parts(text, name, lines=lines))
         sentences = [sentence for part, offset in parts for sentence in moved(part.sentences, offset)]
         return Document(text, tuple(sentences), name)
 
-    def parts(self, text: str, name: str = "") -> Iterator[tuple[Document, int]]:
+    def parts(self, text: str, name: str = "", *, lines: bool = False) -> Iterator[tuple[Document, int]]:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
         words_of = lru_cache(MOST_FORMS)(self._words_of)
         for start, passage, is_paragraph in passages(text):
-            symbols = symbols_of(passage)
-            sentences = _sentences(passage, symbols, self._best_labels(symbols), words_of)
+            symbols = symbols_of(passage, lines=lines)
+            sentences = _sentences(passage, symbols, self._best_labels(symbols, lines), words_of, lines)
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
             yield Document(passage, tuple(sentences), name), start
 
-    def read(self, name: AnyPath, first: int = 1) -> Iterator[tuple[Document, str]]:
+    def read(self, name: AnyPath, first: int = 1, *, lines: bool = False) -> Iterator[tuple[Document, str]]:
         """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from `first` on.
+
+        Warns of very long sentences. lines: each line is a sentence.
 
         Raises:
             DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
         with files.open_text(name) as source:
-            text = source.read()
+            text = source.read().removeprefix(BYTE_ORDER_MARK)
         raw_text.check_raw(text, files.shown(name))
-        label, number = "" if name == files.STANDARD else Path(name).name, first
-        for part, start in self.parts(text, label):
+        label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
+        for part, start in self.parts(text, label, lines=lines):
             yield part, raw_text.conllu(part, number, begins=start == 0)
             number += len(part.sentences)
+            is_told = is_told or _told_of_long(part, files.shown(name), text.count("\n", 0, start))
         if number == first:
             raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
 
@@ -112,13 +125,16 @@ class Tokeniser:
             return self.splitter.split(form)
         return (form,)
 
-    def _best_labels(self, symbols: Symbols) -> Ints:
-        """The labels (U,) of a text's units."""
+    def _best_labels(self, symbols: Symbols, lines: bool) -> Ints:
+        """The labels (U,) of a text's units; `lines`: sentences end at the ends of paragraphs only."""
         scores = features.scores_of(symbols, self._known)
-        ends = symbols.first[1:] - 1
+        is_end = np.zeros(len(scores), bool)
+        is_end[symbols.first[1:] - 1] = True
         for k, label in enumerate(self.labels):
             if label not in _SENTENCES:
-                scores[ends, k] = _NEVER
+                scores[is_end, k] = _NEVER
+            elif lines:
+                scores[~is_end, k] = _NEVER
         return np.array(self.labels)[self.crf.best(scores, symbols.first)]
 
     @cached_property
@@ -177,9 +193,13 @@ def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[Token
 
 
 def _sentences(
-    text: str, symbols: Symbols, labels: Ints, words_of: Callable[[str, bool], tuple[str, ...]]
+    text: str,
+    symbols: Symbols,
+    labels: Ints,
+    words_of: Callable[[str, bool], tuple[str, ...]],
+    lines: bool,
 ) -> list[TokenisedSentence]:
-    """The sentences of a text whose units have these labels (U,)."""
+    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines."""
     ends = np.flatnonzero(labels >= TOKEN)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
     paragraphs = np.isin(begins, symbols.first[:-1])
@@ -197,7 +217,35 @@ def _sentences(
     n_words = list(accumulate(map(len, words), initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
     spans = _limited(borders, n_words, limit("words"))
-    return [TokenisedSentence(tokens[a:b], bool(paragraphs[a])) for a, b in spans]
+
+    def begins_paragraph(token: int) -> bool:
+        follows = token > 0 and lines and _n_lines(text, stops[token - 1], starts[token]) < 2
+        return bool(paragraphs[token]) and not follows
+
+    return [TokenisedSentence(tokens[a:b], begins_paragraph(a)) for a, b in spans]
+
+
+def _n_lines(text: str, start: int, end: int) -> int:
+    """The number of line ends in a stretch of a text; a paragraph separator counts twice."""
+    return text.count("\n", start, end) + 2 * text.count("\u2029", start, end)
+
+
+def _told_of_long(document: Document, name: str, n_before: int) -> bool:
+    """Whether a sentence was very long, after a warning; `n_before`: line ends before the document."""
+    found = [sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG]
+    if not found:
+        return False
+    start, end = found[0][0].start, found[0][-1].end
+    n_lines = document.text.count("\n", start, end) + 1
+    place = f"{name}:{n_before + document.text.count(chr(10), 0, start) + 1}"
+    hint = (
+        "if each line is a sentence, say --lines"
+        if n_lines > 1
+        else "if it is several, let empty lines end them, or give the tokeniser sentences that end so"
+    )
+    over = f" over {n_lines} lines" if n_lines > 1 else ""
+    logger.warning("%s: a sentence of %s%s; %s", place, count(len(found[0]), "token"), over, hint)
+    return True
 
 
 def _has_space(form: str) -> bool:
