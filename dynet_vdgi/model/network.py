@@ -1,10 +1,9 @@
-"""Tools of every engine: the networks over one set of parameters, a new graph, choosing actions."""
+"""Tools of every engine: the networks over one set of parameters, and choosing actions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,11 +32,6 @@ class Network:
         self.parameters = Parameters(rng)
         self.encoder = Encoder(self.parameters, vocabulary, settings, vectors)
         self.decoder = Decoder(self.parameters, vocabulary, settings, vectors)
-
-
-def new_graph(autobatch: bool) -> None:
-    """Discards the old graph, whose expressions must not be used again."""
-    dy.renew_cg(autobatching=autobatch)
 
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:

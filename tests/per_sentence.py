@@ -1,0 +1,315 @@
+"""The reference engine: one dynamic graph a sentence, batched automatically by DyNet.
+
+All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
+loop that differs only in who chooses. It shares with the engines of the package only the parameters of the
+networks: it puts every layer together by itself, one word, state or action at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import dynet as dy
+import numpy as np
+
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.grammar.transitions import Action, State
+from dynet_vdgi.model.decoder import Decoder, WordSoftmax
+from dynet_vdgi.model.encoder import Encoder
+from dynet_vdgi.model.layers import (
+    NO_SHIFT,
+    Expression,
+    Lstm,
+    StackLstm,
+    StateLayer,
+    TokenEmbedding,
+    finite,
+    seed_dropout,
+)
+from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, sampling
+from dynet_vdgi.model.samples import Floats, Phase, Samples
+from dynet_vdgi.settings.neural_settings import TrainSettings
+
+
+def new_graph(autobatch: bool) -> None:
+    """Discards the old graph, whose expressions must not be used again."""
+    dy.renew_cg(autobatching=autobatch)
+
+
+# ------------------------------------------------------------------------------------------- layers
+def embed(layer: TokenEmbedding, sentence: Encoded) -> list[Expression]:
+    """Vectors e_1..e_n of a sentence, each (H,)."""
+    embedded = []
+    for tag, word in zip(sentence.tags, sentence.words):
+        total = layer.from_tag * dy.lookup(layer.tags, tag)
+        if layer.lexicalised:
+            looked_up = dy.lookup(layer.vectors, word)
+            vector = dy.affine_transform([layer.project_bias, layer.project, looked_up])
+            total = total + layer.from_word * dy.rectify(vector)
+        embedded.append(dy.rectify(total))
+    return embedded
+
+
+def over(lstm: Lstm, inputs: list[Expression]) -> list[Expression]:
+    """Outputs of an LSTM over a sequence, from a zero state."""
+    h = c = dy.zeros((lstm.hidden,))
+    outputs = []
+    for x in inputs:
+        h, c = lstm.step(x, h, c)
+        outputs.append(h)
+    return outputs
+
+
+class StackItem(NamedTuple):
+    """State of the stack LSTM after pushing one item, and the item below; None is the empty stack."""
+
+    h: Expression
+    c: Expression
+    below: StackItem | None
+
+
+def push(stack: StackLstm, below: StackItem | None, x: Expression) -> StackItem:
+    """The stack with `x` (H,) on top of `below`."""
+    if below is None:
+        zero = dy.zeros((stack.lstm.hidden,))
+        h, c = stack.lstm.step(x, zero, zero)
+    else:
+        h, c = stack.lstm.step(x, below.h, below.c)
+    return StackItem(h, c, below)
+
+
+def reduce(stack: StackLstm, top: StackItem, top_is_head: bool) -> StackItem:
+    """The stack with its two top items replaced by their composition ReLU(W [head; dependent] + b).
+
+    The composition's inputs are the stack LSTM's outputs at the two items, as in the released code.
+    """
+    second = top.below
+    assert second is not None
+    head, dependent = (top, second) if top_is_head else (second, top)
+    composed = dy.affine_transform(
+        [stack.compose_bias, stack.compose_head, head.h, stack.compose_dependent, dependent.h]
+    )
+    return push(stack, second.below, dy.rectify(composed))
+
+
+def state_embedding(
+    layer: StateLayer, stack: Expression, buffer_part: Expression, training: bool
+) -> Expression:
+    """v_t of the encoder or u_t of the decoder (H,), with dropout when training."""
+    state = dy.rectify(dy.affine_transform([layer.bias, layer.from_stack, stack]) + buffer_part)
+    return dy.dropout(state, layer.dropout) if training and layer.dropout else state
+
+
+def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, masked: bool) -> Expression:
+    """Logits (3,) for a step where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
+    logits = layer.logits(embedding)
+    return logits if can_shift or not masked else logits + dy.inputVector(NO_SHIFT)
+
+
+# ------------------------------------------------------------------------------------------- both networks
+def read(encoder: Encoder, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
+    """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words read."""
+    embedded = embed(encoder.embed, sentence)
+    forward = over(encoder.forward, embedded)
+    backward = over(encoder.backward, embedded[::-1])[::-1]
+    buffers = [dy.concatenate([f, b]) for f, b in zip(forward, backward)]
+    buffers.append(encoder.empty_buffer)
+    return embedded, [encoder.state.from_buffer * buffer for buffer in buffers]
+
+
+def word_nll(softmax: WordSoftmax, embedding: Expression, word: int) -> list[Expression]:
+    """Terms of -log p(word)."""
+    k, i = softmax.place[word]
+    matrix, bias = softmax.words[k]
+    return [
+        dy.pickneglogsoftmax(dy.affine_transform([softmax.classes_bias, softmax.classes, embedding]), k),
+        dy.pickneglogsoftmax(dy.affine_transform([bias, matrix, embedding]), i),
+    ]
+
+
+def decoder_nll(
+    decoder: Decoder, sentence: Encoded, derivations: Sequence[Sequence[int]], training: bool
+) -> list[Expression]:
+    """-log p(x, a) of each derivation."""
+    embedded = embed(decoder.embed, sentence)
+    prefixes = [decoder.no_prefix, *over(decoder.prefix, embedded)]
+    buffer_parts = [decoder.state.from_buffer * prefix for prefix in prefixes]
+    return [
+        dy.esum(_terms(decoder, sentence, embedded, buffer_parts, actions, training))
+        for actions in derivations
+    ]
+
+
+def _terms(
+    decoder: Decoder,
+    sentence: Encoded,
+    embedded: list[Expression],
+    buffer_parts: list[Expression],
+    actions: Sequence[int],
+    training: bool,
+) -> list[Expression]:
+    """Terms of -log p(x, a), each a scalar."""
+    state = State(len(sentence))
+    top: StackItem | None = None
+    terms: list[Expression] = []
+    for action in actions:
+        stack = decoder.no_stack if top is None else top.h
+        embedding = state_embedding(decoder.state, stack, buffer_parts[state.read], training)
+        can_shift, can_reduce, _ = state.legal()
+        if can_reduce:
+            logits = action_logits(decoder.state, embedding, can_shift, decoder.masked)
+            terms.append(dy.pickneglogsoftmax(logits, action))
+        if action == Action.SHIFT:
+            tag, word = sentence.tags[state.read], sentence.words[state.read]
+            tag_logits = dy.affine_transform([decoder.tags_bias, decoder.tags, embedding])
+            terms.append(dy.pickneglogsoftmax(tag_logits, tag - 1))
+            if decoder.words is not None:
+                terms += word_nll(decoder.words, embedding, word)
+            top = push(decoder.stack, top, embedded[state.read])
+        else:
+            assert top is not None
+            top = reduce(decoder.stack, top, action == Action.LEFT_REDUCE)
+        state.apply(action)
+    return terms
+
+
+# ------------------------------------------------------------------------------------------- derivations
+@dataclass
+class Derivation:
+    """One derivation while it is built, and after: actions (2n - 1,) and the terms of -log q(a|x)."""
+
+    state: State
+    top: StackItem | None = None
+    actions: list[int] = field(default_factory=list)
+    nll: list[Expression] = field(default_factory=list)
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The tree (n,), once the derivation is complete."""
+        return tuple(self.state.heads)
+
+
+def derive(
+    encoder: Encoder, sentence: Encoded, copies: int, choose: Choose, *, training: bool = False
+) -> list[Derivation]:
+    """`copies` derivations of one sentence in the current graph, every choice made by `choose`.
+
+    A step is scored where REDUCE is legal; before that SHIFT is forced.
+    """
+    embedded, buffer_parts = read(encoder, sentence)
+    derivations = [Derivation(State(len(sentence))) for _ in range(copies)]
+    for step in range(2 * len(sentence) - 1):
+        choosing = [
+            k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]
+        ]
+        logits: dict[int, Expression] = {}
+        for k in choosing:
+            derivation = derivations[k]
+            assert derivation.top is not None
+            can_shift = derivation.state.legal()[Action.SHIFT]
+            part = buffer_parts[derivation.state.read]
+            embedding = state_embedding(encoder.state, derivation.top.h, part, training)
+            logits[k] = action_logits(encoder.state, embedding, can_shift, encoder.masked)
+        chosen = dict.fromkeys(range(copies), int(Action.SHIFT))
+        if choosing:
+
+            def log_probabilities(
+                choosing: list[int] = choosing, logits: dict[int, Expression] = logits
+            ) -> Floats:
+                values = finite(dy.concatenate_to_batch([logits[k] for k in choosing]))
+                can_shift = np.array([derivations[k].state.legal()[Action.SHIFT] for k in choosing])
+                return legal_log_probabilities(values.reshape(len(choosing), 3), can_shift)
+
+            chosen.update(zip(choosing, choose(step, choosing, log_probabilities)))
+        for k, derivation in enumerate(derivations):
+            action = int(chosen[k])
+            if k in logits:
+                derivation.nll.append(dy.pickneglogsoftmax(logits[k], action))
+            if action == Action.SHIFT:
+                derivation.top = push(encoder.stack, derivation.top, embedded[derivation.state.read])
+            else:
+                assert derivation.top is not None
+                derivation.top = reduce(encoder.stack, derivation.top, action == Action.LEFT_REDUCE)
+            derivation.state.apply(action)
+            derivation.actions.append(action)
+    return derivations
+
+
+def greedy(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
+    """Takes the most probable legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
+    return [int(action) for action in log_probabilities().argmax(axis=1)]
+
+
+def parse(encoder: Encoder, sentence: Encoded) -> tuple[int, ...]:
+    """The greedy tree (n,) of one sentence."""
+    if len(sentence) == 0:
+        return ()
+    new_graph(autobatch=False)
+    return derive(encoder, sentence, 1, greedy)[0].heads
+
+
+@dataclass
+class SentenceSamples:
+    """Samples of one sentence and the expressions, in the current graph, of their scores."""
+
+    samples: Samples
+    nll_q: list[Expression]  # M scalars, -log q(a_m|x)
+    nll_p: list[Expression]  # M scalars, -log p(x, a_m)
+
+
+def draw(
+    network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
+) -> SentenceSamples:
+    """Derivations of one sentence, scored by encoder and decoder, in the current graph.
+
+    A sentence of one word has a single derivation without any choice: its log q is 0.
+    """
+    derivations = derive(network.encoder, sentence, copies, choose, training=training)
+    nll_q = [dy.esum(d.nll) if d.nll else dy.scalarInput(0.0) for d in derivations]
+    nll_p = decoder_nll(network.decoder, sentence, [d.actions for d in derivations], training)
+    values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
+    actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
+    return SentenceSamples(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
+
+
+def backward(drawn: SentenceSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
+    """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the sum.
+
+    The weights (M,) are constants. They enter as one input vector: a constant of its own in each term would
+    keep DyNet from batching the terms.
+    """
+    terms = dy.concatenate(drawn.nll_q + drawn.nll_p)
+    loss = dy.dot_product(terms, dy.inputVector(np.concatenate([encoder_weights, decoder_weights]).tolist()))
+    value = float(loss.value())
+    loss.backward()
+    return value
+
+
+def accumulate(
+    network: Network,
+    sentences: Sequence[Encoded],
+    phase: Phase,
+    rng: np.random.Generator,
+    settings: TrainSettings,
+    derivations: Sequence[Sequence[int]] | None = None,
+) -> list[Samples]:
+    """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
+
+    With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
+    follows DyNet's own random numbers, which are seeded from `rng`.
+    """
+    seed_dropout(rng)
+    result = []
+    for k, sentence in enumerate(sentences):
+        new_graph(autobatch=True)
+        if derivations is None:
+            copies, choose = settings.samples, sampling(rng, settings.exponent)
+        else:
+            copies, choose = 1, forcing([derivations[k]])
+        drawn = draw(network, sentence, copies, choose)
+        encoder_weights, decoder_weights = phase(sentence, drawn.samples)
+        backward(drawn, encoder_weights / len(sentences), decoder_weights / len(sentences))
+        result.append(drawn.samples)
+    return result
