@@ -59,10 +59,6 @@ RUNS = {
         f"'{DEV}' --words 3000 --repeats 1",
         ["| parse, best-tags, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
     ),
-    "hardening": (
-        "--only 'output is the gold file' 'output without a name'",
-        ["| output is the gold file | 2 | ", "| output without a name | 2 | "],
-    ),
     "validate": (f"{DEMO_LISTED} --out parses", ["| xx |", "Level 3 by kind"]),
     "punctuation": (
         f"{DEMO_LISTED} --out rows.csv",
@@ -121,15 +117,6 @@ RUNS = {
     "word_orders": (
         f"{LISTED} --tables text --orders original mirror head-final --max-text 40",
         ["| language | text | text, mirror | text, head-final |", "| xx |", "| mean |"],
-    ),
-    "choice_of_settings": (
-        f"{LISTED} --parts 'short arcs' markers --factors 2 --max-text 40",
-        [
-            "| numbers | DMV teacher |",
-            "| as shipped |",
-            "| short arcs x2 |",
-            "| language | chosen on the oth",
-        ],
     ),
 }
 """Arguments of each script, with the folder of `demo_in`, and the starts of the tables' headers."""
