@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from itertools import product
 
@@ -138,3 +139,10 @@ def label_sequences(scores, bigrams, start, end, given=None):
         total += sum(scores[i][label] for i, label in enumerate(labels))
         total += sum(bigrams[a][b] for a, b in zip(labels, labels[1:]))
         yield labels, total
+
+
+def dual(counts, lam, expectations, epsilon):
+    """O(lambda), to be minimised over lambda >= 0 (Eq. 11), from the counts (M, K) of samples."""
+    z = sum(math.exp(sum(c * weight for c, weight in zip(row, lam))) for row in counts) / len(counts)
+    met = sum(e * weight for e, weight in zip(expectations, lam))
+    return math.log(z) - met + epsilon * math.hypot(*lam)

@@ -47,7 +47,7 @@ def test_trees_move_both_parsers():
     none, some = (learner().fit(TEXT, trees(k), RandomBase(), votes()) for k in (0, 12))
     assert 0 < some.share < 0.5
     assert accuracy(some.predict(TEXT)) > 0.9 > accuracy(none.predict(TEXT))
-    assert accuracy(some.predict_exact(TEXT)) > 0.9
+    assert accuracy(replace(some, student=None).predict(TEXT)) > 0.9
 
 
 def test_trees_without_text_and_text_without_a_teacher():
@@ -84,11 +84,12 @@ def test_partial_trees_teach():
 def test_given_heads_are_kept_by_both_parsers():
     learnt = learner().fit(TEXT, trees(12), RandomBase(), votes())
     given = [replace(one, heads=(len(one), *(FREE,) * (len(one) - 1))) for one in TEXT]
-    for parsed in (learnt.predict(given, keep_heads=True), learnt.predict_exact(given, keep_heads=True)):
+    exact = replace(learnt, student=None)
+    for parsed in (learnt.predict(given, keep_heads=True), exact.predict(given, keep_heads=True)):
         assert all(one.heads[0] == len(one) for one in parsed)
         assert all(is_tree(one.heads) for one in parsed)
     impossible = [replace(TEXT[0], heads=(0, 0, FREE, FREE, FREE))]
-    for predict in (learnt.predict, learnt.predict_exact):
+    for predict in (learnt.predict, exact.predict):
         with pytest.raises(KeepError, match="are roots"):
             predict(impossible, keep_heads=True)
     assert learnt.predict([TEXT[0]], keep_heads=True) == learnt.predict([TEXT[0]])

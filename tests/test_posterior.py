@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from brute_force import dual
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
-from dynet_vdgi.variational.posterior import Lambda, dual, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.variational.posterior import Lambda, dual_gradient, effective_samples, gamma, log_z
 
 CASES = st.integers(0, 10_000)
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
+from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler
 from dynet_vdgi.parsing.row_stacks import (
     BLOCK,
     PLENTY,
@@ -187,20 +187,18 @@ class Arena:
         return result
 
     def draw(
-        self, sentences: Sequence[Encoded], n_samples: int, rng: np.random.Generator, exponent: float = 1.0
+        self, sentences: Sequence[Encoded], n_samples: int, rng: np.random.Generator
     ) -> list[SampledTrees]:
         """`n_samples` derivations of each sentence, drawn from q.
 
-        With an `exponent`, derivations are drawn from q to that power, renormalised at every step; log_q is
-        still the log-probability under q. The same `rng` gives the same samples for the same list of
-        sentences.
+        The same `rng` gives the same samples for the same list of sentences.
 
         Raises: ValueError, a tag or word id is outside the vocabulary.
         """
         result = [_empty(n_samples, len(sentence)) for sentence in sentences]
 
         def recorder(batch: _RowBatch) -> Recorder:
-            sampling = Sampler(rng, exponent, len(batch.place), self.masked)
+            sampling = Sampler(rng, len(batch.place), self.masked)
             return Recorder(sampling, len(batch.place), batch.n_steps)
 
         with one_thread():
@@ -212,19 +210,6 @@ class Arena:
                     drawn.heads[copy] = heads[row, :n]
                     drawn.log_q[copy] = log_q[row]
                     drawn.actions[copy] = recorded.actions[row, : 2 * n - 1]
-        return result
-
-    def actions(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
-        """The greedy derivations, each (2n - 1,), in the order given."""
-        result: list[tuple[int, ...]] = [()] * len(sentences)
-        with one_thread():
-            for batch, _, recorded in self._derived(
-                sentences,
-                1,
-                lambda batch: Recorder(lambda step, *about: greedy(*about), len(batch.place), batch.n_steps),
-            ):
-                for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
-                    result[place] = tuple(row[: 2 * len(sentences[place]) - 1])
         return result
 
     def _derived(

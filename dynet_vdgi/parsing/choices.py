@@ -31,14 +31,14 @@ def greedy(logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, F
 
 
 class Sampler:
-    """Draws actions from q to the power of `exponent`; `log_q` (B,) is under q itself.
+    """Draws actions from q; `log_q` (B,) are the log-probabilities of the derivations so far.
 
     As in the reference engine, a model that does not mask draws from the legal actions only, but scores with
     all three.
     """
 
-    def __init__(self, rng: np.random.Generator, exponent: float, rows: int, masked: bool) -> None:
-        self.rng, self.exponent, self.masked = rng, exponent, masked
+    def __init__(self, rng: np.random.Generator, rows: int, masked: bool) -> None:
+        self.rng, self.masked = rng, masked
         self.log_q = np.zeros(rows)
 
     def __call__(self, step: int, logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
@@ -47,8 +47,7 @@ class Sampler:
         scores[0][~can_shift] = NEVER
         if self.masked:
             log_total = np.logaddexp.reduce(scores, axis=0)
-        weights = np.exp(self.exponent * (scores - scores.max(axis=0)))
-        weights[0] *= can_shift  # for an exponent near 0
+        weights = np.exp(scores - scores.max(axis=0))
         cumulative = weights.cumsum(axis=0)
         drawn = self.rng.random(len(can_shift)) * cumulative[2]
         reduces = can_reduce & (drawn >= cumulative[0])

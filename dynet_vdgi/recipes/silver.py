@@ -159,10 +159,6 @@ class FewTrees:
         found = self._found(sentences, keep_heads=keep_heads)
         return [replace(sentence, heads=heads) for sentence, (heads, _) in zip(sentences, found)]
 
-    def predict_exact(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
-        """The sentences with the CRF's trees, in cubic time. Raises: KeepError, as `predict`."""
-        return replace(self, student=None).predict(sentences, keep_heads=keep_heads)
-
     def confidences(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence, Floats]]:
         """The sentences with trees, and the probability (n,) that each word's head is right."""
         if self.calibration is None:

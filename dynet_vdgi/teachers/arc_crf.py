@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -136,12 +136,6 @@ class ArcCrf:
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
         return [chart.marginals(scores) for scores in self.all_scores(list(sentences))]
-
-    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with the trees that have the most arcs expected to be right."""
-        text = list(sentences)
-        trees = map(chart.expected_best, self.marginals(text))
-        return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back; the base is not part of them."""

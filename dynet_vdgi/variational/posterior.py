@@ -86,15 +86,11 @@ def gamma(counts: Floats, lam: Floats) -> Floats:
     return np.asarray(np.exp(counts @ lam - log_z(counts, lam)))
 
 
-def dual(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> float:
-    """O(lambda), to be minimised over lambda >= 0 (Eq. 11)."""
-    return float(-lam @ expectations + log_z(counts, lam) + epsilon * np.linalg.norm(lam))
-
-
 def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
-    """Gradient (K,) of `dual`: each rule's count under the regularised posterior, minus its expectation.
+    """Gradient (K,) of O(lambda), the dual, to be minimised over lambda >= 0 (Eq. 11).
 
-    At lambda = 0, where the norm has no gradient, the norm's part is taken as 0.
+    It is each rule's count under the regularised posterior, minus its expectation, plus the slack. At lambda
+    = 0, where the norm has no gradient, the norm's part is taken as 0.
     """
     expected = gamma(counts, lam) @ counts / len(counts)
     norm = float(np.linalg.norm(lam))
