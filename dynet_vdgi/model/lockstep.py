@@ -41,7 +41,7 @@ from dynet_vdgi.model.layers import (
     finite,
     seed_dropout,
 )
-from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, sampling
+from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 from dynet_vdgi.settings.neural_settings import TrainSettings
@@ -263,7 +263,7 @@ def draw(
     batch = Batch(sentences)
     if UNKNOWN in batch.tags:
         raise ValueError("the decoder cannot generate an unknown tag")
-    dy.renew_cg(autobatching=False)
+    new_graph()
     encoder, decoder = network.encoder, network.decoder
     rows, scored = encoder_pass(encoder, batch, copies, choose, training, merge)
     visits, embedding = Visits(rows), decoder_pass(decoder, rows, training)

@@ -1,9 +1,10 @@
-"""Tools of every engine: the networks over one set of parameters, and choosing actions."""
+"""Tools of every engine: the networks over one set of parameters, a new graph, choosing actions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +33,11 @@ class Network:
         self.parameters = Parameters(rng)
         self.encoder = Encoder(self.parameters, vocabulary, settings, vectors)
         self.decoder = Decoder(self.parameters, vocabulary, settings, vectors)
+
+
+def new_graph() -> None:
+    """Discards the old graph, whose expressions must not be used again."""
+    dy.renew_cg(autobatching=False)
 
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:

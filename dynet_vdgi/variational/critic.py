@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.language_model import LanguageModel
 from dynet_vdgi.model.layers import finite, seed_dropout
+from dynet_vdgi.model.network import new_graph
 from dynet_vdgi.settings.neural_settings import LanguageModelSettings, TrainSettings
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
@@ -105,7 +105,7 @@ def _epoch(
 ) -> None:
     seed_dropout(rng)
     for batch in minibatches([len(s) for s in items], batch_size, rng):
-        dy.renew_cg(autobatching=False)
+        new_graph()
         loss = model.loss([items[k] for k in batch])
         finite(loss)
         loss.backward()
@@ -116,7 +116,7 @@ def _nll(model: LanguageModel, items: Sequence[Sequence[int]], batch_size: int) 
     """-log p of every sentence."""
     result = [0.0] * len(items)
     for batch in minibatches([len(s) for s in items], batch_size, np.random.default_rng(0)):
-        dy.renew_cg(autobatching=False)
+        new_graph()
         for k, value in zip(batch, finite(model.nll([items[k] for k in batch])).tolist()):
             result[k] = value
     return result
