@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import Guess
@@ -33,9 +32,8 @@ from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.teachers.common import Base
-
-Floats = NDArray[np.float64]
 
 PRESET = "universal-trees"
 """How the page learns by default: from a universal parser and a rule table."""

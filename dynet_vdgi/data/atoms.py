@@ -15,12 +15,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-
-Codes = NDArray[np.uint64]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Codes, Ints
 
 SHORT_FEATS = ("Case", "VerbForm", "Mood", "PronType", "Degree")
 """The features whose values make the atom C; the others mostly repeat these by agreement."""

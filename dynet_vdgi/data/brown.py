@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.system.arrays import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[Iterable[int]], Iterable[int]]
 
 TIE = 1e-9

@@ -17,7 +17,6 @@ from dynet_vdgi.data.atoms import (
     COLUMNS,
     EXTRA_ROWS,
     GAPS,
-    Codes,
     L,
     P,
     PackedRows,
@@ -29,8 +28,9 @@ from dynet_vdgi.data.atoms import (
     of_morphology,
     packed_rows,
 )
-from dynet_vdgi.data.column_kernels import FORM, LEMMA, Flags, Ints
+from dynet_vdgi.data.column_kernels import FORM, LEMMA
 from dynet_vdgi.data.columns import Columns, Texts, Types, WordColumns
+from dynet_vdgi.system.arrays import Codes, Flags, Ints
 
 _NO_TOKEN, _NOWHERE, _ABSENT = np.array([code_of("P", ""), code_of("P", "nothing"), 0], np.uint64)
 

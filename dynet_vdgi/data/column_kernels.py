@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.system.arrays import Flags, Ints
 
 Bytes = NDArray[np.uint8]
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
 from dynet_vdgi.data import column_kernels, tree_kernels
-from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Hashes, Ints, Places
+from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Found, Hashes, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.tree_kernels import MarkRoom
+from dynet_vdgi.system.arrays import Flags, Ints
 from dynet_vdgi.system.limits import limit
 
 MOST_TEXTS = 1 << 16

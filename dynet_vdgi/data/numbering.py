@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Ints
 
 T = TypeVar("T")
 

@@ -14,12 +14,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
-
-Codes = NDArray[np.uint64]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Codes, Ints
 
 MASK = (1 << 64) - 1
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dynet_vdgi.compiled.jit import compiled
 
 if TYPE_CHECKING:  # small amounts of work need no NumPy
-    from dynet_vdgi.data.column_kernels import Flags, Ints
+    from dynet_vdgi.system.arrays import Flags, Ints
 
 FIRST_QUOTE, LAST_FAMILY = 32, 63
 """Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data.column_kernels import DEPREL, FORM, Flags, Ints
+from dynet_vdgi.data.column_kernels import DEPREL, FORM
 from dynet_vdgi.data.columns import Texts, Types, columns_of, is_worth_it, scored, shortened
 from dynet_vdgi.data.conllu_blocks import TEXT, Passage, raw_items
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.evaluation.attachment import NO_LABELS, Evaluation, SentenceTally
 from dynet_vdgi.labels.label_table import relation_of
+from dynet_vdgi.system.arrays import Flags, Ints
 
 
 class _NotQuick(Exception):

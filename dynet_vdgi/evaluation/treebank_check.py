@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.column_kernels import Flags, Ints
 from dynet_vdgi.data.columns import Columns, Types, columns_of, is_worth_it, projective, shortened
 from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
@@ -22,6 +21,7 @@ from dynet_vdgi.data.treebank import Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
+from dynet_vdgi.system.arrays import Flags, Ints
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count, listed
 from dynet_vdgi.system.text_tables import aligned

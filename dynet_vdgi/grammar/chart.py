@@ -15,14 +15,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.system.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Heads = tuple[int, ...]
 
 LOWEST = -50.0

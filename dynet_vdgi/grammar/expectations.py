@@ -21,7 +21,8 @@ import numpy as np
 
 from dynet_vdgi.data import protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.rules import ROOT, Floats, Rule, RuleSet
+from dynet_vdgi.grammar.rules import ROOT, Rule, RuleSet
+from dynet_vdgi.system.arrays import Floats
 
 PROTOCOL = protocols.Protocol("expectations", protocols.UD_PUNCTUATION, projective_only=True)
 """The words and sentences in which the released expectations were counted."""

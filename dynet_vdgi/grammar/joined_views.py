@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.numbering import Ints, Known, Numbering
+from dynet_vdgi.data.numbering import Known, Numbering
 from dynet_vdgi.grammar.patterns import Group
-from dynet_vdgi.grammar.views import NOTHING, AnyView, Flags, Reading, WordType
+from dynet_vdgi.grammar.views import NOTHING, AnyView, Reading, WordType
+from dynet_vdgi.system.arrays import Flags, Ints
 
 BOUNDARY = "\n"
 """No word of a text has this tag."""

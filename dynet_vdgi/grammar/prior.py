@@ -16,7 +16,6 @@ from typing import Any, get_type_hints
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
@@ -31,10 +30,7 @@ from dynet_vdgi.grammar.settings import Setting
 from dynet_vdgi.grammar.statistics import TOLD, Text, levels
 from dynet_vdgi.grammar.views import AnyView, View
 from dynet_vdgi.grammar.word_order import Statistics
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 SHORT_ARCS = 0.05
 """For rule files without parts: penalty per word skipped by an arc. It is far smaller than a rule, so it only

@@ -61,11 +61,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rule_files import LEFT_OUT, Reader, TableReader, content_of, without_parts
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.system.names import count as count_of
 from dynet_vdgi.system.names import did_you_mean
@@ -87,9 +87,6 @@ __all__ = [
 
 SHOWN = 20
 """Maximum number of faults of a rule file in a message."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.patterns import ANY, Group
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Flags, Ints
 
 NOTHING = "_"
 

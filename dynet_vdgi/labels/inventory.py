@@ -20,11 +20,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, fault_in, relation_of
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 from dynet_vdgi.system.limits import limit, to_raise
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 NOTHING = -1

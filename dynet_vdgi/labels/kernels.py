@@ -21,12 +21,9 @@ from dynet_vdgi.data.templates import Templates, table_of
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.inventory import Family
 from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, PLAIN_CONDITIONS, TAGS, RuleArrays
+from dynet_vdgi.system.arrays import Codes, Flags, Floats, Ints
 
 Bits = NDArray[np.uint64]
-Codes = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
 

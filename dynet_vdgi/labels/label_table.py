@@ -24,13 +24,13 @@ from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import count, did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 
 Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 ROOT = "ROOT"
 OTHERWISE = "dep"

@@ -35,11 +35,9 @@ from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
 from dynet_vdgi.labels.whole_trees import bare_trees
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 Bits = NDArray[np.uint64]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 T = TypeVar("T")
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Flags, Ints
 
 
 class BareTrees(NamedTuple):

@@ -42,9 +42,10 @@ from dynet_vdgi.model.layers import (
     seed_dropout,
 )
 from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
-from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
-from dynet_vdgi.model.samples import Floats, Phase, Samples
+from dynet_vdgi.model.rows import Batch, Push, Rows
+from dynet_vdgi.model.samples import Phase, Samples
 from dynet_vdgi.settings.neural_settings import TrainSettings
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 
 # ------------------------------------------------------------------------ expressions: layers and both passes
@@ -118,7 +119,7 @@ def state_embedding(layer: StateLayer, stack: Expression, buffer: Expression, tr
     return dy.dropout(state, layer.dropout) if training and layer.dropout else state
 
 
-def log_probabilities(logits: Expression, can_shift: Booleans, rows: Ints) -> Floats:
+def log_probabilities(logits: Expression, can_shift: Flags, rows: Ints) -> Floats:
     """Legal log-probabilities (R, 3) of `rows` (R,), which index `can_shift` (C,) and the logits (3,)xC."""
     return legal_log_probabilities(finite(logits).reshape(-1, 3), can_shift)[rows]
 

@@ -13,8 +13,8 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import Parameters
-from dynet_vdgi.model.samples import Floats
 from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.system.arrays import Floats
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
 """(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 import dynet as dy
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.transitions import N_ACTIONS, Action
 from dynet_vdgi.model.layers import Expression
-
-Ints = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
+from dynet_vdgi.system.arrays import Flags, Ints
 
 
 class Batch:
@@ -90,7 +87,7 @@ class Rows:
         self.heads = np.zeros((n_samples, batch.n), dtype=np.int64)
         self.steps: list[Step] = []
 
-    def legal(self) -> tuple[Booleans, Booleans]:
+    def legal(self) -> tuple[Flags, Flags]:
         """Whether SHIFT, and whether both REDUCEs are legal in each row; as `transitions.State.legal`."""
         return self.read < self.batch.n, self.depth >= 2
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dynet_vdgi.data.vocabulary import Encoded
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats
 
 
 @dataclass

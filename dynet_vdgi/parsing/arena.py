@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler
+from dynet_vdgi.parsing.choices import Array, Choose, Ints, Recorder, Sampler
 from dynet_vdgi.parsing.row_stacks import (
     BLOCK,
     PLENTY,
@@ -45,6 +45,7 @@ from dynet_vdgi.parsing.row_stacks import (
     room_for_words,
 )
 from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.blas import one_thread
 
 PREFIX = "encoder/"

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynet_vdgi.compiled.jit import compiled_floats
-from dynet_vdgi.parsing.choices import Array, Flags, Ints
+from dynet_vdgi.parsing.choices import Array, Ints
+from dynet_vdgi.system.arrays import Flags
 
 LIMIT = np.float32(7.90531110763549805)  # where tanh is 1
 A1, A3, A5, A7 = map(

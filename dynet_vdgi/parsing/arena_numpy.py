@@ -15,7 +15,8 @@ from dynet_vdgi.parsing.arena_kernels import (
     StackArenas,
     Words,
 )
-from dynet_vdgi.parsing.choices import Array, Flags, Ints, greedy
+from dynet_vdgi.parsing.choices import Array, Ints, greedy
+from dynet_vdgi.system.arrays import Flags
 
 
 def cells(gates: Array, before: Array) -> tuple[Array, Array]:

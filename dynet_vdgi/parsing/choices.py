@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.grammar.transitions import Action
+from dynet_vdgi.system.arrays import Flags
 
 Array = NDArray[np.float32]
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 Choose = Callable[[int, Array, Flags, Flags], "tuple[Flags, Flags]"]
 """(step, logits (3, b), rows that can shift (b,), that can reduce (b,)) -> rows that reduce (b,), and whether

@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.errors import ModelError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Floats, Ints
 
 PREFIX = "confidence/"
 

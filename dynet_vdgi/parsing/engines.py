@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
@@ -19,6 +18,7 @@ from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
+from dynet_vdgi.system.arrays import Floats
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dynet_vdgi.teachers.arc_crf import ArcCrf
     from dynet_vdgi.universal.stored import Measures
 
-Floats = NDArray[np.float64]
 Tree = tuple[int, ...]
 
 

@@ -9,13 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.universal.relations import batches
 
-Floats = NDArray[np.float64]
 Tree = tuple[int, ...]
 Found = tuple[Tree, Floats]
 """A tree, and the margins (n,) of its heads, or () if they are not requested."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.system.arrays import Floats
 
-Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
 
 

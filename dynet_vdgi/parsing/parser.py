@@ -38,6 +38,7 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ PIPE_WINDOW = 1000
 
 Tree = tuple[int, ...]
 Places = tuple[int, ...]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

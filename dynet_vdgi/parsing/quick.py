@@ -17,7 +17,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.column_atoms import ColumnAtoms
 from dynet_vdgi.data.column_kernels import FORM
@@ -39,10 +38,7 @@ from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine, universal
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.students.joined_codes import JoinedCodes
-
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 NOTE = "HeadConf"
 

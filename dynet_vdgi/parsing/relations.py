@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from dynet_vdgi.data.atoms import Codes
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -19,9 +18,10 @@ from dynet_vdgi.grammar.statistics import VERB_INITIAL, Text, VerbOrder, levels
 from dynet_vdgi.grammar.table import Measure
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.labels.labeller import PREFIX, Floats, Ints, Labeller, LogP, Word, WordKinds
+from dynet_vdgi.labels.labeller import PREFIX, Labeller, LogP, Word, WordKinds
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
 
 FEWEST, LOOKED_AT = 20, 500
 """Sentences at the beginning of a text that determine its verb order: at least, at most."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import Columns, Texts, Types
@@ -16,13 +15,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.exact_trees import LONGEST
 from dynet_vdgi.parsing.universal_engine import UniversalEngine, best_heads
+from dynet_vdgi.system.arrays import Bytes, Flags, Floats, Ints
 from dynet_vdgi.universal.encoding import MIXED, NO_GAP, STRONG, WEAK, CodedText
 from dynet_vdgi.universal.relations import batches, log_p_of
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
 
 class UniversalColumns:

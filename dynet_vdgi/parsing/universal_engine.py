@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
@@ -19,14 +18,12 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.exact_trees import ExactEngine, Found, Tree, in_batches, margins
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal import relations
 from dynet_vdgi.universal.encoding import CodedText
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class UniversalEngine(ExactEngine):

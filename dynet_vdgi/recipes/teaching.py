@@ -11,11 +11,12 @@ from typing import Any
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.runs.material import Floats, Material
+from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.system import memory
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.common import Base, Teacher
 

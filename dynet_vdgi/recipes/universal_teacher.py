@@ -9,7 +9,8 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.teachers.common import Floats, Teacher
+from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.universal.scorer import Scorer
 from dynet_vdgi.universal.text_base import TextBase
 

@@ -16,15 +16,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.system.arrays import Floats, Ints
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Tables(NamedTuple):

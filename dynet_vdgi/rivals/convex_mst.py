@@ -28,12 +28,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText
 
 LONGEST = 6
@@ -43,9 +44,6 @@ N_TEMPLATES = 6
 
 NO_ARC = 0
 """The only feature of a cell without an arc (a word as its own head, ROOT as dependent). Its weight is 0."""
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="convex-mst"):

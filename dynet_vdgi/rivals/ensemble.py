@@ -11,7 +11,8 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.teachers.common import Floats, Teacher
+from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 

@@ -38,7 +38,6 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
@@ -49,6 +48,7 @@ from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, SUM_HIDDEN, HiddenWeigh
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
+from dynet_vdgi.system.arrays import Flags, Floats, Ints
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Packed, checked_log_z
 
@@ -70,9 +70,6 @@ UNKNOWN = "?"
 FARTHEST = 8.0
 """The highest logit of a stick's break."""
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -21,7 +21,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.penn import UPOS
@@ -30,6 +30,7 @@ from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals.left_corner import SUM_BOUNDED, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, checked_log_z
 from dynet_vdgi.teachers.inside_outside import DmvFactors
@@ -38,9 +39,6 @@ NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
 VERBS = frozenset({"VERB"})
 
 N_SIDES = 2
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"):

@@ -33,7 +33,6 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
@@ -41,6 +40,7 @@ from dynet_vdgi.rivals.sibling_sums import SUM_SIBLINGS, SiblingTables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed, checked_log_z
@@ -58,7 +58,6 @@ FITTING_STEPS, FITTING_RATE = 300, 0.01
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 """Of Adam."""
 
-Floats = NDArray[np.float64]
 Parameters = dict[str, Floats]
 
 

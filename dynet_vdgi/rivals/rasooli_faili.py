@@ -23,11 +23,12 @@ import numpy as np
 from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.rivals.beam_search import COUNT_ALL, Ints, Tables, room_for
+from dynet_vdgi.rivals.beam_search import COUNT_ALL, Tables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
-from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Packed, normalised
 
 RANDOMNESS = 1.0

@@ -13,14 +13,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class SiblingTables(NamedTuple):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.embeddings import Embeddings
@@ -14,8 +13,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.rules import RuleSet
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.templates import random_words, shift_of
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 Weights = NDArray[Any]  # float32 to parse with, float64 in training
 
 SHIFT, LEFT, RIGHT = 0, 1, 2

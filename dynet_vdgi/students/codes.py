@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.sentence import Sentence
@@ -29,8 +28,8 @@ from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS
 from dynet_vdgi.students.perceptron import code_of
 from dynet_vdgi.system import side_by_side
+from dynet_vdgi.system.arrays import Ints
 
-Ints = NDArray[np.int64]
 _Seen = tuple[tuple[str, ...], ...]
 _Pair = tuple[str, str]
 

@@ -10,13 +10,14 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.column_kernels import FORM, Ints
+from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import Columns, Texts, Types, WordColumns
 from dynet_vdgi.data.numbering import Numbering, translated
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.joined_views import Forms, JoinedView, Lexicon, add_mark
 from dynet_vdgi.grammar.views import NOTHING, WordType, last_morph, with_morph
 from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.system.arrays import Ints
 
 
 class JoinedCodes:

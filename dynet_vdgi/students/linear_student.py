@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
@@ -16,8 +13,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.students.codes import LEVELS, Codes
 from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats
 
 
 class Perceptron:

@@ -25,14 +25,13 @@ from dynet_vdgi.settings.config import Section
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
 from dynet_vdgi.system import memory, side_by_side
+from dynet_vdgi.system.arrays import Floats, Ints
 
 FORMAT = 1
 """Version of the arrays; raised when features or hashing change."""
 
 PREFIX = "linear/"
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _Rows = tuple[NDArray[np.int32], Floats]
 """Numbers (k,) of the rows of weights that are not zero, and these rows (k, 3)."""

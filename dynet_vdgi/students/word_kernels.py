@@ -23,9 +23,6 @@ from dynet_vdgi.students.arc_hybrid import (
     N_CHILDREN,
     RIGHTMOST,
     STACK,
-    Codes,
-    Floats,
-    Ints,
     Weights,
     advance,
     best,
@@ -35,6 +32,7 @@ from dynet_vdgi.students.arc_hybrid import (
     numbers_of,
     score,
 )
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
 
 N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""

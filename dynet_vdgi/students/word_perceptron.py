@@ -26,9 +26,7 @@ from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
 from dynet_vdgi.students.word_features import features
 from dynet_vdgi.students.word_kernels import StateFeatures, WordRoom
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dynet_vdgi.system.arrays import Floats, Ints
 
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.tagging.chain import Floats, Ints, Numbers, Sparse
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.tagging.chain import Numbers, Sparse
 from dynet_vdgi.tagging.crf import (
     FeatureWeights,
     Tokens,

@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
-Codes = NDArray[np.uint64]
 
 FREE = -1
 """Stands in labels for one that is not known."""

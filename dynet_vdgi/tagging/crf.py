@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.compiled.sparse_weights import check_version
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.tagging import chain
-from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Codes, Floats, Ints, Numbers, Sparse
+from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
 
 FORMAT = 1
 """Version of the arrays."""

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
-from dynet_vdgi.tagging.chain import Codes, Ints, Numbers
+from dynet_vdgi.system.arrays import Codes, Ints
+from dynet_vdgi.tagging.chain import Numbers
 from dynet_vdgi.tagging.crf import Items, Tokens, coded
 
 Letters = NDArray[np.uint32]

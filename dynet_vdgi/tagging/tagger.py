@@ -23,8 +23,9 @@ from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.tagging.bundles import Bundles
-from dynet_vdgi.tagging.chain import FREE, Floats, Ints
+from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import WordTypes, with_items

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.tagging.chain import Codes, Floats
+from dynet_vdgi.system.arrays import Codes, Floats
 from dynet_vdgi.tagging.crf import Items, Tokens, checked, coded
 from dynet_vdgi.tagging.spelling import WordTypes, around, with_items
 

@@ -30,12 +30,9 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.system.arrays import Codes, Floats
 from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.common import Base
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
-
 
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""

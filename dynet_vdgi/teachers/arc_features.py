@@ -12,15 +12,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
 from dynet_vdgi.data.templates import Templates, shift_of, table_of, without
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
+from dynet_vdgi.system.arrays import Codes, Floats
 
 NEIGHBOURS = ("h-1", "h+1", "d-1", "d+1")
 

@@ -19,11 +19,11 @@ from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.system import progress, side_by_side
+from dynet_vdgi.system.arrays import Floats
 
 LONGEST_VOTER = 40
 """Longest sentence, in words, whose arc marginals teachers give for calibrating confidences."""
 
-Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
 Model = TypeVar("Model", bound="LoggedModel")
 Self = TypeVar("Self", bound="Teacher")

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
@@ -35,12 +35,11 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress, side_by_side
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, is_voter, symbol_ids
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, EmIteration, Packed, normalised
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 from dynet_vdgi.teachers.refinement import refined, split
-
-Floats = NDArray[np.float64]
 
 
 # ---------------------------------------------------------------------------------------------- learning

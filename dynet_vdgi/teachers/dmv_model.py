@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynet_vdgi.system import side_by_side
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.inside_outside import (
     SUM_TREES,
     BlockedText,
@@ -22,9 +23,6 @@ from dynet_vdgi.teachers.inside_outside import (
     shares_of,
     work_of,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NOTHING: Floats = np.zeros(0)
 LOWEST = -50.0

@@ -19,10 +19,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
+from dynet_vdgi.system.arrays import Floats, Ints
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
@@ -36,9 +36,6 @@ SHORT = 60
 
 SHARES = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class BlockedText(NamedTuple):

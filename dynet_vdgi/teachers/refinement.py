@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, normalised
-
-Ints = NDArray[np.int64]
 
 FOR_STOPPING = 0.2
 """Pseudo-counts of `stop` relative to those of the other distributions."""

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.raw_text import SPACES
+from dynet_vdgi.system.arrays import Ints
 
 Numbers = NDArray[np.int32]
-Ints = NDArray[np.int64]
 
 EDGE, SPACE, LINE = range(3)
 """Codes of symbols that are no characters: around paragraphs, a space, white space with the end of a line."""

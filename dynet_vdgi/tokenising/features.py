@@ -10,23 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
-from dynet_vdgi.tokenising.characters import (
-    LAST_LETTER,
-    LETTERS,
-    N_KINDS,
-    NUMBER,
-    WHITE,
-    Ints,
-    Numbers,
-    Symbols,
-)
-
-Codes = NDArray[np.uint64]
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.tokenising.characters import LAST_LETTER, LETTERS, N_KINDS, NUMBER, WHITE, Numbers, Symbols
 
 LEFT, RIGHT = 3, 4
 """How far single symbols are seen."""

@@ -26,11 +26,12 @@ from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import BYTE_ORDER_MARK, SPACES, Document, Token, TokenisedSentence, form_of
 from dynet_vdgi.errors import DataError, ModelError
+from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
-from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
+from dynet_vdgi.tokenising.characters import Symbols, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
 from dynet_vdgi.tokenising.marks import invented
 from dynet_vdgi.tokenising.splitting import Splitter

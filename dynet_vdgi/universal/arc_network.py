@@ -20,13 +20,13 @@ import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
 
 import dynet as dy  # isort: skip
 
+from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.universal.channels import N_FLAGS
 from dynet_vdgi.universal.examples import LearningBatch
 from dynet_vdgi.universal.sizes import LayerSizes, shapes
 
 Expression = Any
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 LOOKUPS = ("tag", "gaps", "band", "straight.pairs")

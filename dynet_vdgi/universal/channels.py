@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled, compiled_floats
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
+from dynet_vdgi.system.arrays import Bytes, Ints
 from dynet_vdgi.universal.encoding import N_TAGS, TAG
 
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.int8]
 Floats = NDArray[np.float32]
 
 DISTANCES = 8

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.int8]
+from dynet_vdgi.system.arrays import Bytes, Ints
 
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 TAGS = tuple(_TAGS.split())

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import ALWAYS
+from dynet_vdgi.system.arrays import Bytes, Ints
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 
-Bytes = NDArray[np.int8]
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 SHORTEST = 2
 """Words of the shortest sentence to learn from: the only word of a sentence is its root."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
 from dynet_vdgi.universal.scorer import WORDS, TextScorer
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ARCS = 1_000_000
 """Possible arcs that are scored together, unless a single sentence has more."""

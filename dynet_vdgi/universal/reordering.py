@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, CodedText, Ints
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, CodedText
 
 _OF_NO_SIDE = """
 root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep dislocated vocative appos

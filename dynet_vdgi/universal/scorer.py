@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
 from dynet_vdgi.universal.typology import Profile
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 CLIP = 3.0
 """Standardised numbers of a text lie within this of zero."""

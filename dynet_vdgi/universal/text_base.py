@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.universal import relations
 from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Arrays, Measures, arrays_of, scorer_of
-
-Floats = NDArray[np.float64]
 
 SHARE = "base/table"
 """The name of the array that holds the table's share."""

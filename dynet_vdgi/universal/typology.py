@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, CodedText, Ints
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, CodedText
 
 LEFT, RIGHT = 0, 1
 PAIR_NUMBERS = 15

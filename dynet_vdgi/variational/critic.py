@@ -9,17 +9,15 @@ import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.language_model import LanguageModel
 from dynet_vdgi.model.layers import finite, seed_dropout
 from dynet_vdgi.model.network import new_graph
 from dynet_vdgi.settings.neural_settings import LanguageModelSettings, TrainSettings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
-
-Floats = NDArray[np.float64]
 
 logger = logging.getLogger("dynet_vdgi")
 

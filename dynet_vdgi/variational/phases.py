@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.variational import scores
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.posterior import Features, Lambda, effective_samples
 
-Floats = NDArray[np.float64]
 State = dict[str, NDArray[Any]]
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
@@ -27,8 +26,7 @@ from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
-
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats
 
 
 class Features(Protocol):

@@ -9,9 +9,8 @@ Each has the paper's form and, where the released code differs, that form too (`
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dynet_vdgi.system.arrays import Floats
 
 
 def rl_sn(elbo: Floats, form: str = "paper") -> Floats:

@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
@@ -35,6 +34,7 @@ from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.runlog import RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import Bar
 from dynet_vdgi.variational.batches import minibatches
@@ -54,7 +54,6 @@ CHOSEN_BY = {"last": "", "dev": "dev_dda", "teacher": "expected_dda"}
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
-Floats = NDArray[np.float64]
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -14,7 +14,8 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import NOTHING, Floats, View
+from dynet_vdgi.grammar.views import NOTHING, View
+from dynet_vdgi.system.arrays import Floats
 
 AGREES = 0.3
 

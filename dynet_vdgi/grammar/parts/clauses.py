@@ -40,7 +40,8 @@ from dynet_vdgi.grammar.parts.markers import case_of
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, Floats, View, WordType, last_morph
+from dynet_vdgi.grammar.views import AnyView, View, WordType, last_morph
+from dynet_vdgi.system.arrays import Floats
 
 NOUNS = ("NOUN", "PROPN")
 

@@ -24,7 +24,8 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.system.arrays import Floats
 
 
 def _add_following(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind, Marks
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, Floats, View
+from dynet_vdgi.grammar.views import AnyView, View
+from dynet_vdgi.system.arrays import Floats
 
 QUOTES = frozenset({"``", "''", '"', "`", "'", "“", "”", "‘", "’"})
 

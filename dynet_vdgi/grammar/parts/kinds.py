@@ -24,7 +24,8 @@ from typing import Any
 
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, Flags, Floats, View
+from dynet_vdgi.grammar.views import AnyView, View
+from dynet_vdgi.system.arrays import Flags, Floats
 
 Marks = Sequence[tuple[Flags, str]]
 """The words (n,) that have each mark."""

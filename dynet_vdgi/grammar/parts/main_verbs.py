@@ -22,7 +22,8 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.system.arrays import Floats
 
 MOST = 1.5
 FEW = 3.0  # this many cases get half of full weight

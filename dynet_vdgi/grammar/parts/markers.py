@@ -29,7 +29,8 @@ from dynet_vdgi.grammar.parts.kinds import Kind, Marks
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, Floats, View, last_morph
+from dynet_vdgi.grammar.views import AnyView, View, last_morph
+from dynet_vdgi.system.arrays import Floats
 
 MOST = 1.5
 FARTHEST = 3

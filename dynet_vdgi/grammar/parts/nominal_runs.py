@@ -21,7 +21,8 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, Floats, View, WordType, last_morph
+from dynet_vdgi.grammar.views import AnyView, View, WordType, last_morph
+from dynet_vdgi.system.arrays import Floats
 
 ENOUGH = 0.1
 """Share of nominals with particles at which the part has full weight."""

@@ -20,7 +20,8 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.system.arrays import Floats
 
 NOUNS = ("NOUN", "PROPN")
 NOMINALS = ("NOUN", "PROPN", "PRON", "NUM", "SYM", "X")

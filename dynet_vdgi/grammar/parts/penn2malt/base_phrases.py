@@ -17,7 +17,8 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.penn2malt.called import are
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, Phrase, View
+from dynet_vdgi.grammar.views import Phrase, View
+from dynet_vdgi.system.arrays import Floats
 
 COLONS = frozenset({":", ";", "--", "-", "...", "–", "—", "…"})
 

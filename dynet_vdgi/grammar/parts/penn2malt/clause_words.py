@@ -49,7 +49,8 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.system.arrays import Floats
 
 MOST = 1.5
 """Maximum size of the statistics, in either direction, in units of the weight."""

@@ -47,7 +47,8 @@ from dynet_vdgi.grammar.parts.penn2malt.clause_words import last_of, next_of
 from dynet_vdgi.grammar.parts.penn2malt.verb_groups import has_verb_before, instead, main_verbs, over_adverbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.system.arrays import Floats
 
 
 # ------------------------------------------------------------------------------------------- conjunctions

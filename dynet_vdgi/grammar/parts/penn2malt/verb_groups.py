@@ -43,7 +43,8 @@ from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
 from dynet_vdgi.grammar.parts.penn2malt.clause_words import infinitives, last_of, next_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, Phrase, View
+from dynet_vdgi.grammar.views import Phrase, View
+from dynet_vdgi.system.arrays import Floats
 
 
 def over_adverbs(view: View, word: int, step: int = 1) -> int:
