@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dynet_vdgi.data.conllu_blocks import Block, OnFault, blocks
+from dynet_vdgi.data.conllu_blocks import Block, blocks
 from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.errors import DataError
-
-NOTHING = ("_",) * 7
 
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
 """MISC after a space, and after none."""
@@ -88,17 +86,11 @@ def check_raw(text: str, name: str) -> None:
         raise DataError(name, line, "this is CoNLL-U, not raw text", remedy)
 
 
-def token_blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[TokenBlock]:
-    """The tokens of each sentence of a CoNLL-U file, whose columns from the third on may be empty (`_`).
+def token_block(block: Block) -> TokenBlock:
+    """The tokens of one sentence, whose columns from the third on may be empty (`_`).
 
     Raises: DataError, the first fault in form.
     """
-    for block in blocks(path, on_repair):
-        yield token_block(block)
-
-
-def token_block(block: Block) -> TokenBlock:
-    """The tokens of one sentence. Raises: DataError, the first fault in form."""
     check = BlockCheck(block.path, block.line)
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []

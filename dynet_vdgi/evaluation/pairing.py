@@ -43,7 +43,7 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
             raise DataError(path, line, f"sentence {number} is one too many: {end}", _SAME)
         if parse is None:
             path, _ = _place(last_parsed, "prediction")
-            begins = f"{_where(sentence, 'gold')} begins sentence {number}"
+            begins = f"{_where(sentence)} begins sentence {number}"
             raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
         last_gold, last_parsed = sentence, parse
         _check_kind(parse)
@@ -96,7 +96,7 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
     path, line = _place(parse, "prediction")
     if len(gold) != len(parse):
         found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
-        message = f"sentence {number} has {found}, but {_where(gold, 'gold')} has {count(len(gold), 'word')}"
+        message = f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
         is_stripped = len(parse) == len(without_punctuation(gold)[0])
         if isinstance(parse, Sentence):
             is_stripped = parse.forms == without_punctuation(gold)[0].forms
@@ -105,7 +105,7 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
     if isinstance(parse, Sentence):
         word = next(w for w, (a, b) in enumerate(zip(gold.forms, parse.forms), 1) if a != b)
         path, line = _place(parse, "prediction", word)
-        other = f"{_where(gold, 'gold', word)} has {gold.forms[word - 1]!r}"
+        other = f"{_where(gold, word)} has {gold.forms[word - 1]!r}"
         form = parse.forms[word - 1]
         raise DataError(path, line, f"word {word} of sentence {number} is {form!r}, but {other}", _SAME)
 
@@ -118,6 +118,6 @@ def _place(side: Parsed | None, role: str, word: int | None = None) -> tuple[str
     return source.path, source.line + (0 if word is None else source.rows[word - 1])
 
 
-def _where(sentence: Sentence, role: str, word: int | None = None) -> str:
-    path, line = _place(sentence, role, word)
+def _where(gold: Sentence, word: int | None = None) -> str:
+    path, line = _place(gold, "gold", word)
     return path if line is None else f"{path}:{line}"

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from dynet_vdgi.data.conllu_blocks import Block
+from dynet_vdgi.data.conllu_blocks import Block, blocks
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.raw_text import token_blocks
+from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import text_tables
 
@@ -107,7 +107,7 @@ def read(path: AnyPath) -> Side:
     """A CoNLL-U file. Raises: DataError, it is malformed, or a head is outside its sentence."""
     side = Side(str(path), "", [], [], [], [], [], [], [], [], [])
     forms, place = [], 0
-    for sentence in token_blocks(path):
+    for sentence in map(token_block, blocks(path)):
         begin, first = place, len(side.columns)
         side.blocks.append(sentence.block)
         side.firsts.append(first)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from math import log
 from operator import mul
 
@@ -174,22 +175,8 @@ def rewritings(form: str, words: str) -> tuple[Rewriting, Rewriting]:
     >>> rewritings("auquel", "à|lequel"), rewritings("des", "de|les")
     (((2, 'à|le'), (0, '')), ((0, ''), (1, '|les')))
     """
-    size, i, j = longest_shared(form, words)
+    i, j, size = SequenceMatcher(None, form, words, autojunk=False).find_longest_match()
     return (i, words[:j]), (len(form) - i - size, words[j + size :])
-
-
-def longest_shared(left: str, right: str) -> tuple[int, int, int]:
-    """Length and beginnings of the longest stretch that both have; the first one of several."""
-    best, before = (0, 0, 0), [0] * (len(right) + 1)
-    for i, character in enumerate(left, 1):
-        row = [0] * (len(right) + 1)
-        for j, other in enumerate(right, 1):
-            if character == other:
-                row[j] = before[j - 1] + 1
-                if row[j] > best[0]:
-                    best = row[j], i - row[j], j - row[j]
-        before = row
-    return best
 
 
 def _with_case(form: str, words: Sequence[str]) -> tuple[str, ...]:

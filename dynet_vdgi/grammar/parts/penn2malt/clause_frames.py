@@ -44,7 +44,7 @@ import numpy as np
 from dynet_vdgi.grammar.parts.gaps import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
-from dynet_vdgi.grammar.parts.penn2malt.clause_words import infinitives, next_of
+from dynet_vdgi.grammar.parts.penn2malt.clause_words import infinitives, next_of, numbers
 from dynet_vdgi.grammar.parts.penn2malt.verb_groups import main_verbs, over_adverbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
@@ -182,23 +182,19 @@ def _add_quantities(view: View, setting: Setting, text: Text, roots: Floats, arc
             arcs[word - 1, head] += as_object if verb[word - 1] else weight
 
 
-def _numbers(*names: str) -> dict[str, str]:
-    return dict.fromkeys(names, "number")
-
-
 KINDS = (
-    Kind("contact clause", Syntax((), _numbers("object", "against")), add=_add_contact),
+    Kind("contact clause", Syntax((), numbers("object", "against")), add=_add_contact),
     Kind(
         "reported speech",
-        Syntax((), _numbers("root", "subject", "against")),
+        Syntax((), numbers("root", "subject", "against")),
         add=_add_speech,
         needs_gaps=True,
     ),
     Kind(
-        "parenthesis", Syntax((), _numbers("against", "root", "main")), add=_add_parentheses, needs_gaps=True
+        "parenthesis", Syntax((), numbers("against", "root", "main")), add=_add_parentheses, needs_gaps=True
     ),
-    Kind("question", Syntax((), _numbers("word")), add=_add_questions),
+    Kind("question", Syntax((), numbers("word")), add=_add_questions),
     Kind("no finite verb", Syntax(()), add=_add_verbless),
-    Kind("time", Syntax((), _numbers("ago")), add=_add_times),
-    Kind("quantity", Syntax((), _numbers("preposition", "object")), add=_add_quantities),
+    Kind("time", Syntax((), numbers("ago")), add=_add_times),
+    Kind("quantity", Syntax((), numbers("preposition", "object")), add=_add_quantities),
 )

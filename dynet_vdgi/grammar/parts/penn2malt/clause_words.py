@@ -263,25 +263,26 @@ def _add_statistics(view: View, setting: Setting, text: Text, roots: Floats, arc
                 arcs[host, word] += setting.weight * setting.cache[key]
 
 
-def _numbers(*names: str) -> dict[str, str]:
+def numbers(*names: str) -> dict[str, str]:
+    """The options of a setting, if all are numbers."""
     return dict.fromkeys(names, "number")
 
 
 KINDS = (
-    Kind("infinitive", Syntax((), _numbers("adverb", "adjective", "leaf")), add=_add_infinitives),
+    Kind("infinitive", Syntax((), numbers("adverb", "adjective", "leaf")), add=_add_infinitives),
     Kind(
         "complementizer",
-        Syntax((), _numbers("subject", "against")),
+        Syntax((), numbers("subject", "against")),
         read=_read_complementizers,
         add=_add_complementizers,
     ),
     Kind(
         "relative word",
-        Syntax((), _numbers("preposition", "noun", "against")),
+        Syntax((), numbers("preposition", "noun", "against")),
         read=_read_relatives,
         add=_add_relatives,
     ),
-    Kind("preposition", Syntax((), _numbers("other", "finite")), add=_add_prepositions),
+    Kind("preposition", Syntax((), numbers("other", "finite")), add=_add_prepositions),
     Kind("bound preposition", Syntax(()), add=_add_bound),
     Kind(
         "preposition statistics",
