@@ -141,6 +141,11 @@ class _LabellingParser:
         return QuickParser(self.parser, self.labeller)
 
 
+def _all_right(n_words: int) -> float:
+    """The share of right tags, if nobody says otherwise."""
+    return 1.0
+
+
 def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator[Window]:
     """Passages unchanged; lists of consecutive blocks, each ending with the block that reaches `n_lines`."""
     for kind, group in groupby(items, key=type):
@@ -213,6 +218,8 @@ class Stream:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._marginals = 0.0, 0  # of the text parsed last, as in `Parsed`
+        self._n_words = 0
+        self._tag_accuracy: Callable[[int], float] = _all_right
         self._resources = ExitStack()
         self._is_cluster = scheduler is not None
         self._submit: Callable[[list[Numbered]], Underway] | None = None
@@ -267,7 +274,7 @@ class Stream:
         (total, n_words), engine = self._marginals, universal(self._parser.engine)
         if not n_words or engine is None or engine.expectation is None:
             return None
-        return engine.expectation(total / n_words, n_words)
+        return engine.expectation(total / n_words, n_words, self._tag_accuracy(self._n_words))
 
     def __enter__(self) -> Stream:
         return self
@@ -275,15 +282,19 @@ class Stream:
     def __exit__(self, *exception: object) -> None:
         self._resources.close()
 
-    def parse(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
+    def parse(
+        self, items: Iterable[Block | Passage], tag_accuracy: Callable[[int], float] = _all_right
+    ) -> Iterator[Parsed]:
         """The windows of a stream in order. A sampling of several trees gives a block for each.
+
+        tag_accuracy: the share of right tags among this number of first words; for confidence.
 
         Raises:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._marginals = 0.0, 0
+        self._marginals, self._n_words, self._tag_accuracy = (0.0, 0), 0, tag_accuracy
         self._wanted = self._wanted._replace(verb_order=None, measures=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
@@ -293,6 +304,7 @@ class Stream:
             self.unknown_tags.update(parsed.unknown_tags)
             total, n_words = self._marginals
             self._marginals = total + parsed.marginals[0], n_words + parsed.marginals[1]
+            self._n_words += parsed.n_words
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
                     told.add((repair.path, repair.message))
@@ -364,6 +376,7 @@ class Stream:
 
         tags = self._parser.model.settings.data.tags
         measures = self._parser.measures_of(beginning(sentences()))
+        measures = replace(measures, tag_accuracy=self._tag_accuracy(seen.total()))
         settled = self._parser.with_measures(measures).measures if self._wanted.how.confidence else measures
         assert settled is not None
         self._wanted = self._wanted._replace(measures=replace(settled, sample=()))
