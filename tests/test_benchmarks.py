@@ -59,6 +59,7 @@ RUNS = {
         f"'{DEV}' --words 3000 --repeats 1",
         ["| parse, best-tags, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
     ),
+    "first_run": (f"'{DEV}' --megabytes 0.01", ["| first | ", "| second | "]),
     "hardening": (
         "--only 'output is the gold file' 'output without a name'",
         ["| output is the gold file | 2 | ", "| output without a name | 2 | "],

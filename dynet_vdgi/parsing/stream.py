@@ -131,10 +131,18 @@ class _LabellingParser:
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
-        begin = self._n_chars >= columns.WORTH_COMPILING_BESIDE and not columns.is_ready()
-        if background.is_compiling(columns.__name__, begin=begin):
+        if background.is_compiling(columns.__name__, begin=self._begins_at(self._n_chars)):
             return None
         return self._quick if is_worth_it(self._n_chars) else None
+
+    def foresees(self, wanted: Wanted, n_chars: int) -> None:
+        """Begins to compile the quick parser in another process, if it pays for a text that begins so."""
+        if wanted.sampling is None and QuickParser.can(self.parser, wanted.how) and self._begins_at(n_chars):
+            background.is_compiling(columns.__name__, begin=True)
+
+    @staticmethod
+    def _begins_at(n_chars: int) -> bool:
+        return n_chars >= columns.WORTH_COMPILING_BESIDE and not columns.is_ready()
 
     @cached_property
     def _quick(self) -> QuickParser:
@@ -316,7 +324,7 @@ class Stream:
     def _parsed(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
         if self._wanted.sampling is not None:  # samples depend on the windows
             items = chain.from_iterable(_blocks_of(x if isinstance(x, Passage) else [x]) for x in items)
-        numbered = enumerate(self._looked_at(windows(items)))
+        numbered = enumerate(self._looked_at(self._foreseen(windows(items))))
         if self._submit is None:
             for number, window in numbered:
                 if number == 0 and isinstance(window, Passage) and len(window.text) >= WORTH_READYING:
@@ -338,6 +346,13 @@ class Stream:
             yield from self._result(pending)
         if fault is not None:
             raise fault
+
+    def _foreseen(self, stream: Iterable[Window]) -> Iterator[Window]:
+        """The windows; if the first one is full, the quick parser for the others begins to be compiled."""
+        for number, window in enumerate(stream):
+            if number == 0 and isinstance(window, Passage) and self._submit is None:
+                self._engine.foresees(self._wanted, len(window.content))
+            yield window
 
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
         """The windows; the first one shows the text's verb order for labels, if the model lacks it.
