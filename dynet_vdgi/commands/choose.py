@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="CoNLL-U of corrected sentences, which are not chosen again",
+        help="CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later",
     )
     parser.add_argument(
         "--labels",
