@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
         print(told("\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))))
     if n_faults:
-        raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
+        raise FaultsFoundError(f"{counted(n_faults, 'fault')} found")
     print("sound: this program can use it; vdgi validate FILE tells whether it is valid UD")
 
 
