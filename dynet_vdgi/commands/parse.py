@@ -196,7 +196,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.keep import KeepError
-    from dynet_vdgi.parsing.parser import How, Sampling
+    from dynet_vdgi.parsing.parser import How, Sampling, tell_of_student
     from dynet_vdgi.parsing.stream import Stream
     from dynet_vdgi.runs.run_folder import fast_path
 
@@ -213,6 +213,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         if arguments.exact and stream.is_exact:
             logger.warning("--exact had no effect: the trees of this model are exact")
+        if arguments.fast:
+            tell_of_student(stream.model)
         steps = _steps(arguments, stream.model, names)
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:

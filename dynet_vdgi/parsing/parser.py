@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
     from dynet_vdgi.parsing.relations import ModelLabeller
     from dynet_vdgi.universal.stored import Measures
+
+logger = logging.getLogger("dynet_vdgi")
+
+ENOUGH_FOR_A_STUDENT = 500
+"""Sentences of text from which a fast student loses about 1.5 points; docs/results/universal.md."""
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
@@ -570,6 +576,18 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     return chart.expected_best(shares)
 
 
+def tell_of_student(model: ModelFile) -> None:
+    """Warns of a fast student that has seen too little text."""
+    n_sentences = model.provenance.trained_on.sentences
+    if n_sentences < ENOUGH_FOR_A_STUDENT:
+        logger.warning(
+            "the fast student has learnt from %s only, so it is several points less accurate: leave out "
+            "--fast, or train with text of %d sentences or more",
+            count(n_sentences, "sentence"),
+            ENOUGH_FOR_A_STUDENT,
+        )
+
+
 def load(
     path: str | Path,
     *,
@@ -587,6 +605,8 @@ def load(
     """
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
+    if fast:
+        tell_of_student(model)
     model.steps |= contents({"tokeniser": tokeniser, "tagger": tagger})
     try:
         return Parser(model)
