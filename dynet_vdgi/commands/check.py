@@ -15,7 +15,6 @@ from itertools import count
 
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.conllu_faults import is_other_format
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.system.names import count as counted
@@ -53,13 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in files.expand(arguments.files):
         faults = count()
 
-        foreign: list[str] = []
-
-        def report(fault: DataError, faults: count[int] = faults, foreign: list[str] = foreign) -> None:
-            if foreign:  # each of its lines is a fault
-                return
-            if is_other_format(fault.message):
-                foreign.append(fault.path)
+        def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < arguments.max_faults:
                 print(told(str(fault)))
 
