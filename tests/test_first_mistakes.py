@@ -13,7 +13,8 @@ import universal_toys as universal
 from shell import Vdgi, last_line
 
 import dynet_vdgi
-from dynet_vdgi.errors import ConfigError, ModelError, UsageError
+from dynet_vdgi.annotation import plain_text
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.evaluation.tables import LEGEND
 from dynet_vdgi.parsing.outlook import AKIN, Outlook
 from dynet_vdgi.settings.presets import load_settings
@@ -138,6 +139,23 @@ def test_plain_text_is_one_fault_not_one_a_line(vdgi: Vdgi, there: Path, verb: s
     assert (status, err) == (3, "1 fault found\n")
     assert out.count("raw.txt:") == 2
     assert "this is plain text, not CoNLL-U" in out
+
+
+def test_conllu_is_not_read_as_raw_text(vdgi: Vdgi, there: Path) -> None:
+    (there / "tagged.conllu").rename("words.txt")
+    for command in (["tag", "list"], ["clusters", "-o", "out"], ["tokenize", "my.tokeniser"]):
+        status, _, err = vdgi(*command, "words.txt")
+        found = "words.txt:2: this is CoNLL-U, not raw text (give it a name that ends in .conllu)"
+        assert (status, last_line(err)) == (3, found)
+    with pytest.raises(DataError, match=r"words\.txt:2: this is CoNLL-U, not raw text"):
+        plain_text.conllu_of("words.txt", None)
+    (there / "words.txt").rename("words.conllu")
+    assert "vdgi parse take it as it is" in vdgi("tokenize", "my.tokeniser", "words.conllu").err
+
+
+def test_tokenize_names_the_command_that_scores_its_output(vdgi: Vdgi, there: Path) -> None:
+    status, _, err = vdgi("tokenize", "evaluate", "tagged.conllu", "raw.txt")
+    assert (status, "vdgi evaluate --raw GOLD FILE" in err) == (2, True)
 
 
 def test_a_missing_tag_names_the_option_that_fills_it(vdgi: Vdgi, there: Path) -> None:
