@@ -14,9 +14,10 @@ from shell import Vdgi, last_line
 
 import dynet_vdgi
 from dynet_vdgi.annotation import plain_text
+from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.evaluation.tables import LEGEND
-from dynet_vdgi.parsing.outlook import AKIN, Outlook
+from dynet_vdgi.parsing.outlook import AKIN, Outlook, look
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import progress
 from dynet_vdgi.tagging.tagger import Tagger
@@ -151,6 +152,35 @@ def test_conllu_is_not_read_as_raw_text(vdgi: Vdgi, there: Path) -> None:
         plain_text.conllu_of("words.txt", None)
     (there / "words.txt").rename("words.conllu")
     assert "vdgi parse take it as it is" in vdgi("tokenize", "my.tokeniser", "words.conllu").err
+
+
+def test_tags_of_which_none_is_known_stop_with_a_remedy(vdgi: Vdgi, there: Path) -> None:
+    text = tiny.treebank().replace("PUNCT", "punct")
+    for upper in ("NOUN", "VERB", "DET", "ADJ", "ADV", "AUX", "NUM"):
+        text = text.replace(f"\t{upper}\t", f"\t{upper.lower()}\t")
+    Path("small.conllu").write_text(text, encoding="utf-8")
+    Path("own.conllu").write_text(text.replace("\tnoun\t", "\tN\t"), encoding="utf-8")
+    Path("text.conllu").write_text(tiny.treebank(), encoding="utf-8")
+    toy = str(universal.saved(there / "toy.vdgi"))
+    train = ["train", "--out", "run", "--dry-run"]
+    for command in (
+        ["parse", toy, "-o", "out.conllu"],
+        ["choose", toy],
+        ["check"],
+        ["check", "--model", toy],
+        [*train, "--train"],
+        [*train, "--preset", "best", "--train"],
+        [*train, "--train", "text.conllu", "--trees"],
+    ):
+        status, out, err = vdgi(*command, "small.conllu")
+        remedy = "small.conllu: none of the tags is known, such as noun (tags are in upper case: write NOUN"
+        assert (status, remedy in out + err) == (3, True), command
+    assert not Path("out.conllu").exists()
+    with pytest.raises(DataError, match=r"small\.conllu: none of the tags is known"):
+        look(dynet_vdgi.load(toy), conllu.read("small.conllu"))
+    assert "vdgi info MODEL lists the tags" in vdgi("parse", toy, "own.conllu").err
+    assert "train with --preset best" in vdgi(*train, "--train", "own.conllu").err
+    vdgi.good(*train, "--preset", "best", "--train", "own.conllu")
 
 
 def test_tokenize_names_the_command_that_scores_its_output(vdgi: Vdgi, there: Path) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections import Counter
 
 from dynet_vdgi.commands import add_output, check_at_least_1, model_first
 from dynet_vdgi.data import conllu, file_checks, files
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     check_at_least_1("-n", arguments.number)
-    from dynet_vdgi.grammar.tag_warnings import tell_unknown
+    from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
@@ -67,6 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
     tags = parser.model.settings.data.tags
     text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
     before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    found = Counter(tag for sentence in text for tag in sentence.tags)
+    check_known(found, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL)
     logger.info("parsing %s", count(len(text), "sentence"))
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:

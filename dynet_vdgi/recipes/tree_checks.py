@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.grammar.tag_warnings import check_known
 from dynet_vdgi.labels.inventory import check, own_relations
 from dynet_vdgi.system.names import count
 
@@ -68,11 +69,17 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
 
 
 def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
-    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there."""
+    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there.
+
+    Raises: DataError, the texts have none of them.
+    """
     known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
     if not known:
         return
     times = Counter(tag for tree in trees for tag in tree.tags)
+    source = trees[0].source if trees else None
+    hint = "trees need the tags of the text"
+    check_known(times, known, source.path if source else "<memory>", hint)
     lacking = Counter({tag: n for tag, n in times.items() if tag not in known})
     if lacking.total() > WORTH_TELLING * times.total():
         tags = "tag" if len(lacking) == 1 else "tags"
