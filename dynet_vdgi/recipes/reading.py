@@ -109,13 +109,15 @@ class RunReader:
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
         read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
-        sentences = progress.over(marks.over(read) if marks else read, "sentences")
+        guesses = tree_checks.Guesses()
+        sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
         shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
         prepared = treebank.prepare(shared, protocol, max_len, min_len)
         if ignored := self.data.ignore:
             prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
         amount = f"{count(len(prepared.sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
         logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
+        guesses.tell(str(given))
         for dropped in prepared.dropped:
             logger.info("  dropped %s", dropped)
         for note in prepared.notes:

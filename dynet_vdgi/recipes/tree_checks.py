@@ -6,8 +6,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, VdgiError
 from dynet_vdgi.grammar.tag_warnings import check_known
 from dynet_vdgi.labels.inventory import check, own_relations
@@ -43,6 +44,35 @@ class Punctuation:
     def relation(self) -> str:
         """The most frequent one; `punct` if there is none."""
         return self._times.most_common(1)[0][0] if self._times else "punct"
+
+
+class Guesses:
+    """Counts the trees in passing sentences that nobody seems to have corrected."""
+
+    def __init__(self) -> None:
+        self._trees = self._guesses = self._perhaps = 0
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences, in order."""
+        for sentence in sentences:
+            if sentence.source is not None and set(sentence.heads or ()) - {FREE}:
+                self._trees += 1
+                self._guesses += guesses.is_guess(sentence.source.lines)
+                self._perhaps += guesses.may_be_guess(sentence.source.lines)
+            yield sentence
+
+    def tell(self, path: str) -> None:
+        """Warns of the trees. Raises: DataError, all are guesses."""
+        if self._guesses and self._guesses == self._trees:
+            message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
+            hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+            raise DataError(path, None, message, hint)
+        of_all, unseen = count(self._trees, "tree"), "leave out those that you have not looked at"
+        if self._guesses:
+            logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, self._guesses, of_all, unseen)
+        if self._perhaps:
+            how = "with HeadConf= on each word, as of vdgi parse --confidence"
+            logger.warning("%s: %d of %s %s: %s", path, self._perhaps, of_all, how, unseen)
 
 
 def tell_of_relations(trees: Sequence[Sentence]) -> None:
