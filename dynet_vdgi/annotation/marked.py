@@ -424,7 +424,7 @@ def block(
     """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
 
     Guessed trees are written where something about the tree is or was confirmed. Without `marks`, an
-    unfinished sentence has no tree, and the flag and what is said of guesses are left out. `as_shown`: as the
+    unfinished sentence has no tree, and the flag and notes about guesses are left out. `as_shown`: as the
     page shows it, with guessed tags and trees and without marks.
     """
     state = marked.state if state is None else state

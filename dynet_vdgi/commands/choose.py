@@ -4,8 +4,13 @@ Prefers sentences whose pairs of neighbouring tags are frequent in the text, not
 sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
 relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and
 DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences at a time are
-more useful than many at once. A file that exists, which may have your corrections, is replaced only with
---overwrite. Chooses only sentences of 4 to 25 words, not counting punctuation.
+more useful than many at once. From the second time on, name all files that you have corrected with
+--covered, or the same sentences may come again.
+
+By the comment `# guess = ...` vdgi train tells the trees that nobody has changed; it refuses them if there
+are no others. Remove the comment from a tree that was right. A file that exists, which may have your
+corrections, is replaced only with --overwrite. Chooses only sentences of 4 to 25 words, not counting
+punctuation.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
@@ -40,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="CoNLL-U of corrected sentences, which are not chosen again",
+        help="CoNLL-U of sentences corrected before, which are not chosen again",
     )
     parser.add_argument(
         "--labels",

@@ -131,7 +131,7 @@ TO_A_MODEL = "vdgi info MODEL lists the tags that it knows; vdgi tag words --ret
 
 
 def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hint: str = "") -> None:
-    """Checks the tags of a text but PUNCT, given words by tag, against those that a model or rules know.
+    """Checks the tags of a text but PUNCT, given words by tag, against the tags that a model or rules know.
 
     hint: what to do if none is known, and not because they are in lower case; "": nothing.
 

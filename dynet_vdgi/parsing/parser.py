@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,18 +37,13 @@ from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
-from dynet_vdgi.runs.run_folder import fast_path, model_path
+from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
     from dynet_vdgi.parsing.relations import ModelLabeller
     from dynet_vdgi.universal.stored import Measures
-
-logger = logging.getLogger("dynet_vdgi")
-
-ENOUGH_FOR_A_STUDENT = 500
-"""Sentences of text from which a fast student loses about 1.5 points; docs/results/universal.md."""
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
@@ -574,18 +568,6 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     shares = np.zeros((n + 1, n))
     np.add.at(shares, (samples, np.arange(n)), 1.0 / len(samples))
     return chart.expected_best(shares)
-
-
-def tell_of_student(model: ModelFile) -> None:
-    """Warns of a fast student that has seen too little text."""
-    n_sentences = model.provenance.trained_on.sentences
-    if n_sentences < ENOUGH_FOR_A_STUDENT:
-        logger.warning(
-            "the fast student has learnt from %s only, so it is several points less accurate: leave out "
-            "--fast, or train with text of %d sentences or more",
-            count(n_sentences, "sentence"),
-            ENOUGH_FOR_A_STUDENT,
-        )
 
 
 def load(

@@ -67,7 +67,7 @@ class Guesses:
             message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
             hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
             raise DataError(path, None, message, hint)
-        of_all, unseen = count(self._trees, "tree"), "leave out those that you have not looked at"
+        of_all, unseen = count(self._trees, "tree"), "leave out trees that nobody has looked at"
         if self._guesses:
             logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, self._guesses, of_all, unseen)
         if self._perhaps:
