@@ -9,6 +9,7 @@ from functools import partial
 
 from dynet_vdgi.compiled import jit
 from dynet_vdgi.data import files
+from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.system import progress
@@ -26,12 +27,15 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
     Memory does not grow with the size of CoNLL-U files; raw text is read whole.
 
     Raises:
-        DataError: an input is malformed; the output is then as it was.
+        DataError: an input is malformed, or the model knows none of its tags; the output is then as it was.
     """
     start, waited, n_sentences, n_words = time.perf_counter(), jit.waited, 0, 0
     steps = steps or Steps()
     with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
         for parsed in stream.parse(steps.passages(names), partial(steps.accuracy, names)):
+            if not n_words and parsed.unknown_tags.total() == parsed.n_words:
+                known = stream.model.vocabulary.tags
+                check_known(parsed.unknown_tags, known, ", ".join(map(files.shown, names)), TO_A_MODEL)
             handle.buffer.write(parsed.content)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
             bar.update(parsed.n_sentences)

@@ -21,7 +21,6 @@ from dynet_vdgi.recipes.base import (
     Workplace,
     amount,
     check_ignored,
-    tell_of_student,
 )
 from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Settings
 from dynet_vdgi.system.names import count
@@ -288,7 +287,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     )
     path = place.folder / FAST_NAME
     save_model(path, model)
-    tell_of_student(path, len(every))
+    logger.info("fast student: %s", path)
 
 
 def _start(init: str | None) -> ModelFile:
