@@ -2,6 +2,7 @@
 
     python benchmarks/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv --out FILE.npz
     python benchmarks/expect.py trees --out FILE.npz
+    python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --data DIR --rows ROWS.csv --out FILE.npz
     python benchmarks/expect.py check MODEL --data DIR --set check --rows ROWS.csv
 
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
@@ -9,8 +10,10 @@ eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` par
 in random order, of each such treebank of resources/universal/treebanks.csv, fits the line from the mean
 marginal probability of the heads to the share of right ones, and takes its error from lines that were fitted
 without the branch. The lines for gold trees, which `trees` fits again, are fitted to universal.csv and
-few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. `check`
-compares predictions for test files with their gold heads.
+few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. `tags`
+fits what wrong tags cost, after `learn`: it parses sentences of the texts of these languages with gold tags
+and with those of taggers that have learnt from 50, 100 and 300 other sentences. `check` compares predictions
+for test files with their gold heads.
 """
 
 from __future__ import annotations
@@ -32,8 +35,11 @@ import languages
 import numpy as np
 import universal
 from measuring import argument_parser, csv_rows, write_csv
+from raw_text import bare
 
-from dynet_vdgi.parsing.expectation import Expectation, fitted, on_line
+from dynet_vdgi import Sentence, Tagger
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.parsing.expectation import Expectation, fitted, log_odds, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.universal.scorer import Scorer
 
@@ -42,7 +48,11 @@ LEAST = 150
 """Words of a treebank that counts."""
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COUNTED, BETWEEN = (10, 50, 100, 300), (10, 100)
-COLUMNS = ("set", "network", "treebank", "branch", "words", "marginal", "right", "expected")
+TAGGED = (50, 100, 300)
+COLUMNS = (
+    "set", "network", "treebank", "branch", "words", "marginal", "right", "expected", "tagged", "tags",
+)  # fmt: skip
+"""tagged: sentences that a tagger has learnt from; tags: its own estimate of its accuracy."""
 Row = dict[str, Any]
 
 
@@ -96,7 +106,7 @@ def learn(arguments: argparse.Namespace) -> None:
     off = np.average(abs(said - y), weights=weights)
     print(f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by")
     print(f"{100 * off:.2f} points in the mean, standard error {100 * error:.2f}")
-    expectation = Expectation(np.round(fitted(x, y, weights), 4), round(error, 4), of_trees())
+    expectation = Expectation(np.round(fitted(x, y, weights), 4), round(error, 4), of_trees(), np.zeros(2))
     np.savez(arguments.out, **expectation.arrays())
     write(arguments.rows, rows, "left out")
 
@@ -142,6 +152,69 @@ def of_trees() -> np.ndarray:
     return np.array(result)
 
 
+def tags(arguments: argparse.Namespace) -> None:
+    """Fits what wrong tags cost, and leaves the rest as it is."""
+    expectation = Expectation.from_arrays(dict(np.load(arguments.out)))
+    rows = []
+    for each in arguments.models:
+        path, _, codes = each.partition("=")
+        scorer = universal.load(Path(path))
+        for row in csv_rows(universal.LISTS / universal.FILES["choose"]):
+            if row["set"] == "choose" and row["language"] in codes.split(","):
+                known = {"set": "guessed tags", "network": Path(path).stem, "treebank": row["language"]}
+                paths = universal.files_of(arguments.data, row["text"])
+                text = [sentence for path in paths for sentence in conllu.read(path)]
+                rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
+    x, y, tags = (np.array([row[name] for row in rows]) for name in ("marginal", "right", "tags"))
+    loss = log_odds(on_line(expectation.line, x)) - log_odds(y)
+    # With gold tags, too, the line is off in each language; only what comes on top is the wrong tags' doing.
+    of_language = np.array([row["treebank"] for row in rows])
+    is_gold = tags == 1
+    for language in set(of_language):
+        loss[of_language == language] -= loss[(of_language == language) & is_gold]
+    wrong = 1 - tags
+    for row, share, k in zip(rows, wrong.tolist(), range(len(rows))):
+        others = of_language != of_language[k]
+        price = slope(wrong[others], loss[others])
+        odds = log_odds(y[k]) + loss[k] - price * share  # as far off as with gold tags
+        row["expected"] = round(float(sigmoid(odds)), 4)
+    price = slope(wrong, loss)
+    spread = float(np.sqrt(np.mean((loss[~is_gold] / wrong[~is_gold] - price) ** 2)))
+    print(f"{price:.3f} nats of log-odds if all tags were wrong, plus or minus {spread:.3f}")
+    for k in TAGGED:
+        of_k = [row for row in rows if row["tagged"] == k]
+        off = [abs(row["expected"] - row["right"]) for row in of_k]
+        print(f"{k} tagged sentences: off by {100 * np.mean(off):.2f} points")
+    np.savez(arguments.out, **replace(expectation, tags=np.round([price, spread], 4)).arrays())
+    write(arguments.rows, rows, "guessed tags")
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> float:
+    """The line of least squares through 0."""
+    return float(x @ y / (x @ x))
+
+
+def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
+    """What is measured on sentences of a text, with gold tags first, then with those of taggers."""
+    random.Random(1).shuffle(text)
+    gold = text[max(TAGGED) :][:SENTENCES]
+    yield {**measured(scorer, treebank.prepare(gold).sentences), "tagged": "", "tags": 1.0}
+    for k in TAGGED:
+        tagger = Tagger().fit(text[:k], map(bare, text[k:]))
+        guessed = [with_punctuation(*pair) for pair in zip(gold, tagger.predict(map(bare, gold)))]
+        found = measured(scorer, treebank.prepare(guessed).sentences)
+        yield {**found, "tagged": k, "tags": round(tagger.accuracy or 0.0, 4)}
+
+
+def with_punctuation(gold: Sentence, guessed: Sentence) -> Sentence:
+    """The gold tree with guessed tags and features; punctuation as in gold, so that the same heads count."""
+    tags = tuple(
+        "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag
+        for right, tag in zip(gold.tags, guessed.tags)
+    )
+    return replace(gold, tags=tags, feats=guessed.feats, xpos=())
+
+
 def check(arguments: argparse.Namespace) -> None:
     engine, rows = load(arguments.models[0]).engine, []
     for code, _, test in universal.texts(arguments):
@@ -165,12 +238,12 @@ def main() -> None:
     parser = argument_parser(__doc__)
     tasks = parser.add_subparsers(dest="task", required=True)
     tasks.add_parser("trees").add_argument("--out", type=Path, required=True)
-    for name in ("learn", "check"):
+    for name in ("learn", "tags", "check"):
         task = tasks.add_parser(name)
         task.add_argument("models", nargs="+")
         task.add_argument("--data", type=Path, required=True)
         task.add_argument("--rows", type=Path, required=True)
-        if name == "learn":
+        if name != "check":
             task.add_argument("--out", type=Path, required=True)
         else:
             task.add_argument("--set", choices=sorted(universal.FILES), required=True)
@@ -178,7 +251,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
     print("python benchmarks/expect.py", shlex.join(shown))
-    {"learn": learn, "trees": trees, "check": check}[arguments.task](arguments)
+    {"learn": learn, "trees": trees, "tags": tags, "check": check}[arguments.task](arguments)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,23 @@ def expected_of_branches() -> str:
     return "\n".join(["| branch | treebanks | parses | off by |", "|---|---:|---:|---:|", *body])
 
 
+def expected_of_tags() -> str:
+    """Heads right with guessed tags, and how many were expected, by the number of tagged sentences."""
+    chosen = [row for row in rows("expect.csv") if row["set"] == "guessed tags"]
+    given = [row for row in chosen if not row["tagged"]]
+    body = []
+    for tagged in dict.fromkeys(row["tagged"] for row in chosen if row["tagged"]):
+        guessed = [row for row in chosen if row["tagged"] == tagged]
+        shares = [
+            100 * sum(float(row[name]) for row in of) / len(of)
+            for of, name in ((guessed, "tags"), (given, "right"), (guessed, "right"), (guessed, "expected"))
+        ]
+        cells = [tagged, *(f"{share:.1f}" for share in shares), f"{_off(guessed):.1f}"]
+        body.append(f"| {' | '.join(cells)} |")
+    head = "| tagged | tags, estimated | heads, gold tags | heads, guessed tags | expected | off by |"
+    return "\n".join([head, "|---:|---:|---:|---:|---:|---:|", *body])
+
+
 def _percent(share: str) -> str:
     return f"{100 * float(share):.1f}"
 
@@ -144,6 +161,8 @@ def picture() -> str:
 
     for row in rows("expect.csv"):
         x, y = f"{50 + place(row['expected']):.1f}", f"{20 + size - place(row['right']):.1f}"
+        if row["set"] == "guessed tags":
+            continue
         if row["set"] == "check":
             marks.append(f'<text x="{x}" y="{y}" class="name">{row["treebank"]}</text>')
         else:
@@ -248,6 +267,7 @@ FIGURES = {
     **{f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(beside_udpipe, k)) for k in (300, 1000)},
     "expect.check": Figure(*_EXPECT, expected_of_check),
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
+    "expect.tags": Figure(*_EXPECT, expected_of_tags),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN[1], _of_plan("knowledge", "best")),

@@ -602,6 +602,20 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     assert (result.status, "--finished belongs to --export OUT" in result.err) == (2, True)
 
 
+def test_export_says_nothing_of_guesses(folder: Path, vdgi: Vdgi) -> None:
+    words = [
+        "1\tgo\t_\tVERB\t_\t_\t0\troot\t_\tHeadConf=0.5|A=b",
+        "2\tso\t_\tADV\t_\t_\t1\tadvmod\t_\tHeadConf=1",
+    ]
+    marks = "|HeadBy=me|LabelBy=me\n"
+    text = "# guess = 01234567\n# text = go so\n" + marks.join([*words, "\n"])
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    vdgi.good("annotate", "a.conllu", "--export", "out.conllu")
+    out = Path("out.conllu").read_text(encoding="utf-8")
+    expected = [line.replace("HeadConf=0.5|", "").replace("HeadConf=1", "_") for line in words]
+    assert out == "\n".join(["# text = go so", *expected, "", ""])
+
+
 def test_export_says_what_has_no_tags(folder: Path, vdgi: Vdgi) -> None:
     written(Path("a.conllu"), ROWS.replace("\tVERB", "\t_"))
     session = guessed(Session("a.conllu", "anna"))

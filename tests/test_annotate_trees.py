@@ -140,6 +140,12 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
+    assert relations.fault("nmod:poss") == ""
+    assert "no relation of UD" in relations.fault("nmod:")
+    assert "no relation of UD" in relations.fault("nmud:poss")
+    relations.project = frozenset(["nmod"])
+    assert "no relation of the project's list" in relations.fault("nmod:poss")
+    relations.project = frozenset()
     relations.leave(one)
     change(one, "label", 1, "obj")
     relations.enter(one)

@@ -349,7 +349,8 @@ def complaint(gold: list[Sentence], predicted: list[Sentence]) -> str:
 
 
 def test_complaints_name_both_places() -> None:
-    same = "(both sides must hold the same sentences in the same order)"
+    raw = "vdgi evaluate --raw scores parses of raw text"
+    same = f"(both sides must hold the same sentences in the same order; {raw})"
     g1 = sentence_of("NOUN VERB", (2, 0), "a b", "g.conllu", 1)
     g2 = sentence_of("NOUN VERB PUNCT", (2, 0, 2), "a b .", "g.conllu", 5)
     p1 = sentence_of("NOUN VERB", (2, 0), "a b", "p.conllu", 11)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dynet_vdgi
-from dynet_vdgi.compiled import background
+from dynet_vdgi.compiled import background, machine_code
 from dynet_vdgi.data import columns
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.labels.label_table import load as load_labels
@@ -126,6 +126,45 @@ def test_windows_are_parsed_without_columns_while_these_are_compiled(monkeypatch
     assert asked == [True, True, False]
     assert slow.content == quick.content
     assert "_quick" in vars(engine)
+
+
+@pytest.mark.parametrize(("size", "n_begun"), [(1_000_000, 1), (10_000, 0)])
+def test_kernels_for_the_next_windows_are_begun_before_a_full_first_one(
+    size: int, n_begun: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = DEMO.read_bytes()
+    asked: list[bool] = []
+    monkeypatch.setattr(background, "is_compiling", lambda module, *, begin: asked.append(begin))
+    monkeypatch.setattr(columns, "is_ready", lambda: False)
+    with stream.Stream("universal") as parsing:
+        windows = iter([Passage("a.conllu", 1, text * (1 + size // len(text)))])
+        next(parsing._foreseen(windows))
+    assert asked == [True] * n_begun
+
+
+def test_the_first_program_to_compile_leaves_the_known_answer_to_the_other_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(machine_code, "_is_proven", False)
+    monkeypatch.setattr(machine_code, "has_passed", lambda: bool(begun))
+    monkeypatch.setattr(background, "is_busy", lambda: True)
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process of its own
+    with machine_code._proving():
+        begun.append("by the other")
+
+
+def test_a_process_that_ends_without_the_known_answer_is_not_relied_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed: list[object] = []
+    monkeypatch.setattr(machine_code, "has_passed", lambda: bool(passed))
+    busy = iter([True, True, False])
+    monkeypatch.setattr(background, "is_busy", lambda: next(busy))
+    monkeypatch.setattr(machine_code, "_await", passed.append)
+    with machine_code._proving():
+        assert not passed
+    assert len(passed) == 1
 
 
 def test_the_engine_is_ready_before_the_first_window_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:

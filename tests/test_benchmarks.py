@@ -59,6 +59,7 @@ RUNS = {
         f"'{DEV}' --words 3000 --repeats 1",
         ["| parse, best-tags, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
     ),
+    "first_run": (f"'{DEV}' --megabytes 0.01", ["| first | ", "| second | "]),
     "validate": (f"{DEMO_LISTED} --out parses", ["| xx |", "Level 3 by kind"]),
     "punctuation": (
         f"{DEMO_LISTED} --out rows.csv",

@@ -132,7 +132,8 @@ def comments(sentence):
 def test_the_command_writes_trees_relations_and_confidence(run_folder):
     first = chosen(run_folder, "-n", "4")
     assert [comments(one)[0] for one in first] == [f"# choice = {k}" for k in (1, 2, 3, 4)]
-    assert all(comments(one)[1].startswith("# sent_id = ") for one in first)
+    assert all(comments(one)[1].startswith("# guess = ") for one in first)
+    assert all(comments(one)[2].startswith("# sent_id = ") for one in first)
     assert len({one.forms for one in first}) == 4
     text = list(conllu.read(run_folder / "text.conllu"))
     parsed = dict(zip((one.forms for one in text), vdgi.load(run_folder / "run").pipe(text)))
@@ -153,7 +154,31 @@ def test_what_is_covered_is_not_chosen_again(run_folder):
     # As all six at once, but for what confidence is estimated from: the same model.
     assert [one.forms for one in chosen(run_folder, "-n", "6")] == [one.forms for one in [*first, *second]]
     again = chosen(run_folder, "-n", "3", str(covered))  # an earlier choice as part of the text
-    assert [len([line for line in comments(one) if "choice" in line]) for one in again] == [1, 1, 1]
+    for key in ("choice", "guess"):
+        assert [len([line for line in comments(one) if key in line]) for one in again] == [1, 1, 1]
+
+
+def test_trees_that_nobody_has_corrected_are_told(run_folder, capsys):
+    chosen(run_folder, "-n", "3")
+    text = (run_folder / "chosen.conllu").read_text(encoding="utf-8")
+
+    def told(trees):
+        (run_folder / "trees.conllu").write_text(trees, encoding="utf-8")
+        names = ["--train", str(run_folder / "text.conllu"), "--trees", str(run_folder / "trees.conllu")]
+        status = cli.main(["train", "--preset", "best", *names, "--out", "x", "--dry-run"])
+        lines = capsys.readouterr().err.splitlines()
+        return status, [line for line in lines if "vdgi choose" in line or "HeadConf" in line]
+
+    status, lines = told(text)
+    assert (status, "all trees are as vdgi choose wrote them" in lines[0]) == (3, True)
+    status, lines = told(text.replace("\troot\t", "\troot:x\t", 1))
+    assert (status, "2 of 3 trees as vdgi choose wrote them" in lines[0], len(lines)) == (0, True, 1)
+    assert told(text.replace("\troot\t", "\troot:x\t")) == (0, [])
+    assert told(text.replace("HeadConf=", "HeadBy=me|HeadConf=")) == (0, [])
+    bare = "".join(line for line in text.splitlines(keepends=True) if "# guess" not in line)
+    status, lines = told(bare)
+    assert (status, "3 of 3 trees with HeadConf= on each word" in lines[0], len(lines)) == (0, True, 1)
+    assert told(bare.replace("HeadConf=", "X=")) == (0, [])
 
 
 def test_unknown_tags_are_told(run_folder, capsys):

@@ -520,13 +520,21 @@ def test_a_sound_file(vdgi: Vdgi, folder: Path) -> None:
     assert lines[3] == "  tags       NOUN 18 VERB 12 DET 10 PUNCT 8 ADJ 8 ADV 4 AUX 2 NUM 2"
     assert lines[4] == "  tag set    UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
     assert lines[5].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
-    limits = f"those with at most {load_settings().data.max_len} words without punctuation"
+    limits = f"those with 2 to {load_settings().data.max_len} words without punctuation"
     assert lines[6] == f"  training   uses 12 of 12 sentences (100.0 %), 56 of 56 words (100.0 %): {limits}"
     assert lines[7] == "  trees      12 sentences, 100.0 % projective"
     assert lines[8] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
     assert not any("cannot apply" in line for line in lines)  # nobody has named these rules
     absent = vdgi.good("check", "good.conllu", "--rules", "ud").out.splitlines()[9]
     assert absent == "  rules that cannot apply (tag absent from this file): NOUN>CONJ NOUN>ADP"
+
+
+def test_check_counts_what_training_uses(vdgi: Vdgi, folder: Path) -> None:
+    text = tiny.treebank() + tiny.block(13, ["VERB", "PUNCT"], [0, 1])
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    told = vdgi.good("train", "--train", "a.conllu", "--out", "run", "--dry-run").err
+    assert "training: 12 sentences, 56 words" in told
+    assert "  training   uses 12 of 13 sentences (92.3 %), 56 of 57 " in vdgi.good("check", "a.conllu").out
 
 
 def test_what_is_in_a_file_besides_words(vdgi: Vdgi, folder: Path) -> None:
@@ -552,7 +560,7 @@ def test_rules_and_limits_are_those_of_a_model(vdgi: Vdgi, model: Path, folder: 
     used = model_file.load(model)
     for name in (model, model.parent):
         out = vdgi.good("check", "good.conllu", "--model", name).out
-        assert f"at most {used.settings.data.max_len} words" in out
+        assert f"2 to {used.settings.data.max_len} words" in out
     status, _, err = vdgi("check", "good.conllu", "--model", model, "--rules", "ud")
     assert (status, err) == (2, "--rules and --model both name rules: give one of them\n")
 
@@ -590,7 +598,7 @@ def test_all_faults_are_listed(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(folder / "good.conllu", 2)
     status, out, err = vdgi("check", "bad.conllu", "good.conllu")
     assert status == 3
-    assert err == "3 faults found; nothing was changed\n"
+    assert err == "3 faults found\n"
     lines = out.splitlines()
     last = Path("bad.conllu").read_text(encoding="utf-8").count("\n") - 1
     assert lines[0] == "bad.conllu:1: expected 10 tab-separated columns, found 9"
@@ -608,13 +616,13 @@ def test_faults_beyond_the_limit_are_counted(vdgi: Vdgi, folder: Path) -> None:
         assert status == 3
         assert out.count("expected 10 tab-separated columns") == shown
         assert "bad.conllu: 30 faults\n" in out
-        assert err == "30 faults found; nothing was changed\n"
+        assert err == "30 faults found\n"
 
 
 def test_one_fault(vdgi: Vdgi, folder: Path) -> None:
     Path("bad.conllu").write_text(tiny.NINE_COLUMNS, encoding="utf-8")
     status, out, err = vdgi("check", "bad.conllu")
-    assert (status, err) == (3, "1 fault found; nothing was changed\n")
+    assert (status, err) == (3, "1 fault found\n")
     assert "bad.conllu: 1 fault\n" in out
 
 

@@ -46,7 +46,8 @@ def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) 
     )
     assert f"gold trees used: {learnt_from}\n" in told
     assert "fast student: run/fast.vdgi\n" in told
-    assert "the fast student has learnt from 60 sentences only" in told
+    small = "the fast student has learnt from 60 sentences only"
+    assert small not in told
     exact, fast = (model_file.load(f"run/{name}.vdgi") for name in ("model", "fast"))
     assert (exact.settings.recipe, exact.provenance.preset) == ("universal", "universal")
     assert (fast.settings.recipe, fast.provenance.preset) == ("taught", "universal-fast")
@@ -59,8 +60,9 @@ def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) 
     alone = model_file.load("alone/model.vdgi")
     assert tiny.same_arrays(alone.parameters, fast.parameters)
     assert alone.settings == fast.settings
-    of_fast = vdgi.good("parse", "run", text, "--fast").out
-    assert of_fast == vdgi.good("parse", "alone", text).out != vdgi.good("parse", "run", text).out
+    of_fast, of_run = vdgi.good("parse", "run", text, "--fast"), vdgi.good("parse", "run", text)
+    assert of_fast.out == vdgi.good("parse", "alone", text).out != of_run.out
+    assert (small in of_fast.err, small in of_run.err) == (True, False)
     sentences = list(conllu.read(text))
     trees = [tree.heads for tree in dynet_vdgi.load("run", fast=True).pipe(sentences)]
     assert trees == [tree.heads for tree in dynet_vdgi.load("alone").pipe(sentences)]

@@ -13,6 +13,7 @@ import universal_toys as universal
 from shell import Vdgi
 
 import dynet_vdgi
+from dynet_vdgi import Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
@@ -29,7 +30,12 @@ from dynet_vdgi.universal.stored import beginning
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 SHIFT = "text/confidence_shift"
 ROWS = Path(__file__).parents[1] / "docs" / "results" / "expect.csv"
-TOY = Expectation(np.array([0.2, 0.7]), 0.0964, np.array([[10.0, 0.3, 0.9, 0.02], [100.0, 0.8, 0.8, 0.03]]))
+TOY = Expectation(
+    np.array([0.2, 0.7]),
+    0.0964,
+    np.array([[10.0, 0.3, 0.9, 0.02], [100.0, 0.8, 0.8, 0.03]]),
+    np.array([2.0, 0.5]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +98,14 @@ def test_gold_trees_add_their_own_error() -> None:
     assert [each.error for each in certain] == pytest.approx([0.02, 0.03])
 
 
+def test_wrong_tags_lower_the_share_and_are_less_certain() -> None:
+    right, some = TOY(0.8, 1_000_000), TOY(0.8, 1_000_000, 0.9)
+    assert log_odds(right.share) - log_odds(some.share) == pytest.approx(0.1 * 2.0)
+    own = 0.1 * 0.5 * some.share * (1 - some.share)
+    assert some.error == pytest.approx(np.hypot(TOY.error, own), abs=1e-4)
+    assert TOY(0.8, 100, 1.0) == TOY(0.8, 100)
+
+
 def test_the_nearest_treebank_is_that_of_equal_numbers() -> None:
     sources = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 0.0]], np.float16)
     assert nearest(np.zeros(2), sources, ["a", "b", "c"]) == [
@@ -117,6 +131,7 @@ def test_an_expectation_survives_its_arrays() -> None:
         ("error", [0.1, 0.1]),
         ("line", [1.0]),
         ("trees", [[10.0, 0.1, 1.0]]),
+        ("tags", [1.0]),
     ],
 )
 def test_damaged_numbers_are_refused(
@@ -194,7 +209,11 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     guessed = vdgi.good(
         "parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence"
     ).err
-    assert " points), had the tags been correct; guessed tags cost more" in guessed
+    tagger = Tagger.load(tmp_path / "my.tagger")
+    assert tagger.accuracy is not None
+    accuracy = f"{100 * tagger.accuracy:.0f}"
+    assert f" points), and {accuracy} % of the tags" in guessed
+    assert share_of(guessed) < share_of(vdgi.good("parse", model, text, "--confidence").err)
     vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
     assert vdgi.good("parse", run, text, "--confidence").out == whole
     few = tmp_path / "few.conllu"
@@ -203,6 +222,27 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     text.write_text(text.read_text(encoding="utf-8").replace("\n\n", "\n\n\n"), encoding="utf-8")
     monkeypatch.setattr(stream, "WINDOW", 1)  # with two empty lines, each sentence is a window
     assert vdgi.good("parse", model, text, "--confidence").out == whole
+
+
+def share_of(message: str) -> int:
+    """The expected share in a message, in per cent."""
+    found = re.search(r"about (\d+) % of the heads", message)
+    assert found is not None
+    return int(found[1])
+
+
+def test_a_run_of_raw_text_is_less_sure_where_its_tags_are_guessed(
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    shifts = {}
+    for loss in (0.0, 2.0):
+        model = calibrated(tmp_path / "m.vdgi", sentences, replace(TOY, tags=np.array([loss, 0.5])))
+        raw = tmp_path / "raw.txt"
+        raw.write_text("Wa peku zegrun sebal. Relem tolu zim. " * 20, encoding="utf-8")
+        options = ["--preset", "universal", "--init", model, "--out", tmp_path / f"run{loss}"]
+        vdgi.good("train", "--train", text, "--raw", raw, *options)
+        shifts[loss] = dynet_vdgi.load(tmp_path / f"run{loss}").model.parameters[SHIFT].item()
+    assert shifts[2.0] < shifts[0.0]
 
 
 def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence], tmp_path: Path) -> None:

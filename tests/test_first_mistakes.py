@@ -13,9 +13,11 @@ import universal_toys as universal
 from shell import Vdgi, last_line
 
 import dynet_vdgi
-from dynet_vdgi.errors import ConfigError, ModelError, UsageError
+from dynet_vdgi.annotation import plain_text
+from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.evaluation.tables import LEGEND
-from dynet_vdgi.parsing.outlook import AKIN, Outlook
+from dynet_vdgi.parsing.outlook import AKIN, Outlook, look
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import progress
 from dynet_vdgi.tagging.tagger import Tagger
@@ -132,11 +134,58 @@ def test_a_text_is_replaced_without_a_word(vdgi: Vdgi, there: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["check", "validate"])
 def test_plain_text_is_one_fault_not_one_a_line(vdgi: Vdgi, there: Path, verb: str) -> None:
-    (there / "raw.txt").write_text("\n\n".join(["Some words.", "", *["More words."] * 30]), encoding="utf-8")
+    text = "\r\n\n".join(["Some words.", "", *["More words."] * 30])
+    (there / "raw.txt").write_text(text, encoding="utf-8")
     status, out, err = vdgi(verb, "raw.txt")
-    assert (status, err.splitlines()[-1]) == (3, "1 fault found; nothing was changed")
+    assert (status, err) == (3, "1 fault found\n")
     assert out.count("raw.txt:") == 2
     assert "this is plain text, not CoNLL-U" in out
+
+
+def test_conllu_is_not_read_as_raw_text(vdgi: Vdgi, there: Path) -> None:
+    (there / "tagged.conllu").rename("words.txt")
+    for command in (["tag", "list"], ["clusters", "-o", "out"], ["tokenize", "my.tokeniser"]):
+        status, _, err = vdgi(*command, "words.txt")
+        found = "words.txt:2: this is CoNLL-U, not raw text (give it a name that ends in .conllu)"
+        assert (status, last_line(err)) == (3, found)
+    with pytest.raises(DataError, match=r"words\.txt:2: this is CoNLL-U, not raw text"):
+        plain_text.conllu_of("words.txt", None)
+    (there / "words.txt").rename("words.conllu")
+    assert "vdgi parse take it as it is" in vdgi("tokenize", "my.tokeniser", "words.conllu").err
+
+
+def test_tags_of_which_none_is_known_stop_with_a_remedy(vdgi: Vdgi, there: Path) -> None:
+    text = tiny.treebank().replace("PUNCT", "punct")
+    for upper in ("NOUN", "VERB", "DET", "ADJ", "ADV", "AUX", "NUM"):
+        text = text.replace(f"\t{upper}\t", f"\t{upper.lower()}\t")
+    Path("small.conllu").write_text(text, encoding="utf-8")
+    Path("own.conllu").write_text(text.replace("\tnoun\t", "\tN\t"), encoding="utf-8")
+    Path("text.conllu").write_text(tiny.treebank(), encoding="utf-8")
+    toy = str(universal.saved(there / "toy.vdgi"))
+    train = ["train", "--out", "run", "--dry-run"]
+    for command in (
+        ["parse", toy, "-o", "out.conllu"],
+        ["choose", toy],
+        ["check"],
+        ["check", "--model", toy],
+        [*train, "--train"],
+        [*train, "--preset", "best", "--train"],
+        [*train, "--train", "text.conllu", "--trees"],
+    ):
+        status, out, err = vdgi(*command, "small.conllu")
+        remedy = "small.conllu: none of the tags is known, such as noun (tags are in upper case: write NOUN"
+        assert (status, remedy in out + err) == (3, True), command
+    assert not Path("out.conllu").exists()
+    with pytest.raises(DataError, match=r"small\.conllu: none of the tags is known"):
+        look(dynet_vdgi.load(toy), conllu.read("small.conllu"))
+    assert "vdgi info MODEL lists the tags" in vdgi("parse", toy, "own.conllu").err
+    assert "train with --preset best" in vdgi(*train, "--train", "own.conllu").err
+    vdgi.good(*train, "--preset", "best", "--train", "own.conllu")
+
+
+def test_tokenize_names_the_command_that_scores_its_output(vdgi: Vdgi, there: Path) -> None:
+    status, _, err = vdgi("tokenize", "evaluate", "tagged.conllu", "raw.txt")
+    assert (status, "vdgi evaluate --raw GOLD FILE" in err) == (2, True)
 
 
 def test_a_missing_tag_names_the_option_that_fills_it(vdgi: Vdgi, there: Path) -> None:

@@ -37,13 +37,13 @@ def clone(folder: Path) -> Path:
 
 
 def parsed(site: Path, folder: Path) -> str:
-    """What the program in a folder of installed packages says of the Welsh sentences."""
+    """What the program in a folder of installed packages says of the tagged Welsh sentences."""
     environment = {**os.environ, "PYTHONPATH": str(site), "HOME": str(folder)}
     code = "import dynet_vdgi; print(dynet_vdgi.__file__)"
     command = [sys.executable, "-c", code]
     found = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.startswith(str(site))
-    welsh = site / "dynet_vdgi" / "resources" / "demo" / "welsh.conllu"
+    welsh = site / "dynet_vdgi" / "resources" / "demo" / "welsh-tagged.conllu"
     command = [sys.executable, "-m", "dynet_vdgi", "parse", "universal", str(welsh)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -267,7 +267,17 @@ def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
     root = check(html)
     assert "No log: none." in root.text
     assert "long: from 1 at update 1 to 1 at update 1,000;" in root.text
-    check(page.render([Run("odd", {}, "", rows=odd)]))
+    root = check(page.render([Run("odd", {}, "", rows=odd)]))
+    assert [heading.text for heading in root.all("h2")] == ["Runs"]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kind"),
+    [("neural", "neural parser"), ("taught", "perceptron"), ("universal", "universal parser")],
+)
+def test_a_parser_is_called_what_it_is(recipe: str, kind: str) -> None:
+    root = check(page.render([Run("one", {"recipe": recipe}, "")]))
+    assert f"{kind}, 0 weights" in [node.text for node in root.all("dd")]
 
 
 TAUGHT: list[dict[str, Any]] = [

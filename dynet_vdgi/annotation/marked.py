@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
-from dynet_vdgi.data import conllu
+from dynet_vdgi.annotation.sentence_layout import without
+from dynet_vdgi.data import conllu, guesses
 from dynet_vdgi.data.conllu import KNOWN
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_faults import NUMBER
@@ -423,8 +424,8 @@ def block(
     """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
 
     Guessed trees are written where something about the tree is or was confirmed. Without `marks`, an
-    unfinished sentence has no tree, and the flag is left out. `as_shown`: as the page shows it, with guessed
-    tags and trees and without marks.
+    unfinished sentence has no tree, and the flag and notes about guesses are left out. `as_shown`: as the
+    page shows it, with guessed tags and trees and without marks.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
@@ -444,9 +445,11 @@ def block(
         if has_tree or not marks:
             columns[6] = str(arc.head) if is_shown and arc.head != UNSET else NOTHING
             columns[7] = arc.label if is_shown and arc.head != UNSET else NOTHING
-        columns[9] = _misc(word, arc) if marks else word.misc
+        columns[9] = _misc(word, arc) if marks else without(word.misc, ("HeadConf=",))
         lines[row] = "\t".join(columns)
-    comments = state.comments if marks else [c for c in state.comments if not _FLAG.fullmatch(c)]
+    comments = state.comments
+    if not marks:
+        comments = tuple([c for c in comments if not _FLAG.fullmatch(c) and not guesses.COMMENT.fullmatch(c)])
     return "\n".join([*comments, *lines[n_comments:]]) + "\n\n"
 
 

@@ -35,7 +35,7 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
 
     tokeniser: a tokeniser's file. lines: each line is a sentence.
 
-    Raises: DataError, the text is not UTF-8, or is empty; ModelError, the tokeniser is damaged.
+    Raises: DataError, the text is CoNLL-U, not UTF-8, or empty; ModelError, the tokeniser is damaged.
     """
     if tokeniser is not None:
         found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
@@ -43,6 +43,7 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
         return "".join(content for _, content in found.read(path, lines=lines))
     with files.open_text(path) as handle:
         text = handle.read().removeprefix(raw_text.BYTE_ORDER_MARK)
+    raw_text.check_raw(text, path)
     sentences = by_rule(text, lines=lines)
     if not sentences:
         raise DataError(path, None, "no text", "the file holds nothing but white space")

@@ -52,9 +52,15 @@ class Relations:
                     self._confirmed[tags[word - 1], _tag_of(tags, arc.head), arc.label] += count
 
     def fault(self, relation: str) -> str:
-        """Why somebody should check a relation; empty if it is known."""
+        """Why somebody should check a relation; empty if it is known.
+
+        A subtype of a relation of UD is, because each language has its own, unless a project lists its own.
+        """
         known = self._known()
-        if relation in known and not (self.project and relation not in self.project):
+        if relation in (self.project or known):
+            return ""
+        universal, _, subtype = relation.partition(":")
+        if not self.project and subtype and universal in LABELS:
             return ""
         where = "the project's list" if self.project else "UD or of this file"
         return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"

@@ -15,8 +15,8 @@ from itertools import count
 
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.conllu_faults import is_other_format
 from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.treebank_check import check
+    from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named
     from dynet_vdgi.settings.presets import load_settings
@@ -47,19 +48,15 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.model:
         model = model_file.load(model_path(arguments.model))
         rules, data = model.rules, model.settings.data
+        known, hint = frozenset(model.vocabulary.tags), TO_A_MODEL
     else:
         rules, data = rules_named(arguments.rules or DEFAULT_RULES).rules, load_settings().data
+        known, hint = UD_TAGS | rules.mentioned_tags(), ""
     n_faults = 0
     for name in files.expand(arguments.files):
         faults = count()
 
-        foreign: list[str] = []
-
-        def report(fault: DataError, faults: count[int] = faults, foreign: list[str] = foreign) -> None:
-            if foreign:  # each of its lines is a fault
-                return
-            if is_other_format(fault.message):
-                foreign.append(fault.path)
+        def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < arguments.max_faults:
                 print(told(str(fault)))
 
@@ -71,12 +68,16 @@ def run(arguments: argparse.Namespace) -> None:
             tags=arguments.tags or data.tags,
             on_fault=report,
         )
+        try:
+            check_known(summary.tags, known, files.shown(name), hint)
+        except DataError as fault:
+            report(fault)
         in_file = next(faults)
         n_faults += in_file
         print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
         print(told("\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))))
     if n_faults:
-        raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
+        raise FaultsFoundError(f"{counted(n_faults, 'fault')} found")
     print("sound: this program can use it; vdgi validate FILE tells whether it is valid UD")
 
 

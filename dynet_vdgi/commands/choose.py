@@ -4,8 +4,13 @@ Prefers sentences whose pairs of neighbouring tags are frequent in the text, not
 sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
 relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and
 DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences at a time are
-more useful than many at once. A file that exists, which may have your corrections, is replaced only with
---overwrite. Chooses only sentences of 4 to 25 words, not counting punctuation.
+more useful than many at once. From the second time on, name all files that you have corrected with
+--covered, or the same sentences may come again.
+
+By the comment `# guess = ...` vdgi train tells the trees that nobody has changed; it refuses them if there
+are no others. Remove the comment from a tree that was right. A file that exists, which may have your
+corrections, is replaced only with --overwrite. Chooses only sentences of 4 to 25 words, not counting
+punctuation.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
@@ -16,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections import Counter
 
 from dynet_vdgi.commands import add_output, check_at_least_1, model_first
 from dynet_vdgi.data import conllu, file_checks, files
@@ -39,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="CoNLL-U of corrected sentences, which are not chosen again",
+        help="CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later",
     )
     parser.add_argument(
         "--labels",
@@ -54,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     check_at_least_1("-n", arguments.number)
-    from dynet_vdgi.grammar.tag_warnings import tell_unknown
+    from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
@@ -67,6 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
     tags = parser.model.settings.data.tags
     text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
     before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    found = Counter(tag for sentence in text for tag in sentence.tags)
+    check_known(found, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL)
     logger.info("parsing %s", count(len(text), "sentence"))
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:

@@ -1,10 +1,14 @@
-"""Tell how accurate the universal parser will be on a text.
+"""Tell how accurate the universal parser will be on a text, before you have a tree of it.
 
-From the first 20,000 words, prints the nearest languages by tags and features, and the expected share of
-right heads, without punctuation: at once, and after training with gold trees of your own. It reads no trees.
-The standard error comes from languages without a relative among the treebanks learnt from, and is larger for
-a short text. A warning says if the parser has probably learnt from this language or a near relative: the
-figures do not hold for these.
+The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
+sentences are enough, and no more than the first 20,000 words are measured. The table has a column for each
+number of gold trees, which are trees that you correct and give to vdgi train --trees. Without any, it is
+about vdgi parse universal. Right heads is the share of words, without punctuation, whose head will be right.
+Plus or minus is the standard error: two of three languages are within it. It comes from languages without a
+relative among the treebanks learnt from, and is larger for a short text.
+
+Above the table are the treebanks learnt from that are nearest in tags and features. If the parser has
+probably learnt from this language or a near relative, a warning says that the table does not hold for it.
 
   vdgi expect my.conllu
 """
@@ -27,12 +31,22 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="tagged CoNLL-U; - is standard input")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="tagged CoNLL-U, one text; - is standard input",
+    )
     parser.add_argument(
         "--model", default="universal", metavar="MODEL", help="a universal model (default: %(default)s)"
     )
     parser.add_argument(
-        "-n", "--number", type=int, default=5, metavar="N", help="languages to name (default: %(default)s)"
+        "-n",
+        "--number",
+        type=int,
+        default=5,
+        metavar="N",
+        help="treebanks to name (default: %(default)s)",
     )
 
 

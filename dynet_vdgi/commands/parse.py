@@ -13,8 +13,8 @@ file name like UD's (fr_gsd-ud-test.conllu: French).
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
 The model `universal` comes with the package and needs no training: it has learnt from gold trees of other
-languages, and measures on the first 20,000 words of the input what kind of language it is. All inputs of one
-output are one text. Fewer than fifty sentences are a poor measure.
+languages, and measures on the first 20,000 words of the input what kind of language it is. Files that share
+an output are measured as one text. Fewer than fifty sentences are a poor measure.
 
   vdgi parse universal my.conllu -o my.parsed.conllu
 
@@ -41,19 +41,19 @@ a sentence, it is written unchanged, a message names its line, and the exit stat
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
 right. If the parser learnt without trees of the language, trust the order of these values more than their
 level: on a new language they may all be ten points too high or too low, or more. The model `universal` ends
-with an estimate of the share of right heads, and its standard error on other languages. Punctuation has no
-HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS; vdgi doubts lists
-them first. Neural models have --probs instead: HeadProb= is the share of sampled trees that agree with the
-head. Use it only to rank heads.
+with an estimate of the share of right heads, which is lower where tags are guessed, and its standard error on
+other languages. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability
+of their UPOS; vdgi doubts lists them first. Neural models have --probs instead: HeadProb= is the share of
+sampled trees that agree with the head. Use it only to rank heads.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact finds the best tree under the teacher's model: a CRF if the parser was trained with gold trees, else
-the rule table with its measures of the text. With gold trees it is slightly more accurate; its time is cubic
-in the length of a sentence. A universal model and trees learnt on top of it are exact anyway, unless you say
---fast. Without trees they are the most probable ones, with --exact those of which most heads are expected to
-be right.
+--exact is for perceptrons, as --preset best makes them: instead, their teacher finds the best tree, in time
+that is cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then
+slightly more accurate; otherwise it is the rule table with its measures of the text. Parsers that start from
+the universal one find the best tree anyway, unless you say --fast. If you gave no trees, they write the most
+probable tree, and with --exact the one of which most heads are expected to be right.
 
 --nbest N writes the N most probable trees of a sentence under the model of --exact or, with a neural model,
 the most frequent ones among its samples. The second has `-tree2` added to its sent_id, and so on.
@@ -106,7 +106,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="output file; with {} in its name, one per input: {} is the input's name without .conllu",
+        help="output file (default: standard output); with {} in its name, one per input: {} is the input's "
+        "name without .conllu",
     )
     parser.add_argument(
         "--confidence",
@@ -127,7 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="find the best tree under the teacher's model, in cubic instead of linear time; not for neural "
+        help="let the parser's teacher find the best tree, in cubic instead of linear time; not for neural "
         "models",
     )
     parser.add_argument(
@@ -168,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="relations: the name or file of a table of labels, or none for root and dep only "
         "(default: %(default)s)",
     )
-    parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
+    parser.add_argument("--language", metavar="LABEL", help="the input's language, such as fr; for warnings")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="parse on the Dask cluster with this scheduler"
@@ -198,7 +199,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parsing.keep import KeepError
     from dynet_vdgi.parsing.parser import How, Sampling
     from dynet_vdgi.parsing.stream import Stream
-    from dynet_vdgi.runs.run_folder import fast_path
+    from dynet_vdgi.runs.run_folder import fast_path, tell_of_student
 
     sampling = None
     if arguments.probs or arguments.mbr or arguments.nbest:
@@ -213,6 +214,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         if arguments.exact and stream.is_exact:
             logger.warning("--exact had no effect: the trees of this model are exact")
+        if arguments.fast:
+            tell_of_student(stream.model)
         steps = _steps(arguments, stream.model, names)
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Sequence
 
 from dynet_vdgi.commands import model_first
@@ -62,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tokenize`."""
     model_first(arguments.model, arguments.files)
+    if arguments.model == "evaluate" and not os.path.exists(arguments.model):
+        raise UsageError("vdgi tokenize has no evaluate: vdgi evaluate --raw GOLD FILE scores what it writes")
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     if arguments.model == TRAIN:

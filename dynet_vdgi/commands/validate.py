@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_read_once(names)
     n_faults = sum(_validate(name, int(arguments.level), arguments.max_faults) for name in names)
     if n_faults:
-        raise FaultsFoundError(f"{count(n_faults, 'fault')} found; nothing was changed")
+        raise FaultsFoundError(f"{count(n_faults, 'fault')} found")
 
 
 def _validate(name: str, level: int, most: int) -> int:

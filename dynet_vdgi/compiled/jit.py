@@ -7,6 +7,7 @@ compiled functions by way of `machine_code.Kernel` only, which mostly does witho
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
@@ -125,6 +126,8 @@ def _no_executable(library: Any, *_: Any) -> Any:
 
 def imported_numba() -> Any:
     """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError."""
+    # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
     except ModuleNotFoundError as error:

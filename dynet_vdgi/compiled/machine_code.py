@@ -24,20 +24,24 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.compiled import code_cache
+from dynet_vdgi.compiled import background, code_cache
 from dynet_vdgi.compiled.jit import BARE, NUMBA, Compiled, announced, bare, imported_numba
 from dynet_vdgi.errors import VdgiError
+
+if TYPE_CHECKING:
+    import subprocess
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -138,7 +142,7 @@ class Kernel:
         if _flat(arguments)[1] in self._natives:
             return True
         with _left_to_numba():
-            return not _fault and _has_passed() and self._on_disk(arguments) is not None
+            return not _fault and has_passed() and self._on_disk(arguments) is not None
         return False
 
     def as_python(self, *arguments: Any) -> Any:
@@ -154,7 +158,7 @@ class Kernel:
         if _fault:
             return None
         with _left_to_numba():
-            code = self._on_disk(arguments) if _has_passed() else None
+            code = self._on_disk(arguments) if has_passed() else None
             if code is None and may_compile:
                 code = self._made(arguments)
             return None if code is None else loaded(code)
@@ -201,10 +205,10 @@ def _left_to_numba() -> Iterator[None]:
 
 
 # ------------------------------------------------------------------------------------------- the known answer
-def _has_passed() -> bool:
+def has_passed() -> bool:
     """Whether the check has passed in this environment."""
     global _is_proven
-    _is_proven = _is_proven or code_cache.read(_passed_name()) is not None
+    _is_proven = _is_proven or code_cache.read(passed_name()) is not None
     return _is_proven
 
 
@@ -214,10 +218,25 @@ def _proving() -> Iterator[None]:
 
     Raises: RuntimeError, it failed; OSError, it could not be run.
     """
-    global _is_proven
-    if _has_passed():
+    if has_passed():
         yield
         return
+    if background.is_busy():  # with that proof first
+        yield
+        while background.is_busy() and not has_passed():
+            time.sleep(0.02)
+    else:
+        with _proof() as process:
+            yield
+            _await(process)
+    if not has_passed():
+        with _proof() as process:
+            _await(process)
+
+
+@contextmanager
+def _proof() -> Iterator[subprocess.Popen[str]]:
+    """A process that runs `known_answer.check`; it ends with the block."""
     import subprocess
 
     imports = f"import sys; sys.path[:] = {sys.path!r}; from dynet_vdgi.compiled import known_answer"
@@ -225,18 +244,23 @@ def _proving() -> Iterator[None]:
     nowhere, told = subprocess.DEVNULL, subprocess.PIPE
     with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=told, text=True) as process:
         try:
-            yield
-            said = process.communicate(timeout=PATIENCE)[1]
+            yield process
         finally:
             process.kill()  # if it still runs
+
+
+def _await(process: subprocess.Popen[str]) -> None:
+    """Raises: RuntimeError, the known answer was wrong."""
+    global _is_proven
+    said = process.communicate(timeout=PATIENCE)[1].strip().rpartition("\n")[2]
     if process.returncode:
-        said = said.strip().rpartition("\n")[2]
         raise RuntimeError(said or f"the kernel whose answer is known ended with {process.returncode}")
     _is_proven = True
-    code_cache.keep(_passed_name(), b"passed")
+    code_cache.keep(passed_name(), b"passed")
 
 
-def _passed_name() -> str:
+def passed_name() -> str:
+    """The name of the file that says that the known answer has been right in this environment."""
     return f"known_answer-{hashlib.sha256(_environment().encode()).hexdigest()[:24]}.passed"
 
 

@@ -34,8 +34,9 @@ _PADDING = 16  # zeros, so that kernels may look ahead
 WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
 """Characters of text above which it pays to load, or compile, the kernels that read columns."""
 
-WORTH_COMPILING_BESIDE = 1_500_000
-"""Characters above which it pays to compile them in another process, which takes ten seconds of its time."""
+WORTH_COMPILING_BESIDE = 1_000_000
+"""Characters above which it pays to compile them in another process, which takes ten seconds of its time. The
+first window of a longer text has as many."""
 
 # None of these ever runs as Python, hence work=ALWAYS: small inputs use `conllu`.
 _SCAN = Kernel(column_kernels.scan, "reading")

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar, get_args
 
 from dynet_vdgi.data.conllu_blocks import CHUNK, TEXT, Block, OnFault, Passage, raw_items, warn
-from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
+from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_other_format, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
@@ -70,10 +70,10 @@ def read(
     if their XPOS says so (see `tags.is_punctuation`), else "_". With "known", tags are UPOS and may be `_`.
 
     With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
-    fault per sentence is reported; a file that cannot be read to its end is reported too, which ends the
+    fault per sentence is reported; that a file is of another format, or cannot be read to its end, ends the
     reading. Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing
-    last line end are mended and reported to `on_repair` (default: a warning of the logger
-    "dynet_vdgi"), once a file.
+    last line end are mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"),
+    once a file.
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """
@@ -85,18 +85,20 @@ def read(
 
 
 def _told(
-    items: Iterable[Sentence | DataError], on_error: OnFault | None, on_repair: OnFault
-) -> Iterator[Sentence]:
-    """The sentences; reports repairs and faults, or raises faults."""
+    items: Iterable[Window | DataError], on_error: OnFault | None, on_repair: OnFault
+) -> Iterator[Window]:
+    """The items without repairs and faults, which are reported, or raised; nothing after another format."""
     for item in items:
-        if isinstance(item, Sentence):
+        if not isinstance(item, DataError):
             yield item
         elif isinstance(item, Repair):
             on_repair(item)
-        elif on_error is not None:
-            on_error(item)
-        else:
+        elif on_error is None:
             raise item
+        else:
+            on_error(item)
+            if is_other_format(item.message):  # each further line is a fault
+                return
 
 
 def sentence_of(
@@ -147,12 +149,16 @@ def read_windows(
     on_error: OnFault | None = None,
 ) -> Iterator[Window | Sentence]:
     """The result of `quick` for each passage of a file; for None, its sentences as `read` gives them."""
-    told: set[str] = set()
-    for item in raw_items(path, TEXT):
-        if isinstance(item, Passage) and (window := quick(item)) is not None:
-            yield window
-            continue
-        yield from _told(_checked(item, heads, tags, told), on_error, warn)
+
+    def items() -> Iterator[Window | Sentence | DataError]:
+        told: set[str] = set()
+        for item in raw_items(path, TEXT):
+            if isinstance(item, Passage) and (window := quick(item)) is not None:
+                yield window
+            else:
+                yield from _checked(item, heads, tags, told)
+
+    return _told(items(), on_error, warn)
 
 
 def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:

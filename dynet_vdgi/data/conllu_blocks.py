@@ -160,13 +160,24 @@ def _plain_lines(text: bytes) -> int | None:
 
 
 def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Iterator[Block | DataError]:
-    """Blocks of the lines after the first `before`; finds the faults to repair."""
-    told: set[str] = set()
+    """Blocks of the lines after the first `before`; finds the faults to repair.
 
-    def repair(line: int, message: str, hint: str) -> Iterator[Repair]:
+    Repairs precede their block, but follow that of line 1, which may show that the file is not CoNLL-U.
+    """
+    told: set[str] = set()
+    found: list[Repair] = []
+
+    def repair(line: int, message: str, hint: str) -> None:
         if message not in told:
             told.add(message)
-            yield Repair(name, line, message, hint)
+            found.append(Repair(name, line, message, hint))
+
+    def with_repairs(block: Block) -> list[Block | Repair]:
+        items: list[Block | Repair] = [*found, block]
+        if block.line == 1:
+            items = [block, *found]
+        found.clear()
+        return items
 
     lines: list[str] = []
     first, number, size = 0, before, 0
@@ -175,15 +186,15 @@ def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Itera
     for number, line in enumerate(handle, before + 1):
         if line[-1] != "\n":
             ended = False
-            yield from repair(number, "no line end after the last line", "added")
+            repair(number, "no line end after the last line", "added")
         elif line.endswith("\r\n"):
             line = line[:-2]
-            yield from repair(number, "Windows line end (CRLF)", "read as LF, here and below")
+            repair(number, "Windows line end (CRLF)", "read as LF, here and below")
         else:
             line = line[:-1]
         if number == 1 and line.startswith("\ufeff"):
             line = line[1:]
-            yield from repair(number, "byte-order mark", "removed")
+            repair(number, "byte-order mark", "removed")
         if line and not line.isspace():
             if is_skipped:
                 continue
@@ -197,16 +208,17 @@ def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Itera
                 lines, is_skipped = [], True
             continue
         if not lines and not is_skipped:
-            yield from repair(number, "needless empty line", "skipped, here and below")
+            repair(number, "needless empty line", "skipped, here and below")
         elif line:
-            yield from repair(number, "white space in an empty line", "removed, here and below")
+            repair(number, "white space in an empty line", "removed, here and below")
         if lines:
-            yield Block(name, first, lines)
+            yield from with_repairs(Block(name, first, lines))
         lines, is_skipped = [], False
     if lines:
         if ended:
-            yield from repair(number, "no empty line after the last sentence", "added")
-        yield Block(name, first, lines)
+            repair(number, "no empty line after the last sentence", "added")
+        yield from with_repairs(Block(name, first, lines))
+    yield from found
 
 
 def _too_large(name: str, first: int, what: str) -> DataError:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block, blocks
 from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
-from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.files import AnyPath, is_conllu
 from dynet_vdgi.errors import DataError
 
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
@@ -78,11 +78,16 @@ def is_named(path: AnyPath) -> bool:
     return os.fspath(path).endswith((".txt", ".txt.gz"))
 
 
-def check_raw(text: str, name: str) -> None:
-    """Raises: DataError, a text begins as CoNLL-U does, with comments and then the first word's columns."""
+def check_raw(text: str, name: str, first: int = 1) -> None:
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and then the first word's columns.
+
+    `first` is the number of the text's first line.
+    """
     if found := _BEGINS_AS_CONLLU.match(text):
-        line = 1 + text.count("\n", 0, found.start(1))
-        remedy = "if its words are to be kept, let its name end in .conllu"
+        line = first + text.count("\n", 0, found.start(1))
+        remedy = "give it a name that ends in .conllu"
+        if is_conllu(name):
+            remedy = "it is split into words already: vdgi tag and vdgi parse take it as it is"
         raise DataError(name, line, "this is CoNLL-U, not raw text", remedy)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.files import is_conllu, open_text
+from dynet_vdgi.data.files import is_conllu, open_text, shown
+from dynet_vdgi.data.raw_text import check_raw
 
 
 def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
@@ -15,7 +16,8 @@ def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[
     others as plain text, one sentence a line, words separated by spaces. Empty lines are skipped.
 
     Raises:
-        DataError: a file is malformed or not UTF-8; the message names file and line.
+        DataError: a file is malformed, not UTF-8, or CoNLL-U under another name; the message
+            names file and line.
         UsageError: there is no such file.
     """
     for name in names:
@@ -31,6 +33,10 @@ def _of_treebank(name: str) -> Iterator[list[str]]:
 
 def _of_text(name: str) -> Iterator[list[str]]:
     with open_text(name) as handle:
-        for line in handle:
+        is_begun = False
+        for number, line in enumerate(handle, 1):
+            if not is_begun:
+                check_raw(line, shown(name), number)
+                is_begun = line[0] != "#"
             for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
                 yield sentence.split()

@@ -13,6 +13,9 @@ from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.system.limits import limit, to_raise
 from dynet_vdgi.system.names import count
 
+SHORTEST = 2
+"""Words of the shortest sentence that is learnt from, because shorter ones have one derivation."""
+
 
 @dataclass(frozen=True)
 class Dropped:

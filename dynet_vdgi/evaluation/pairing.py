@@ -26,7 +26,9 @@ class Predicted(NamedTuple):
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
 
-_SAME = "both sides must hold the same sentences in the same order"
+_SAME = (
+    "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
+)
 
 
 def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:

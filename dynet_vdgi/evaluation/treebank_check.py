@@ -17,7 +17,7 @@ from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
-from dynet_vdgi.data.treebank import Filter
+from dynet_vdgi.data.treebank import SHORTEST, Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
@@ -58,7 +58,7 @@ class Summary:
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
         self._tags: Numbering[str] = Numbering()
-        self._keep = Filter(self.protocol, self.max_len)
+        self._keep = Filter(self.protocol, self.max_len, SHORTEST)
 
     def add(self, sentence: Sentence) -> None:
         self.sentences += 1
@@ -98,7 +98,7 @@ class Summary:
         self._count(self.tags, own)
         of_protocol = self._lengths(window, known.are_tagged(self.protocol.removed_tags)[types])
         self.words_of_protocol += int(of_protocol.sum())
-        trained = of_protocol[(of_protocol > 0) & (of_protocol <= self.max_len)]
+        trained = of_protocol[(of_protocol >= SHORTEST) & (of_protocol <= self.max_len)]
         self.trained_sentences += len(trained)
         self.trained_words += int(trained.sum())
         is_removed = known.are_tagged(UD_PUNCTUATION)[types]
@@ -214,7 +214,7 @@ class Summary:
         return cells
 
     def _training(self) -> str:
-        limit = f"at most {self.max_len} words"
+        limit = f"{SHORTEST} to {self.max_len} words"
         if self.protocol.removed_tags:
             limit += " without punctuation"
         if self.protocol.projective_only:

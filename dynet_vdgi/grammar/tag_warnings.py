@@ -6,7 +6,9 @@ import logging
 from collections.abc import Collection, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
+from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.system.limits import limit
@@ -23,6 +25,9 @@ MOST_TOLD = 20
 ALIKE = 0.7
 """Required similarity of a rare tag to a UD tag, from 0 to 1."""
 
+
+NOT_UNIVERSAL = "a universal parser knows no others; train with --preset best, or wsj-best for Penn tags"
+"""What to do about tags that are not UD's."""
 
 MOST_ODD = 0.2
 """The largest share of words with tags of its own in a text that a universal parser suits."""
@@ -121,6 +126,27 @@ def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
         logger.warning("%s", line)
 
 
+TO_A_MODEL = "vdgi info MODEL lists the tags that it knows; vdgi tag words --retag replaces those of a file"
+"""What to do if a model knows none of the tags."""
+
+
+def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hint: str = "") -> None:
+    """Checks the tags of a text but PUNCT, given words by tag, against the tags that a model or rules know.
+
+    hint: what to do if none is known, and not because they are in lower case; "": nothing.
+
+    Raises: DataError, none is known, so that the tags would say nothing.
+    """
+    tags = sorted(set(counts) - UD_PUNCTUATION, key=lambda tag: -counts[tag])
+    if not tags or not set(known).isdisjoint(tags):
+        return
+    tag = tags[0]
+    if tag.upper() in known:
+        hint = f"tags are in upper case: write {tag.upper()} for {tag}, and so on"
+    if hint:
+        raise DataError(path, None, f"none of the tags is known, such as {tag}", hint)
+
+
 def unsuited(counts: Mapping[str, int]) -> list[str]:
     """Reasons why a universal parser does not suit a text with these words by universal tag.
 
@@ -135,7 +161,7 @@ def unsuited(counts: Mapping[str, int]) -> list[str]:
         most = max(odd, key=lambda tag: counts[tag])
         lines.append(
             f"{100 * share:.1f} % of the words have tags that Universal Dependencies do not have, such as "
-            f"{most}: a universal parser knows no others; train with --preset best, or wsj-best for Penn tags"
+            f"{most}: {NOT_UNIVERSAL}"
         )
     if ud_version(counts) == "UD 1":
         lines.append(

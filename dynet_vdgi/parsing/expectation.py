@@ -1,8 +1,9 @@
 """How many heads a universal parser will find, before there is a tree to count them with.
 
 The log-odds of the share of right heads are a line in the log-odds of the mean marginal probability of the
-heads found. For gold trees of the language, the log-odds with k of them are a line in those without. Both
-lines come from languages whose branch was kept from the parser (benchmarks/expect.py).
+heads found. Wrong tags lower the log-odds in proportion to their share. For gold trees of the language, the
+log-odds with k of them are a line in those without. All of this comes from languages whose branch was kept
+from the parser (benchmarks/expect.py).
 
 Letters: S treebanks learnt from, U numbers of a text, K numbers of trees.
 """
@@ -42,13 +43,18 @@ class Expectation:
     line: Floats  # (2,): constant and slope
     error: float  # standard error, from 0 to 1, on languages whose branch was kept from the parser
     trees: Floats  # (K, 4): number of trees, constant and slope, standard error
+    tags: Floats  # (2,): log-odds lost if all tags were wrong, and how much this differs between languages
 
-    def __call__(self, mean_marginal: float, n_words: int) -> ExpectedShare:
-        """The share without trees; its error also has that of counting in a text of `n_words` words."""
-        share = float(on_line(self.line, mean_marginal))
-        return ExpectedShare(
-            0, share, float(np.hypot(self.error, np.sqrt(share * (1 - share) / max(1, n_words))))
-        )
+    def __call__(self, mean_marginal: float, n_words: int, tag_accuracy: float = 1.0) -> ExpectedShare:
+        """The share without trees, if this share of the tags is right.
+
+        Its error also has that of counting in a text of `n_words` words, and that of what wrong tags cost.
+        """
+        loss, spread = (1 - tag_accuracy) * self.tags
+        share = float(sigmoid(log_odds(float(on_line(self.line, mean_marginal))) - loss))
+        variance = share * (1 - share)
+        errors = self.error, np.sqrt(variance / max(1, n_words)), variance * spread
+        return ExpectedShare(0, share, float(np.linalg.norm(errors)))
 
     def with_trees(self, without: ExpectedShare) -> list[ExpectedShare]:
         """The shares with gold trees of the language, given the share without."""
@@ -67,6 +73,7 @@ class Expectation:
             PREFIX + "line": self.line,
             PREFIX + "error": np.array([self.error]),
             PREFIX + "trees": self.trees,
+            PREFIX + "tags": self.tags,
         }
 
     @classmethod
@@ -74,12 +81,14 @@ class Expectation:
         """The expectation in a model's arrays; None: there is none. Raises: ModelError, it is damaged."""
         if PREFIX + "line" not in arrays:
             return None
-        line, error, trees = (arrays.get(PREFIX + name, np.zeros(0)) for name in ("line", "error", "trees"))
-        is_sound = line.shape == (2,) and error.shape == (1,) and trees.ndim == 2 and trees.shape[1] == 4
-        numbers = np.concatenate([each.ravel() for each in (line, error, trees)])
+        names = "line", "error", "trees", "tags"
+        line, error, trees, tags = (arrays.get(PREFIX + name, np.zeros(0)) for name in names)
+        shapes = line.shape, error.shape, trees.shape[1:], tags.shape
+        is_sound = shapes == ((2,), (1,), (4,), (2,))
+        numbers = np.concatenate([each.ravel() for each in (line, error, trees, tags)])
         if not is_sound or not np.isfinite(numbers).all() or not 0 <= error[0] <= 1:
             raise ModelError("the expected share of right heads cannot be computed: its numbers are damaged")
-        return cls(line, float(error[0]), trees)
+        return cls(line, float(error[0]), trees, tags)
 
 
 def log_odds(share: float | Floats) -> Floats:
@@ -91,7 +100,12 @@ def log_odds(share: float | Floats) -> Floats:
 
 def on_line(line: Floats, share: float | Floats) -> Floats:
     """The shares whose log-odds are on the line (2,) at those of the given shares."""
-    return np.asarray(1 / (1 + np.exp(-line[0] - line[1] * log_odds(np.clip(share, 0.0, 1.0)))))
+    return sigmoid(line[0] + line[1] * log_odds(np.clip(share, 0.0, 1.0)))
+
+
+def sigmoid(odds: float | Floats) -> Floats:
+    """The shares with these log-odds."""
+    return np.asarray(1 / (1 + np.exp(-np.asarray(odds))))
 
 
 def fitted(x: Floats, y: Floats, weights: Floats) -> Floats:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from dynet_vdgi.compiled import jit
 from dynet_vdgi.data import files
+from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.system import progress
@@ -25,11 +27,15 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
     Memory does not grow with the size of CoNLL-U files; raw text is read whole.
 
     Raises:
-        DataError: an input is malformed; the output is then as it was.
+        DataError: an input is malformed, or the model knows none of its tags; the output is then as it was.
     """
     start, waited, n_sentences, n_words = time.perf_counter(), jit.waited, 0, 0
+    steps = steps or Steps()
     with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-        for parsed in stream.parse((steps or Steps()).passages(names)):
+        for parsed in stream.parse(steps.passages(names), partial(steps.accuracy, names)):
+            if not n_words and parsed.unknown_tags.total() == parsed.n_words:
+                known = stream.model.vocabulary.tags
+                check_known(parsed.unknown_tags, known, ", ".join(map(files.shown, names)), TO_A_MODEL)
             handle.buffer.write(parsed.content)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
             bar.update(parsed.n_sentences)
@@ -40,6 +46,6 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
     logger.info("%s parsed in %.1f s (%.0f words/s)%s", amount, elapsed, n_words / elapsed, besides)
     if stream.expected is not None:
         _, share, error = (100 * number for number in stream.expected)
-        # The share was learnt from texts with correct tags; wrong ones cost more than its error.
-        so = ", had the tags been correct; guessed tags cost more" if steps and steps.n_tagged else ""
-        logger.info("about %.0f %% of the heads are right (plus or minus %.0f points)%s", share, error, so)
+        right_tags = 100 * steps.accuracy(names, n_words)
+        tags = f", and {right_tags:.0f} % of the tags" if right_tags < 100 else ""
+        logger.info("about %.0f %% of the heads are right (plus or minus %.0f points)%s", share, error, tags)

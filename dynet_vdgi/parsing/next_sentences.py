@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dynet_vdgi.data.conllu_writing import with_notes
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
@@ -57,8 +57,9 @@ def to_correct(
         )
     relations = _relations(parser, labels, text, [parse.heads for parse in parses])
     for number, k in enumerate(chosen, 1):
-        sentence = with_notes(on_its_own(text[k]), [f"# choice = {number}"])
-        yield with_tree(sentence, parses[k], how, relations[k])
+        block = with_tree(on_its_own(text[k]), parses[k], how, relations[k])
+        guess = guesses.comment(block[:-2].split("\n"))
+        yield f"# choice = {number}\n{guess}\n{block}"
 
 
 def _bare(parser: Parser, sentence: Sentence) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
 from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
@@ -39,9 +41,12 @@ def look(parser: Parser, sentences: Iterable[Sentence]) -> Outlook:
     """Measures and parses the first 20,000 words of a text.
 
     Raises: UsageError, the model is not a universal one, or says nothing about its accuracy; DataError, the
-    text has no words.
+    text has no words, or none with a tag that the model knows.
     """
     first = list(beginning(sentences))
+    counts = Counter(tag for sentence in first for tag in sentence.tags)
+    source = first[0].source if first else None
+    check_known(counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL)
     measured = parser.measured(first)
     engine = measured.engine
     if not isinstance(engine, UniversalEngine) or engine.expectation is None:

@@ -37,7 +37,7 @@ from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
-from dynet_vdgi.runs.run_folder import fast_path, model_path
+from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 
@@ -587,6 +587,8 @@ def load(
     """
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
+    if fast:
+        tell_of_student(model)
     model.steps |= contents({"tokeniser": tokeniser, "tagger": tagger})
     try:
         return Parser(model)

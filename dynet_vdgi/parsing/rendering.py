@@ -11,7 +11,7 @@ from dynet_vdgi.parsing.parser import How, Parse
 from dynet_vdgi.parsing.relations import Relations
 
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
-_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|choice\s*=)")
+_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess)\s*=)")
 """Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
 
 

@@ -37,6 +37,8 @@ MEMORY = "<memory>"
 NO_TAGGER = "raw text has no tags: name a tagger with --tagger; vdgi tag train makes one"
 NO_RAW_TEXT = "--tokeniser has no effect: every input is CoNLL-U, as its name says"
 NO_LINES = "--lines has no effect: no input is raw text, or there is no tokeniser for it"
+OF_A_LIST = 0.75
+"""UPOS accuracy of a tagger that has learnt from a list of words alone, about (docs/results/raw-text.md)."""
 NO_RETAG = "--retag needs a tagger: name one with --tagger; vdgi tag train makes one"
 
 
@@ -100,6 +102,15 @@ class Steps:
     def n_tagged(self) -> int:
         """The number of words tagged so far."""
         return sum(self.tagged.values())
+
+    def accuracy(self, names: Iterable[AnyPath], n_words: int) -> float:
+        """The expected share of right tags of the first `n_words` words of inputs; given tags are right."""
+        n_tagged = sum(self.tagged.get(shown(name), 0) for name in names)
+        if not n_tagged:
+            return 1.0
+        assert self.tagger is not None
+        known = self.tagger.accuracy
+        return 1 - (1 - (OF_A_LIST if known is None else known)) * min(1.0, n_tagged / max(1, n_words))
 
     def is_raw(self, name: AnyPath) -> bool:
         """Whether an input is raw text, judged by its name; without a tokeniser none is."""

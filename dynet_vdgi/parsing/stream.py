@@ -131,14 +131,27 @@ class _LabellingParser:
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
-        begin = self._n_chars >= columns.WORTH_COMPILING_BESIDE and not columns.is_ready()
-        if background.is_compiling(columns.__name__, begin=begin):
+        if background.is_compiling(columns.__name__, begin=self._begins_at(self._n_chars)):
             return None
         return self._quick if is_worth_it(self._n_chars) else None
+
+    def foresees(self, wanted: Wanted, n_chars: int) -> None:
+        """Begins to compile the quick parser in another process, if it pays for a text that begins so."""
+        if wanted.sampling is None and QuickParser.can(self.parser, wanted.how) and self._begins_at(n_chars):
+            background.is_compiling(columns.__name__, begin=True)
+
+    @staticmethod
+    def _begins_at(n_chars: int) -> bool:
+        return n_chars >= columns.WORTH_COMPILING_BESIDE and not columns.is_ready()
 
     @cached_property
     def _quick(self) -> QuickParser:
         return QuickParser(self.parser, self.labeller)
+
+
+def _all_right(n_words: int) -> float:
+    """The share of right tags, if nobody says otherwise."""
+    return 1.0
 
 
 def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator[Window]:
@@ -213,6 +226,8 @@ class Stream:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._marginals = 0.0, 0  # of the text parsed last, as in `Parsed`
+        self._n_words = 0
+        self._tag_accuracy: Callable[[int], float] = _all_right
         self._resources = ExitStack()
         self._is_cluster = scheduler is not None
         self._submit: Callable[[list[Numbered]], Underway] | None = None
@@ -267,7 +282,7 @@ class Stream:
         (total, n_words), engine = self._marginals, universal(self._parser.engine)
         if not n_words or engine is None or engine.expectation is None:
             return None
-        return engine.expectation(total / n_words, n_words)
+        return engine.expectation(total / n_words, n_words, self._tag_accuracy(self._n_words))
 
     def __enter__(self) -> Stream:
         return self
@@ -275,15 +290,19 @@ class Stream:
     def __exit__(self, *exception: object) -> None:
         self._resources.close()
 
-    def parse(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
+    def parse(
+        self, items: Iterable[Block | Passage], tag_accuracy: Callable[[int], float] = _all_right
+    ) -> Iterator[Parsed]:
         """The windows of a stream in order. A sampling of several trees gives a block for each.
+
+        tag_accuracy: the share of right tags among this number of first words; for confidence.
 
         Raises:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._marginals = 0.0, 0
+        self._marginals, self._n_words, self._tag_accuracy = (0.0, 0), 0, tag_accuracy
         self._wanted = self._wanted._replace(verb_order=None, measures=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
@@ -293,6 +312,7 @@ class Stream:
             self.unknown_tags.update(parsed.unknown_tags)
             total, n_words = self._marginals
             self._marginals = total + parsed.marginals[0], n_words + parsed.marginals[1]
+            self._n_words += parsed.n_words
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
                     told.add((repair.path, repair.message))
@@ -304,7 +324,7 @@ class Stream:
     def _parsed(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
         if self._wanted.sampling is not None:  # samples depend on the windows
             items = chain.from_iterable(_blocks_of(x if isinstance(x, Passage) else [x]) for x in items)
-        numbered = enumerate(self._looked_at(windows(items)))
+        numbered = enumerate(self._looked_at(self._foreseen(windows(items))))
         if self._submit is None:
             for number, window in numbered:
                 if number == 0 and isinstance(window, Passage) and len(window.text) >= WORTH_READYING:
@@ -326,6 +346,13 @@ class Stream:
             yield from self._result(pending)
         if fault is not None:
             raise fault
+
+    def _foreseen(self, stream: Iterable[Window]) -> Iterator[Window]:
+        """The windows; if the first one is full, the quick parser for the others begins to be compiled."""
+        for number, window in enumerate(stream):
+            if number == 0 and isinstance(window, Passage) and self._submit is None:
+                self._engine.foresees(self._wanted, len(window.content))
+            yield window
 
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
         """The windows; the first one shows the text's verb order for labels, if the model lacks it.
@@ -364,6 +391,7 @@ class Stream:
 
         tags = self._parser.model.settings.data.tags
         measures = self._parser.measures_of(beginning(sentences()))
+        measures = replace(measures, tag_accuracy=self._tag_accuracy(seen.total()))
         settled = self._parser.with_measures(measures).measures if self._wanted.how.confidence else measures
         assert settled is not None
         self._wanted = self._wanted._replace(measures=replace(settled, sample=()))

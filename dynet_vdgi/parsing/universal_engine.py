@@ -78,7 +78,7 @@ class UniversalEngine(ExactEngine):
         trees, margins = zip(*self.with_margins(measures.sample, keep_heads=False))
         arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
         mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
-        share = self.expectation(mean_marginal, len(arcs.margins)).share
+        share = self.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
         return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:

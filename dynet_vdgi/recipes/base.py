@@ -5,7 +5,6 @@ To add one, write a module with a `Settings` type and a `Recipe`, and register i
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.settings.config import Settings
-from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alone
     from dynet_vdgi.data.sentence import Sentence
@@ -34,11 +32,6 @@ SomeMaterial = TypeVar("SomeMaterial", bound="Material")
 
 CALIBRATION_SENTENCES = 500
 """Number of sentences from which confidence is learnt, see `parsing.confidence`."""
-
-ENOUGH_FOR_A_STUDENT = 500
-"""Sentences of text from which a fast student loses about 1.5 points; docs/results/universal.md."""
-
-logger = logging.getLogger("dynet_vdgi")
 
 
 @dataclass
@@ -182,18 +175,6 @@ def refuse_treebanks(inputs: Inputs) -> None:
     if inputs.treebanks:
         raise UsageError(
             "--treebank makes a universal parser: use --preset universal, without text and --trees"
-        )
-
-
-def tell_of_student(path: Path, n_sentences: int) -> None:
-    """Says where the fast student of a universal parser is, and whether it has seen too little text."""
-    logger.info("fast student: %s", path)
-    if n_sentences < ENOUGH_FOR_A_STUDENT:
-        logger.warning(
-            "the fast student has learnt from %s only, so it is several points less accurate: "
-            "use --fast with text of %d sentences or more",
-            count(n_sentences, "sentence"),
-            ENOUGH_FOR_A_STUDENT,
         )
 
 

@@ -30,7 +30,6 @@ from dynet_vdgi.recipes.base import (
     chosen_rules,
     no_start,
     refuse_treebanks,
-    tell_of_student,
 )
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
@@ -248,7 +247,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
             if fast:
                 path = place.folder / FAST_NAME
                 save_model(path, model_with(*_arrays(fast), label_arrays(*told)))
-                tell_of_student(path, len(material.sentences))
+                logger.info("fast student: %s", path)
             save_model(place.folder / MODEL_NAME, model)
         return model
 

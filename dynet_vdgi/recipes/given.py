@@ -13,7 +13,7 @@ from dynet_vdgi.data.column_sentences import LeanReader
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.parsing.steps import Steps
+from dynet_vdgi.parsing.steps import MEMORY, Steps
 from dynet_vdgi.runs.model_file import DataFile
 from dynet_vdgi.system.names import did_you_mean
 
@@ -44,11 +44,15 @@ class Given:
                 yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
-                raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
+                raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
             yield _in_memory(sentence, tags)
 
+    def tag_accuracy(self, n_words: int) -> float:
+        """The expected share of right tags among these `n_words` words, once they have been read."""
+        return self.steps.accuracy([*self.names, MEMORY], n_words) if self.steps else 1.0
+
     def __str__(self) -> str:
-        return ", ".join(self.names) or "<memory>"
+        return ", ".join(self.names) or MEMORY
 
 
 def _in_memory(sentence: Sentence, tags: str) -> Sentence:
@@ -56,7 +60,7 @@ def _in_memory(sentence: Sentence, tags: str) -> Sentence:
     if tags == "upos" or sentence.upos:
         return sentence
     if not sentence.xpos:
-        raise DataError("<memory>", None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+        raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
     return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
 
 

@@ -32,14 +32,14 @@ class RunReader:
     punctuation: tree_checks.Punctuation = field(default_factory=tree_checks.Punctuation)
 
     def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
-        """The sentences of each text with at least two words, because shorter ones have one derivation."""
+        """The sentences of each text."""
         texts: dict[str, list[Sentence]] = {}
         protocol = protocol_named(self.data.protocol)
         for label, given in inputs.texts.items():
             if not given:
                 continue
             role = f"{label} training" if label else "training"
-            part = self._read(given, self.data.max_len, min_len=2, role=role, is_lean=is_lean)
+            part = self._read(given, self.data.max_len, role=role, is_lean=is_lean)
             texts[label] = part.sentences
             self.dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
             if protocol.projective_only and any(s.heads is not None for s in part.sentences):
@@ -50,9 +50,7 @@ class RunReader:
         """Gold trees, projective ones, because only they have derivations."""
         if not given:
             return []
-        part = self._read(
-            given, self.data.max_len, min_len=2, role="tree", is_gold=True, marks=self.punctuation
-        )
+        part = self._read(given, self.data.max_len, role="tree", is_gold=True, marks=self.punctuation)
         self.dropped += map(str, part.dropped)
         tree_checks.tell_of_relations(part.sentences)
         return part.sentences
@@ -62,7 +60,7 @@ class RunReader:
 
         Raises: DataError, no sentence has a head.
         """
-        found = self._read(given, longest, min_len=2, role="tree", heads="partial", marks=self.punctuation)
+        found = self._read(given, longest, role="tree", heads="partial", marks=self.punctuation)
         has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
         trees = [s for s, has in zip(found.sentences, has_tree) if has]
         treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
@@ -96,8 +94,8 @@ class RunReader:
         given: Given,
         max_len: int | None,
         *,
-        min_len: int,
         role: str,
+        min_len: int = treebank.SHORTEST,
         heads: conllu.Heads = "optional",
         is_gold: bool = False,
         is_lean: bool = False,
@@ -111,13 +109,15 @@ class RunReader:
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
         read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
-        sentences = progress.over(marks.over(read) if marks else read, "sentences")
+        guesses = tree_checks.Guesses()
+        sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
         shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
         prepared = treebank.prepare(shared, protocol, max_len, min_len)
         if ignored := self.data.ignore:
             prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
         amount = f"{count(len(prepared.sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
         logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
+        guesses.tell(str(given))
         for dropped in prepared.dropped:
             logger.info("  dropped %s", dropped)
         for note in prepared.notes:

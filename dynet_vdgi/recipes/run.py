@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data import files
+from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags, unsuited
+from dynet_vdgi.grammar.tag_warnings import NOT_UNIVERSAL, check_known, tag_warnings, unknown_tags, unsuited
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
@@ -83,7 +84,7 @@ def run(
         has_text = bool(prepared.material.sentences)
         idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
         refuse(said, idle)
-        _warn(prepared, idle)
+        _warn(prepared, idle, ", ".join(inputs.text_names) or str(inputs.trees))
         provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
         if dry_run:
             logger.info("dry run: nothing trained, nothing written")
@@ -185,7 +186,8 @@ def _learnt(
     return model
 
 
-def _warn(prepared: AnyPrepared, idle: dict[str, str]) -> None:
+def _warn(prepared: AnyPrepared, idle: dict[str, str], path: str) -> None:
+    """Raises: DataError, nothing can be learnt from the tags."""
     material = prepared.material
     n_sentences = len(material.sentences) + len(material.trees)
     if n_sentences < FEW:
@@ -193,11 +195,14 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str]) -> None:
         logger.warning(message, count(n_sentences, "sentence"))
     sentences = material.sentences or material.trees
     if prepared.settings.is_universal:
-        for line in unsuited(Counter(tag for s in sentences for tag in s.upos or s.tags)):
+        universal = Counter(tag for s in sentences for tag in s.upos or s.tags)
+        check_known(universal, UD_TAGS, path, NOT_UNIVERSAL)
+        for line in unsuited(universal):
             logger.warning("%s", line)
     if "rules" in idle:
         return
     counts = Counter(tag for s in sentences for tag in s.tags)
+    check_known(counts, UD_TAGS | material.rules.mentioned_tags(), path)
     for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
         logger.warning("%s", line)
     if prepared.settings.counts_rules:

@@ -6,9 +6,11 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.grammar.tag_warnings import check_known
 from dynet_vdgi.labels.inventory import check, own_relations
 from dynet_vdgi.system.names import count
 
@@ -44,6 +46,35 @@ class Punctuation:
         return self._times.most_common(1)[0][0] if self._times else "punct"
 
 
+class Guesses:
+    """Counts the trees in passing sentences that nobody seems to have corrected."""
+
+    def __init__(self) -> None:
+        self._trees = self._guesses = self._perhaps = 0
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences, in order."""
+        for sentence in sentences:
+            if sentence.source is not None and set(sentence.heads or ()) - {FREE}:
+                self._trees += 1
+                self._guesses += guesses.is_guess(sentence.source.lines)
+                self._perhaps += guesses.may_be_guess(sentence.source.lines)
+            yield sentence
+
+    def tell(self, path: str) -> None:
+        """Warns of the trees. Raises: DataError, all are guesses."""
+        if self._guesses and self._guesses == self._trees:
+            message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
+            hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+            raise DataError(path, None, message, hint)
+        of_all, unseen = count(self._trees, "tree"), "leave out trees that nobody has looked at"
+        if self._guesses:
+            logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, self._guesses, of_all, unseen)
+        if self._perhaps:
+            how = "with HeadConf= on each word, as of vdgi parse --confidence"
+            logger.warning("%s: %d of %s %s: %s", path, self._perhaps, of_all, how, unseen)
+
+
 def tell_of_relations(trees: Sequence[Sentence]) -> None:
     """Reports relations that are not in UD 2.
 
@@ -68,11 +99,17 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
 
 
 def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
-    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there."""
+    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there.
+
+    Raises: DataError, the texts have none of them.
+    """
     known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
     if not known:
         return
     times = Counter(tag for tree in trees for tag in tree.tags)
+    source = trees[0].source if trees else None
+    hint = "trees need the tags of the text"
+    check_known(times, known, source.path if source else "<memory>", hint)
     lacking = Counter({tag: n for tag, n in times.items() if tag not in known})
     if lacking.total() > WORTH_TELLING * times.total():
         tags = "tag" if len(lacking) == 1 else "tags"

@@ -21,7 +21,6 @@ from dynet_vdgi.recipes.base import (
     Workplace,
     amount,
     check_ignored,
-    tell_of_student,
 )
 from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Settings
 from dynet_vdgi.system.names import count
@@ -78,6 +77,7 @@ class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
     start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
     treebanks: Sequence[GoldTreebank] = ()
     start_name: str = SHIPPED
+    tag_accuracy: float = 1.0  # of the text
 
 
 class Universal(Recipe[UniversalSettings, "Material"]):
@@ -129,7 +129,16 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         start = _start(inputs.init)
         settings = msgspec.structs.replace(settings, learning=LearningSettings(updates=0))
         material = _material(texts, start.vocabulary, [], dev)
-        return _PreparedUniversal(settings, material, reading, {}, start, (), inputs.init or SHIPPED)
+        n_words = sum(map(len, material.sentences))
+        return _PreparedUniversal(
+            settings,
+            material,
+            reading,
+            {},
+            start,
+            start_name=inputs.init or SHIPPED,
+            tag_accuracy=min(given.tag_accuracy(n_words) for given in inputs.texts.values()),
+        )
 
     def learn(
         self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
@@ -237,7 +246,7 @@ def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
     bare = replace(start, settings=prepared.settings, parameters=arrays)
-    settled = Parser(bare).with_measures(measures).measures
+    settled = Parser(bare).with_measures(replace(measures, tag_accuracy=prepared.tag_accuracy)).measures
     assert settled is not None
     model = replace(bare, parameters=arrays | settled.arrays())
     row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
@@ -278,7 +287,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     )
     path = place.folder / FAST_NAME
     save_model(path, model)
-    tell_of_student(path, len(every))
+    logger.info("fast student: %s", path)
 
 
 def _start(init: str | None) -> ModelFile:

@@ -29,6 +29,15 @@ _TREE_WIDTH = 1080
 """Pixels; the page has 1,120 for a tree on a wide screen, and scrolls the tree on others."""
 
 
+_KINDS = {
+    "neural": "neural parser",
+    "taught": "perceptron",
+    "few-trees": "parser that has learnt from trees",
+    "universal": "universal parser",
+}
+"""What the parser of each recipe is called."""
+
+
 @dataclass(frozen=True)
 class Card:
     """The page's section on one run."""
@@ -44,7 +53,7 @@ class Card:
 def _card(index: int, run: Run) -> Card:
     meta = run.meta
     versions = [f"{name} {meta[name]}" for name in ("python", "dynet", "numpy") if meta.get(name)]
-    kind, updates = meta.get("kind", "neural"), meta.get("updates")
+    kind, updates = _KINDS.get(meta.get("recipe", "neural"), "parser"), meta.get("updates")
     facts = {
         "Model": f"{kind}, {run.n_weights:,} weights" + (f", {updates} updates" if updates else ""),
         "Preset": meta.get("preset"),

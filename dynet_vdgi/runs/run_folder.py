@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import zipfile
 from pathlib import Path
@@ -10,12 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import bundled, rules_path
+from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
     from dynet_vdgi.grammar.rules import RuleSet
+    from dynet_vdgi.runs.model_file import ModelFile
+
+logger = logging.getLogger("dynet_vdgi")
 
 DEFAULT_RULES = "best"
 """The rule table that `vdgi train` uses by default."""
+
+ENOUGH_FOR_A_STUDENT = 500
+"""Sentences of text from which a fast student loses about 1.5 points; docs/results/universal.md."""
 
 
 def model_path(path: str | Path) -> Path:
@@ -41,6 +49,18 @@ def fast_path(path: str | Path) -> Path:
             "RUN, beside a universal parser; other parsers need none"
         )
     return student
+
+
+def tell_of_student(model: ModelFile) -> None:
+    """Warns of a fast student that has seen too little text."""
+    n_sentences = model.provenance.trained_on.sentences
+    if n_sentences < ENOUGH_FOR_A_STUDENT:
+        logger.warning(
+            "the fast student has learnt from %s only, so it is several points less accurate: leave out "
+            "--fast, or train with text of %d sentences or more",
+            count(n_sentences, "sentence"),
+            ENOUGH_FOR_A_STUDENT,
+        )
 
 
 def shipped(name: str) -> Path:

@@ -89,6 +89,8 @@ class Measures:
     """What is added to the log-odds of confidences in the text; None: not computed."""
     sample: tuple[Sentence, ...] = ()
     """Sentences from which `shift` can be computed; no array keeps them."""
+    tag_accuracy: float = 1.0
+    """The share of right tags in the text, for `shift`; no array keeps it."""
 
     @classmethod
     def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
