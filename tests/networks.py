@@ -7,11 +7,10 @@ from typing import Any
 
 import brute_force
 import numpy as np
-import per_sentence
-from per_sentence import new_graph
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model.network import Network, forcing
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
 
 TAGS = ("ADJ", "NOUN", "VERB")

@@ -9,16 +9,16 @@ from functools import cache, partial
 
 import brute_force
 import numpy as np
-import per_sentence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from per_sentence import derive, draw, greedy, new_graph
 
 from dynet_vdgi.compiled import machine_code
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.model.network import Network, forcing
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.network import Network, forcing, new_graph
+from dynet_vdgi.model.per_sentence import derive, draw, greedy
 from dynet_vdgi.parsing import arena, arena_kernels, choices, row_stacks
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.settings.neural_settings import ModelSettings

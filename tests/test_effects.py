@@ -192,6 +192,7 @@ OTHER: dict[str, Any] = {
     "train.exponent": 0.5,
     "train.l2": 0.1,
     "train.average": 0.3,
+    "train.engine": "per_sentence",
     "train.select": "dev",
     "train.evaluate_every": 1,
     "train.dev_max_len": 4,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import brute_force
 import dynet as dy
 import numpy as np
-import per_sentence
 import pytest
 from networks import WORDS, error_of_gradient, gradients, network, relative_difference, sentence
-from per_sentence import draw, greedy, new_graph, push
 
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.model.network import forcing, sampling
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.network import forcing, new_graph, sampling
+from dynet_vdgi.model.per_sentence import draw, greedy
 from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
@@ -50,7 +50,8 @@ def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_di
     for index in np.ndindex(*[2] * n, *[len(words)] * n):
         text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
         new_graph(autobatch=True)
-        terms = per_sentence.decoder_nll(net.decoder, text, actions, training=False)
+        embedded, parts = net.decoder.read(text)
+        terms = [dy.esum(net.decoder.nll(text, embedded, parts, a, False)) for a in actions]
         total += np.exp(-np.array(dy.concatenate(terms).vec_value())).sum()
     assert total == pytest.approx(1.0, abs=1e-4)
 
@@ -117,18 +118,18 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
 def test_stack_after_reductions_is_that_of_the_surviving_items():
     net = network()
     new_graph(False)
-    embedded, _ = per_sentence.read(net.encoder, sentence(4))
+    embedded, _ = net.encoder.read(sentence(4))
     stack = net.encoder.stack
-    one = push(stack, None, embedded[0])
-    three = push(stack, push(stack, one, embedded[1]), embedded[2])
-    reduced = per_sentence.reduce(stack, three, top_is_head=True)
+    one = stack.push(None, embedded[0])
+    three = stack.push(stack.push(one, embedded[1]), embedded[2])
+    reduced = stack.reduce(three, top_is_head=True)
     assert reduced.below is one
     composed = dy.rectify(
         dy.affine_transform(
             [stack.compose_bias, stack.compose_head, three.h, stack.compose_dependent, three.below.h]
         )
     )
-    fresh = push(stack, push(stack, None, embedded[0]), composed)
+    fresh = stack.push(stack.push(None, embedded[0]), composed)
     assert np.allclose(reduced.h.npvalue(), fresh.h.npvalue(), atol=1e-6)
 
 
@@ -248,3 +249,12 @@ def test_accumulate_adds_the_mean_gradient_of_its_sentences():
         parts.append(gradients(net))
     mean = {name: (parts[0][name] + parts[1][name]) / 2 for name in together}
     assert relative_difference(mean, together) < 1e-4
+
+
+def test_unknown_tags_can_be_parsed_but_not_generated():
+    net = network()
+    text = Encoded((1, 0, 2), (0, 0, 0))
+    assert brute_force.is_tree(per_sentence.parse(net.encoder, text))
+    new_graph(False)
+    with pytest.raises(ValueError, match="unknown tag"):
+        draw(net, text, 2, sampling(np.random.default_rng(0)))

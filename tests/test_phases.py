@@ -12,7 +12,6 @@ import brute_force
 import dynet as dy
 import networks
 import numpy as np
-import per_sentence
 import pytest
 import tiny
 from networks import (
@@ -28,7 +27,7 @@ from networks import (
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Parameters
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings

@@ -11,7 +11,6 @@ from typing import Any
 
 import brute_force
 import numpy as np
-import per_sentence
 import pytest
 import tiny
 from networks import (
@@ -32,7 +31,7 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runs import model_file

@@ -40,6 +40,7 @@ VARIANTS: dict[str, tuple[Changes, bool]] = {
         True,
     ),
     "released, averaged": ({"posterior": {"dynamics": "released"}}, False),
+    "the other engine": ({"train": {"engine": "per_sentence"}}, False),
     "lexicalised": ({"parser": {"word_dim": 3, "vector_dim": 4}}, False),
 }
 

@@ -278,8 +278,9 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
         },
         {"trees": True},
     ),
-    "released lambda, averaged": (
+    "released lambda, averaged, the other engine": (
         {
+            "train": {"engine": "per_sentence"},
             "posterior": {"dynamics": "released"},
             "finetune": {"score": "rl-c"},
         },
@@ -436,8 +437,10 @@ def test_init_starts_from_the_weights_and_the_vocabulary(
     assert model_file.load("run/model.vdgi").vocabulary == loaded.vocabulary
 
 
-def test_training_goes_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    result = vdgi.good(*init_arguments(model, "--set", "finetune.updates=2"))
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_both_engines_go_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path, engine: str) -> None:
+    more = ["--set", f"train.engine={engine}", "--set", "finetune.updates=2"]
+    result = vdgi.good(*init_arguments(model, *more))
     old, new = model_file.load(model), model_file.load("run/model.vdgi")
     assert not same_arrays(old.parameters, new.parameters)
     for name in ("encoder/empty_buffer", "decoder/no_stack", "decoder/no_prefix"):  # never trained

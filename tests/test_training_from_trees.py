@@ -7,11 +7,9 @@ from typing import Any
 
 import brute_force
 import numpy as np
-import per_sentence
 import pytest
 import tiny
 from networks import gradients, network, relative_difference, sentence
-from per_sentence import new_graph
 from shell import Vdgi, names_in
 from tiny import same_arrays
 
@@ -21,8 +19,8 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.model import lockstep
-from dynet_vdgi.model.network import forcing
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
@@ -110,8 +108,9 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     return Trainer(settings, material, Provenance(), folder)
 
 
-def test_trees_are_learnt(tmp_path: Path) -> None:
-    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "batch_size": 2}}
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
+    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
     heads = Arena(run._parameters(), run.settings.parser).parse(run.encoded)

@@ -9,9 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import dynet as dy
+
 from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.vocabulary import Vocabulary
-from dynet_vdgi.model.layers import Lstm, Parameters, StackLstm, StateLayer, TokenEmbedding
+from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
+from dynet_vdgi.grammar.transitions import Action, State
+from dynet_vdgi.model.layers import (
+    Expression,
+    Lstm,
+    Parameters,
+    StackItem,
+    StackLstm,
+    StateLayer,
+    TokenEmbedding,
+    action_logits,
+)
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
 
@@ -30,6 +42,15 @@ class WordSoftmax:
                 parameters.bias(f"{name}/words{k}_bias", len(members)),
             )
             for k, members in enumerate(classes)
+        ]
+
+    def nll(self, embedding: Expression, word: int) -> list[Expression]:
+        """Terms of -log p(word)."""
+        k, i = self.place[word]
+        matrix, bias = self.words[k]
+        return [
+            dy.pickneglogsoftmax(dy.affine_transform([self.classes_bias, self.classes, embedding]), k),
+            dy.pickneglogsoftmax(dy.affine_transform([bias, matrix, embedding]), i),
         ]
 
 
@@ -53,7 +74,7 @@ def frequency_classes(n_words: int) -> list[list[int]]:
 
 
 class Decoder:
-    """Parameters of p."""
+    """Parameters of p and the loss of one derivation."""
 
     def __init__(
         self,
@@ -76,3 +97,46 @@ class Decoder:
         self.words = None
         if settings.word_dim:
             self.words = WordSoftmax(parameters, "decoder/words", word_classes(vocabulary), hidden)
+
+    def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
+        """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words generated."""
+        embedded = self.embed(sentence)
+        prefixes = [self.no_prefix, *self.prefix.over(embedded)]
+        return embedded, [self.state.buffer_part(prefix) for prefix in prefixes]
+
+    def nll(
+        self,
+        sentence: Encoded,
+        embedded: list[Expression],
+        buffer_parts: list[Expression],
+        actions: Sequence[int],
+        training: bool,
+    ) -> list[Expression]:
+        """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` come from `read`.
+
+        Raises: ValueError, the sentence holds an unknown tag, which the decoder cannot generate.
+        """
+        if UNKNOWN in sentence.tags:
+            raise ValueError("the decoder cannot generate an unknown tag")
+        state = State(len(sentence))
+        top: StackItem | None = None
+        terms: list[Expression] = []
+        for action in actions:
+            stack = self.no_stack if top is None else top.h
+            embedding = self.state.embedding(stack, buffer_parts[state.read], training)
+            can_shift, can_reduce, _ = state.legal()
+            if can_reduce:
+                logits = action_logits(self.state, embedding, can_shift, self.masked)
+                terms.append(dy.pickneglogsoftmax(logits, action))
+            if action == Action.SHIFT:
+                tag, word = sentence.tags[state.read], sentence.words[state.read]
+                tag_logits = dy.affine_transform([self.tags_bias, self.tags, embedding])
+                terms.append(dy.pickneglogsoftmax(tag_logits, tag - 1))
+                if self.words is not None:
+                    terms += self.words.nll(embedding, word)
+                top = self.stack.push(top, embedded[state.read])
+            else:
+                assert top is not None
+                top = self.stack.reduce(top, action == Action.LEFT_REDUCE)
+            state.apply(action)
+        return terms

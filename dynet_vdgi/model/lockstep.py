@@ -1,7 +1,7 @@
 """The training engine: all samples of several equally long sentences advance together, one action a step.
 
-DyNet's batch dimension is used explicitly, nothing is batched automatically, and shared parts of samples are
-computed once. Tests pin it to an engine with a graph for each sentence, `tests/per_sentence.py`.
+It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's batch
+dimension is used explicitly, nothing is batched automatically, and shared parts of samples are computed once.
 
 Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b * M + m;
 T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
@@ -14,8 +14,9 @@ deeper. State 0 is the empty stack.
 The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Step`, which the decoder's pass
 replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations at the end.
 
-Dropout: every row has a mask of its own at every step. Samples share it as long as they share the row: their
-masks are independent of each other's only from where their actions differ, or always with `merge=False`.
+Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`. Samples
+share it as long as they share the row: their masks are independent of each other's only from where their
+actions differ, or always with `merge=False`.
 """
 
 from __future__ import annotations
@@ -264,7 +265,7 @@ def draw(
     batch = Batch(sentences)
     if UNKNOWN in batch.tags:
         raise ValueError("the decoder cannot generate an unknown tag")
-    new_graph()
+    new_graph(autobatch=False)
     encoder, decoder = network.encoder, network.decoder
     rows, scored = encoder_pass(encoder, batch, copies, choose, training, merge)
     visits, embedding = Visits(rows), decoder_pass(decoder, rows, training)
@@ -318,8 +319,7 @@ def accumulate(
 ) -> list[Samples]:
     """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
 
-    With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
-    follows DyNet's own random numbers, which are seeded from `rng`.
+    As `per_sentence.accumulate`, but for sentences of one length.
 
     Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, training
     diverged.

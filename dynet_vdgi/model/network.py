@@ -35,9 +35,9 @@ class Network:
         self.decoder = Decoder(self.parameters, vocabulary, settings, vectors)
 
 
-def new_graph() -> None:
+def new_graph(autobatch: bool) -> None:
     """Discards the old graph, whose expressions must not be used again."""
-    dy.renew_cg(autobatching=False)
+    dy.renew_cg(autobatching=autobatch)
 
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:

@@ -103,7 +103,7 @@ def _epoch(
 ) -> None:
     seed_dropout(rng)
     for batch in minibatches([len(s) for s in items], batch_size, rng):
-        new_graph()
+        new_graph(autobatch=False)
         loss = model.loss([items[k] for k in batch])
         finite(loss)
         loss.backward()
@@ -114,7 +114,7 @@ def _nll(model: LanguageModel, items: Sequence[Sequence[int]], batch_size: int) 
     """-log p of every sentence."""
     result = [0.0] * len(items)
     for batch in minibatches([len(s) for s in items], batch_size, np.random.default_rng(0)):
-        new_graph()
+        new_graph(autobatch=False)
         for k, value in zip(batch, finite(model.nll([items[k] for k in batch])).tolist()):
             result[k] = value
     return result

@@ -23,7 +23,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing.arena import Arena
@@ -251,11 +251,12 @@ class Trainer:
         train = self.settings.train
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
+        engine = lockstep if train.engine == "lockstep" else per_sentence
         if batch[0] in self.gold:
             derivations = [self.gold[k] for k in batch]
-            lockstep.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
         else:
-            lockstep.accumulate(self.network, sentences, self.phase, rng, train)
+            engine.accumulate(self.network, sentences, self.phase, rng, train)
         norm = self.optimiser.update(
             word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
         )
