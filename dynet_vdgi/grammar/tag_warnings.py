@@ -126,7 +126,10 @@ def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
         logger.warning("%s", line)
 
 
-TO_A_MODEL = "vdgi info MODEL lists the tags that it knows; vdgi tag words --retag replaces those of a file"
+TO_A_MODEL = (
+    "vdgi info MODEL lists the tags that it knows; vdgi tag words --retag replaces those of a file; "
+    "vdgi train --preset best, or wsj-best for Penn tags, makes a parser of other tags"
+)
 """What to do if a model knows none of the tags."""
 
 
@@ -157,7 +160,7 @@ def unsuited(counts: Mapping[str, int]) -> list[str]:
     """
     odd = [tag for tag in counts if tag not in UD_TAGS]
     share, lines = sum(counts[tag] for tag in odd) / max(1, sum(counts.values())), []
-    if share > MOST_ODD:
+    if MOST_ODD < share < 1:  # without any known tag, `check_known` refuses the text
         most = max(odd, key=lambda tag: counts[tag])
         lines.append(
             f"{100 * share:.1f} % of the words have tags that Universal Dependencies do not have, such as "
