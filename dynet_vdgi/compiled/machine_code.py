@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.compiled import background, code_cache
-from dynet_vdgi.compiled.jit import BARE, NUMBA, Compiled, announced, bare, imported_numba
+from dynet_vdgi.compiled.jit import NUMBA, Compiled, announced, bare, bare_options, imported_numba
 from dynet_vdgi.errors import VdgiError
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def object_code(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
     import llvmlite.binding as llvm
 
     with bare(numba):
-        entry = numba.njit(tuple(types), **BARE)(namespace["entry"])
+        entry = numba.njit(tuple(types), **bare_options())(namespace["entry"])
         text = entry.inspect_llvm(entry.signatures[0])
     name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
     if name not in text:
