@@ -136,16 +136,16 @@ def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., 
         expect(word(page, 5)).to_be_focused()
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("l")
-        page.keyboard.type("advmod:neg")
+        page.keyboard.type("negation")
         page.keyboard.press("Enter")
         expect(page.locator("#notice.bad")).to_contain_text("Enter once more stores it")
         expect(page.locator("#choice-input")).to_be_focused()
         page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_contain_text("4 n't, PART, head 5 bark, advmod:neg")
+        expect(page.locator("#notice")).to_contain_text("4 n't, PART, head 5 bark, negation")
         expect(word(page, 4)).to_be_focused()
         page.keyboard.press("c")
         expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
-        expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ advmod:neg")
+        expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ negation")
         page.keyboard.press("9")
         expect(page.locator("#notice")).to_have_text("There is no word 9.")
         page.keyboard.press("a")
@@ -153,7 +153,7 @@ def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., 
         expect(page.locator("#sentences-done")).to_have_text("1 of 3")
         found = Client(address).get("sentence/0")
         assert found["done"]
-        assert found["words"][3]["label"] == "advmod:neg"
+        assert found["words"][3]["label"] == "negation"
         assert found["words"][0]["head"] == 5
         page.keyboard.press("u")
         expect(page.locator("#notice")).to_contain_text("Taken back, in sentence 1")

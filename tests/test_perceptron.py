@@ -764,7 +764,7 @@ def test_words_a_second_are_counted_without_compiling(
 
         expected = None
 
-        def parse(self, items: object) -> Iterator[Parsed]:
+        def parse(self, items: object, tag_accuracy: object) -> Iterator[Parsed]:
             jit.waited += 5.0
             yield Parsed(b"", 1, 10, Counter(), None)
 
