@@ -122,7 +122,7 @@ def of_trees() -> np.ndarray:
     without = {
         row["language"]: row["dda40"]
         for row in csv_rows(RESULTS / "universal.csv")
-        if row["system"] == "branch left out"
+        if row["system"] == "branch left out" and row["set"] == "choose"
     }
     found = {
         (row["language"], int(row["k"])): float(row["dda40"]) / 100

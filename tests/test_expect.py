@@ -368,3 +368,24 @@ def test_the_shipped_line_is_off_by_at_most_five_points_on_the_languages_not_cho
             float(row["expected"]), abs=2e-4
         )
     assert 100 * np.mean([abs(float(row["expected"]) - float(row["right"])) for row in rows]) < 5
+
+
+def test_the_shipped_lines_for_gold_trees_go_through_the_rows_of_the_sixteen() -> None:
+    with open(ROWS.with_name("universal.csv"), encoding="utf-8") as lines:
+        wanted = {"system": "branch left out", "set": "choose"}
+        rows = [row for row in csv.DictReader(lines) if wanted.items() <= row.items()]
+    with open(ROWS.with_name("few-trees-universal.csv"), encoding="utf-8") as lines:
+        found = {(row["language"], row["k"]): float(row["dda40"]) / 100 for row in csv.DictReader(lines)}
+    expectation = Expectation.from_arrays(dynet_vdgi.load("universal").model.parameters)
+    assert expectation is not None
+    assert len(rows) == 16
+    for k, constant, slope, error in expectation.trees.tolist():
+        if k == 50:  # interpolated
+            continue
+        off = [
+            float(on_line(np.array([constant, slope]), float(row["dda40"]) / 100))
+            - found[row["language"], str(int(k))]
+            for row in rows
+        ]
+        assert abs(np.mean(off)) < 0.005
+        assert np.std(off) < error

@@ -254,8 +254,11 @@ def test_a_wrong_key_is_compared_with_those_of_its_section(
 
 # ------------------------------------------------------------------------------------------- expectations
 def test_an_own_treebank_is_noticed() -> None:
-    assert Outlook(1, 1, [("A-B", AKIN - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
-    assert Outlook(1, 1, [("A-B", AKIN + 0.01)], []).learnt_from == ""
+    many = 10**6
+    assert Outlook(1, many, [("A-B", AKIN - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
+    assert Outlook(1, many, [("A-B", AKIN + 0.01)], []).learnt_from == ""
+    assert Outlook(1, 1000, [("A-B", 0.5)], []).learnt_from == "A-B"  # of a short text, chance adds to it
+    assert Outlook(1, 1000, [("A-B", 0.52)], []).learnt_from == ""
 
 
 # ------------------------------------------------------------------------------------------- progress

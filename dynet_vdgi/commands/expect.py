@@ -72,8 +72,10 @@ def run(arguments: argparse.Namespace) -> None:
     if outlook.learnt_from:
         logger.warning(
             "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the "
-            "figures below are for other languages; trees of yours will probably help less than they say",
+            "figures below are for other languages; trees of yours will help less than they say, and a few "
+            "perhaps not at all. vdgi info %s lists what it has learnt from",
             outlook.learnt_from,
+            arguments.model,
         )
     rows = [["gold trees", *(str(each.trees) for each in outlook.shares)]]
     rows.append(["right heads, %", *(f"{100 * each.share:.0f}" for each in outlook.shares)])
