@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
