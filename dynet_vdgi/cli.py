@@ -57,6 +57,9 @@ VERBS = (
     "tag",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
+OF_ALL_VERBS = "-q", "--quiet", "--debug", "--version"
+"""Options that stand before the verb."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 logger = logging.getLogger("dynet_vdgi")
@@ -114,6 +117,8 @@ class ArgumentParser(argparse.ArgumentParser):
             meant = f"; did you mean --train {' '.join(unknown)}?" if self.prog.endswith(" train") else ""
             self.error(f"unexpected arguments: {' '.join(unknown)}{meant}")
         name = options[0].partition("=")[0]
+        if name in OF_ALL_VERBS:
+            self.error(f"{name} stands before the verb: vdgi {name} {self.prog.partition(' ')[2]} ...")
         known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
         self.error(f"no option {name}{did_you_mean(name, known)}")
 

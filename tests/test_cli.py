@@ -397,7 +397,12 @@ def test_options_may_stand_between_files(arguments: list[str], expected: dict[st
     ("arguments", "usage", "message"),
     [
         (["parse", "M", "--prbos", "F"], "usage: vdgi parse", "no option --prbos; did you mean '--probs'?"),
-        (["check", "F", "--quiet"], "usage: vdgi check", "vdgi check: error: no option --quiet"),
+        (
+            ["check", "F", "--quiet"],
+            "usage: vdgi check",
+            "error: --quiet stands before the verb: vdgi --quiet",
+        ),
+        (["tag", "F", "W", "-q"], "usage: vdgi tag", "error: -q stands before the verb: vdgi -q tag"),
         (["info", "M", "N"], "usage: vdgi info", "unexpected arguments: N"),
         (["prase", "M"], "usage: vdgi [-h]", "no verb 'prase'; did you mean 'parse'? (there are: train, "),
         (["help", "chekc"], "usage: vdgi [-h]", "no verb 'chekc'; did you mean 'check'?"),

@@ -276,3 +276,14 @@ def test_long_work_gives_signs_of_life(
     assert [m.partition(" after")[0] for m in caplog.messages[:1]] == (
         ["1,000 of 2,000 sentences"] if level == logging.INFO else []
     )
+
+
+def test_nothing_is_counted_before_the_first_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    lines = progress.Lines("sentences", None, 0)
+    with caplog.at_level(logging.INFO, "dynet_vdgi"):
+        lines.tell()
+        assert not caplog.messages
+        lines.n = 1
+        lines.tell()
+    lines.close()
+    assert caplog.messages[0].startswith("1 sentences after")

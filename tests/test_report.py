@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import tiny
+import universal_toys
 from shell import Vdgi, names_in
 
 from dynet_vdgi.data import protocols
@@ -20,7 +21,9 @@ from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.reports import curves, page
 from dynet_vdgi.reports.runs import Run, run_folders
+from dynet_vdgi.reports.scored_runs import score_runs
 from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.run_folder import rules_named
 from dynet_vdgi.settings.presets import merge
 
 HOSTILE = "<b>&\"'</b>"
@@ -172,6 +175,15 @@ def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
     assert root.all("desc")[2].text == (
         "one: from -2.5 at update 50 to -1.5 at update 100; lowest -2.5, highest -1.5."
     )
+
+
+def test_a_model_without_rules_stands_beside_the_default_ones(runs: Path) -> None:
+    model = universal_toys.model()
+    scored = score_runs({"mine": model}, "test.conllu")
+    rules = rules_named("best").rules
+    expected = score_files("test.conllu", [], rules=rules, baselines=True)["rules only"]
+    assert scored.evaluations["rules only (baseline)"].by_length[None].dda == expected.by_length[None].dda
+    assert list(scored.by_rule) == ["rules best"]
 
 
 def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:

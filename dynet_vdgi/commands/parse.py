@@ -1,8 +1,9 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC. Relations are
-those of UD 2: a table of rules over tags, FEATS and word order gives them, which you can copy, edit and name
-with --labels (see vdgi rules show ud2). A model that has learnt from trees with relations corrects the table.
+Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC; but Windows
+line ends become those of Unix. Relations are those of UD 2: a table of rules over tags, FEATS and word order
+gives them, which you can copy, edit and name with --labels (see vdgi rules show ud2). A model that has learnt
+from trees with relations corrects the table.
 Heads in the input are replaced, sound or not, unless you say --keep-heads. If an input is malformed in
 another way, its output is not written; otherwise an output that exists is replaced. A parser of several
 languages warns if it was not trained on the language of the input, which it takes from --language or from a

@@ -22,7 +22,7 @@ from dynet_vdgi.grammar.tag_warnings import unknown_to_model
 from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.runs.run_folder import NamedRules
+from dynet_vdgi.runs.run_folder import DEFAULT_RULES, NamedRules, rules_named
 from dynet_vdgi.system.names import near
 
 _BREAKDOWNS = ("length", "distance", "rule", "pair")
@@ -119,7 +119,10 @@ def score_runs(
 
 
 def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[NamedRules]:
-    """The distinct rules of the models, each named after the runs that use it; or the given rules."""
+    """The distinct rules of the models, each named after the runs that use it; or the given rules.
+
+    Models without rules, such as universal ones, stand beside the default rules, as in `vdgi evaluate`.
+    """
     if rules is not None:
         return [rules]
     users: dict[tuple[RuleSet, str], list[str]] = {}
@@ -127,6 +130,8 @@ def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[N
         users.setdefault((model.rules, model.settings.data.tags), []).append(name)
     return [
         NamedRules(f"rules of {', '.join(names)}", rule_set, tags)
+        if rule_set.rules
+        else rules_named(DEFAULT_RULES)._replace(name=f"rules {DEFAULT_RULES}")
         for (rule_set, tags), names in users.items()
     ]
 

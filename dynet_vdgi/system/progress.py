@@ -42,6 +42,9 @@ class Lines:
             pause = min(2 * pause, LONGEST)
 
     def tell(self) -> None:
+        """Says nothing before the first of them: what keeps the user waiting then has messages of its own."""
+        if not self.n:
+            return
         of_all = "" if self._total is None else f" of {self._total:,}"
         seconds = time.monotonic() - self._began
         logger.info("%s%s %s after %.0f s", f"{self.n:,}", of_all, self._unit, seconds)
