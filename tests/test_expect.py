@@ -245,6 +245,26 @@ def test_a_run_of_raw_text_is_less_sure_where_its_tags_are_guessed(
     assert shifts[2.0] < shifts[0.0]
 
 
+def test_tags_that_were_guessed_before_count_as_guessed(
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    costly = replace(TOY, tags=np.array([20.0, 0.5]))
+    model, tagged = calibrated(tmp_path / "model.vdgi", sentences, costly), tmp_path / "tagged.conllu"
+    vdgi.good("tag", "train", text, "-o", tmp_path / "my.tagger")
+    for options in ([], ["--confidence"]):
+        vdgi.good("tag", tmp_path / "my.tagger", text, "--retag", *options, "-o", tagged)
+        parsed = vdgi.good("parse", model, tagged, "--confidence").err
+        expected = vdgi.good("expect", "--model", model, tagged).out
+        found = [float(p) for p in re.findall(r"TagConf=([0-9.]+)", tagged.read_text(encoding="utf-8"))]
+        assert bool(found) == bool(options)
+        right = f"{100 * np.mean(found):.0f} %" if found else ""
+        assert ("% of the tags" in parsed) == ("TagConf=" in expected) == bool(options)
+        assert f"and {right} of the tags" in parsed or not options
+        assert f"right tags, by their TagConf=: {right}" in expected or not options
+    plain = vdgi.good("parse", model, text, "--confidence").err
+    assert share_of(parsed) < share_of(plain)
+
+
 def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence], tmp_path: Path) -> None:
     parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).measured(sentences)
     parser.save(tmp_path / "saved.vdgi")

@@ -416,3 +416,16 @@ def test_sentences_in_memory_are_tagged_to_be_learnt_from(there: Path, run: Path
     sentences = list(conllu.read("half.conllu", tags="known"))
     parser = dynet_vdgi.train(sentences, "universal", tagger="my.tagger")
     assert parser.model.provenance.tags == model_file.load(run / "model.vdgi").provenance.tags
+
+
+def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
+    trees = tmp_path / "trees.conllu"
+    trees.write_text("\n\n".join(blocks[:10]) + "\n\n", encoding="utf-8")
+    options = ["--train", "tagged.conllu", "--raw", "raw.txt", "--trees", trees, "--out", tmp_path / "run"]
+    said = vdgi.good("train", *options).err
+    n_words = sum(map(len, dynet_vdgi.read("tagged.conllu")))
+    assert f"tokeniser: learnt from {N_SENTENCES} sentences" in said
+    assert f"tagger: learnt from {n_words:,} words with tags" in said
+    said = vdgi.good("tag", "train", "tagged.conllu", trees, "-o", tmp_path / "my.tagger").err
+    assert said.startswith(f"{n_words:,} words with tags")

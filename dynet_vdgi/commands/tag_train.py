@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tag train`."""
     from dynet_vdgi.data import file_checks, files
+    from dynet_vdgi.data.copies import superseded
     from dynet_vdgi.data.corpus import read
     from dynet_vdgi.errors import UsageError
     from dynet_vdgi.system.names import count
@@ -44,10 +45,11 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_output(arguments.output, [*tagged, *text, *listing])
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
-    sentences, raw = (
-        [each for path in paths for each in read(path, heads="ignored", tags="known")]
-        for paths in (tagged, text)
+    groups, raw_groups = (
+        [list(read(path, heads="ignored", tags="known")) for path in paths] for paths in (tagged, text)
     )
+    sentences = [each for group in superseded(groups, lambda sentence: sentence.forms) for each in group]
+    raw = [each for group in raw_groups for each in group]
     tagger = Tagger().fit(sentences, raw, tag_list=arguments.tag_list)
     tagger.save(arguments.output)
     n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,7 @@ class Outlook:
     n_words: int  # without punctuation
     nearest: list[tuple[str, float]]  # treebanks learnt from, with distances, see `expectation.nearest`
     shares: list[ExpectedShare]  # of right heads, without gold trees first
+    right_tags: float = 1.0  # share of the tags, as expected
 
     @property
     def learnt_from(self) -> str:
@@ -41,8 +42,12 @@ class Outlook:
         return next((name for name, distance in self.nearest[:1] if distance < most), "")
 
 
-def look(parser: Parser, sentences: Iterable[Sentence]) -> Outlook:
+def look(
+    parser: Parser, sentences: Iterable[Sentence], tag_accuracy: Callable[[int], float] = lambda n_words: 1.0
+) -> Outlook:
     """Measures and parses the first 20,000 words of a text.
+
+    tag_accuracy: the share of right tags among this number of first words.
 
     Raises: UsageError, the model is not a universal one, or says nothing about its accuracy; DataError, the
     text has no words, or none with a tag that the model knows.
@@ -60,7 +65,8 @@ def look(parser: Parser, sentences: Iterable[Sentence]) -> Outlook:
     marginals = [p for parse in measured.confidences(first) for p in parse.marginals]
     if not marginals:
         raise DataError("the text", None, "has no words, or nothing but punctuation")
-    now = engine.expectation(float(np.mean(marginals)), len(marginals))
+    right_tags = tag_accuracy(sum(map(len, first)))
+    now = engine.expectation(float(np.mean(marginals)), len(marginals), right_tags)
     assert engine.measures is not None
     numbers, names = (
         engine.measures.profile.numbers.astype(np.float64),
@@ -71,4 +77,5 @@ def look(parser: Parser, sentences: Iterable[Sentence]) -> Outlook:
         len(marginals),
         nearest(numbers, engine.sources, names),
         [now, *engine.expectation.with_trees(now)],
+        right_tags,
     )

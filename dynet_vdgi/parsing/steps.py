@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # most inputs need neither
 _UNTAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t_\t", re.MULTILINE)
 """The beginning of a word without UPOS."""
 
+_TAG_CONFIDENCE = re.compile(rb"[\t|]TagConf=([01]\.[0-9]+)")
+_WORD = re.compile(rb"^[0-9]+\t", re.MULTILINE)
+
 LOAD = "load(MODEL, tokeniser=FILE, tagger=FILE), or train with them"
 MEMORY = "<memory>"
 NO_TAGGER = "raw text has no tags: name a tagger with --tagger; vdgi tag train makes one"
@@ -51,10 +54,11 @@ class StepFile(NamedTuple):
 
 @dataclass
 class Steps:
-    """What is done to inputs before they are parsed.
+    """What is done to inputs before they are parsed, and how good their tags are then.
 
     `files`: those of the steps, by name (`model_file.STEPS`). `reads_text`: standard input and files of other
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
+    `noted`: for each input, the number of words in passages with TagConf=, and of wrong tags, by that.
     `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a sentence.
     """
 
@@ -62,6 +66,7 @@ class Steps:
     reads_text: bool = False
     retag: bool = False
     tagged: dict[str, int] = field(default_factory=dict)
+    noted: dict[str, tuple[int, float]] = field(default_factory=dict)
     notes: bool = False
     lines: bool = False
 
@@ -105,12 +110,17 @@ class Steps:
 
     def accuracy(self, names: Iterable[AnyPath], n_words: int) -> float:
         """The expected share of right tags of the first `n_words` words of inputs; given tags are right."""
-        n_tagged = sum(self.tagged.get(shown(name), 0) for name in names)
-        if not n_tagged:
-            return 1.0
-        assert self.tagger is not None
-        known = self.tagger.accuracy
-        return 1 - (1 - (OF_A_LIST if known is None else known)) * min(1.0, n_tagged / max(1, n_words))
+        n_guessed, n_wrong = 0, 0.0
+        for name in map(shown, names):
+            n_noted, wrong = self.noted.get(name, (0, 0.0))
+            n_guessed, n_wrong = n_guessed + n_noted, n_wrong + wrong
+            if n_tagged := self.tagged.get(name):
+                assert self.tagger is not None
+                known = self.tagger.accuracy
+                n_guessed += n_tagged
+                n_wrong += n_tagged * (1 - (OF_A_LIST if known is None else known))
+        # More words may have been read than these, because passages are read as a whole.
+        return 1 - n_wrong / max(1, n_guessed, n_words)
 
     def is_raw(self, name: AnyPath) -> bool:
         """Whether an input is raw text, judged by its name; without a tokeniser none is."""
@@ -152,7 +162,9 @@ class Steps:
         for name in names:
             self.tagged[shown(name)] = 0
             if not self.is_raw(name):
-                yield from conllu_blocks.passages(name)
+                for item in conllu_blocks.passages(name):
+                    self._note(item)
+                    yield item
                 continue
             assert self.tokeniser is not None
             for document, text in self.tokeniser.read(name, n_sentences + 1, lines=self.lines):
@@ -160,11 +172,17 @@ class Steps:
                 if document.sentences:
                     yield Passage(shown(name), 1, text.encode())
 
+    def _note(self, item: Passage | Block) -> None:
+        """Counts the words of a passage that was tagged by a tagger, and their expected errors."""
+        content = _content(item)
+        if self.retag or b"TagConf=" not in content:
+            return
+        wrong = sum(1 - float(found[1]) for found in _TAG_CONFIDENCE.finditer(content))
+        n_words, before = self.noted.get(item.path, (0, 0.0))
+        self.noted[item.path] = n_words + len(_WORD.findall(content)), before + wrong
+
     def _lacks_tags(self, item: Passage | Block) -> bool:
-        if self.retag:
-            return True
-        content = item.content if isinstance(item, Passage) else "\n".join(item.lines).encode()
-        return _UNTAGGED.search(content) is not None
+        return self.retag or _UNTAGGED.search(_content(item)) is not None
 
     def _tagged(self, items: Iterable[Passage | Block]) -> Iterator[Block]:
         assert self.tagger is not None
@@ -252,6 +270,10 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
         loaded(name, path)  # refused if it cannot be used
         found[name] = Path(file.path).read_bytes() if file.content is None else file.content
     return found
+
+
+def _content(item: Passage | Block) -> bytes:
+    return item.content if isinstance(item, Passage) else "\n".join(item.lines).encode()
 
 
 def _blocks_of(item: Passage | Block) -> Iterable[Block]:

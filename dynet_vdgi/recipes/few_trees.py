@@ -15,7 +15,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.data.tags import UD_TAGS
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.facts import load_facts
@@ -193,6 +194,8 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
         check_ignored(settings, has_effect=True)
         every = [*(sentence for text in texts.values() for sentence in text), *trees]
         vocabulary = build_vocabulary(every, lexicalised=False)
+        if settings.is_universal:  # what it starts from knows all tags of UD
+            vocabulary = Vocabulary(tuple(sorted({*vocabulary.tags, *UD_TAGS})))
         tell_of_tags(trees, texts)
         relation = reading.punctuation.relation
         material = Material(texts, vocabulary, rules, trees, dev, facts, relation)

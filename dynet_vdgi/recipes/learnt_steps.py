@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from dynet_vdgi.data import conllu, conllu_blocks, raw_text
-from dynet_vdgi.data.conllu_blocks import Passage
+from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.raw_text import Document
+from dynet_vdgi.data.copies import superseded
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
@@ -47,7 +48,13 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     from dynet_vdgi.tokenising import tokeniser_file
     from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
-    documents = [document for given in known for document in _documents(given)]
+    blocks = superseded([[*_blocks(given)] for given in known], words_of)
+    documents = [
+        document
+        for group in blocks
+        for _, of_file in groupby(group, lambda block: block.path)
+        for document in raw_text.documents_of(of_file)
+    ]
     if not documents:
         raise UsageError("--raw needs tagged sentences, in CoNLL-U, with --train or --trees")
     n_sentences = sum(len(document.sentences) for document in documents)
@@ -56,20 +63,25 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     return model_archive.packed(tokeniser_file.members(Tokeniser.fit(documents), made))
 
 
-def _documents(given: Given) -> Iterator[Document]:
+def _blocks(given: Given) -> Iterator[Block]:
     for name in given.names:
         if not raw_text.is_named(name):
-            yield from raw_text.documents_of(conllu_blocks.blocks(name))
+            yield from conllu_blocks.blocks(name)
     if given.sentences:
-        content = "".join(map(unchanged, given.sentences)).encode()
-        yield from raw_text.documents_of(Passage(MEMORY, 1, content).blocks())
+        yield from Passage(MEMORY, 1, "".join(map(unchanged, given.sentences)).encode()).blocks()
+
+
+def words_of(block: Block) -> tuple[str, ...]:
+    """The forms of a sentence's words."""
+    return tuple(line.split("\t", 2)[1] for line in block.lines if line.partition("\t")[0].isdecimal())
 
 
 def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.tagging.tagger import Tagger, universal
 
-    sentences = [sentence for given in known for sentence in _known_tags(given, steps)]
+    groups = superseded([[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms)
+    sentences = [sentence for group in groups for sentence in group]
     tagged = [sentence for sentence in sentences if set(universal(sentence)) != {"_"}]
     rest = [sentence for sentence in sentences if set(universal(sentence)) == {"_"}]
     rest += _known_tags(raw, steps)

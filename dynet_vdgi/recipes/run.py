@@ -178,7 +178,7 @@ def _learnt(
     model = _with_steps(recipe.learn(prepared, provenance, place), steps, out)
     if steps.n_tagged:
         logger.info("tags: %s", model.provenance.tags)
-    if steps.tagger is not None:
+    if steps.tagger is not None and not (steps.n_tagged and steps.tagger.is_enough):  # or it is said above
         logger.info("%s", steps.tagger.told)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
@@ -191,8 +191,10 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str], path: str) -> None:
     material = prepared.material
     n_sentences = len(material.sentences) + len(material.trees)
     if n_sentences < FEW:
-        message = "only %s to learn from: expect a poor parser; a few hundred make a fair one"
-        logger.warning(message, count(n_sentences, "sentence"))
+        advice = "expect a poor parser; a few hundred make a fair one"
+        if prepared.settings.is_universal:
+            advice = "more text, with trees or without, shows better what kind of language it is"
+        logger.warning("only %s to learn from: %s", count(n_sentences, "sentence"), advice)
     sentences = material.sentences or material.trees
     if prepared.settings.is_universal:
         universal = Counter(tag for s in sentences for tag in s.upos or s.tags)

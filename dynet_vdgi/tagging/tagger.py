@@ -199,13 +199,18 @@ class Tagger:
         """What `accuracy` means for a user, as the end of a sentence about the tagger."""
         if self.accuracy is None:
             return "has seen no tagged sentences, so nobody knows how good it is: tag some, and evaluate"
-        return f"finds {100 * self.accuracy:.1f} % of UPOS in other sentences of this text"
+        share = f"{100 * self.accuracy:.1f} % of UPOS"
+        return f"finds {share} in tagged sentences that are kept aside, fewer in other texts"
 
     @property
     def told(self) -> str:
         """A line about its quality, and what a user should do about it."""
-        is_enough = self.accuracy is None or self.accuracy >= ENOUGH
-        return f"the tagger {self.quality}" + ("" if is_enough else f"; {BELOW}")
+        return f"the tagger {self.quality}" + ("" if self.is_enough else f"; {BELOW}")
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether trees are worth correcting before tags, as far as its accuracy is known."""
+        return self.accuracy is None or self.accuracy >= ENOUGH
 
     @property
     def n_words(self) -> int:
