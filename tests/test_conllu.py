@@ -587,7 +587,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
     [
         (
             "Dogs bark .",
-            "this is plain text, not CoNLL-U (vdgi parse takes it with --tokeniser and --tagger; ",
+            "this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it; vdgi parse takes it ",
         ),
         ("2016 was a year .", "this is plain text, not CoNLL-U"),
         ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),

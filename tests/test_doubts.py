@@ -69,6 +69,15 @@ def test_doubtful_tags_come_before_all_heads(vdgi: Vdgi) -> None:
     ]
 
 
+def test_heads_can_be_listed_alone(vdgi: Vdgi) -> None:
+    name = write("t.conllu", ["TagConf=0.5000|HeadConf=0.2000", "HeadConf=0.1000", "TagConf=0.8000"])
+    found = json.loads(vdgi.good("doubts", name, "--heads", "--json").out)
+    assert [(one["key"], one["value"]) for one in found] == [("HeadConf", 0.1), ("HeadConf", 0.2)]
+    none = vdgi("doubts", write("u.conllu", ["TagConf=0.5000", "_", "_"]), "--heads")
+    assert none.status == 2
+    assert "no word has HeadConf= or HeadProb=" in none.err
+
+
 def test_tags_without_trees_are_listed_too(vdgi: Vdgi) -> None:
     name = write("n.conllu", ["TagConf=0.5000", "TagConf=0.9100", "_"])
     bare = re.sub(r"\t[0-9]\t[a-z]+\t_\t", "\t_\t_\t_\t", Path(name).read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ def test_a_tagger_and_a_tokeniser_are_not_taken_for_each_other(vdgi: Vdgi, there
         status, _, err = vdgi(*command)
         assert status == 4
         assert "this is a t" in err
-        assert "name it with --t" in err
+        assert " uses it, and vdgi parse with --t" in err
 
 
 def test_the_package_s_own_model_is_meant(vdgi: Vdgi, there: Path) -> None:

@@ -172,7 +172,7 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
     cases = [
         (3, ["bare.conllu"], f"bare.conllu:{first}: column 4 (UPOS) is missing"),
         (3, ["bare.conllu"], "vdgi tag train"),
-        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi parse takes it with --tokeniser"),
+        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it"),
         (3, ["broken.conllu", *tagger], f"broken.conllu:{first}: expected 10 tab-separated columns"),
         (3, ["white.txt", *STEPS], "white.txt: no text"),
         (3, ["bytes.txt", *STEPS], "bytes.txt:2: byte 0xff is not UTF-8"),

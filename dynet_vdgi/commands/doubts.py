@@ -4,8 +4,8 @@ The file comes from vdgi parse --confidence, which writes HeadConf= to MISC and,
 TagConf=; from vdgi tag --confidence; or, for a neural model, from vdgi parse --probs, which writes HeadProb=.
 A line gives the word's place in the file, its sentence (sent_id), number, form and tag, its head (number and
 form), its relation, and the value. Tags below 0.9 come before all heads, because a wrong tag misleads the
-parser: correct them first, and parse again. The least certain come first; among equal values, the first in
-the text. Heads of punctuation are not listed.
+parser: correct them first, and parse again; or say --heads. The least certain come first; among equal values,
+the first in the text. Heads of punctuation are not listed.
 
   vdgi parse runs/my new.conllu --confidence -o sure.conllu
   vdgi doubts sure.conllu -n 20
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--number", type=int, default=20, metavar="N", help="words (default: %(default)s)"
     )
+    parser.add_argument("--heads", action="store_true", help="list heads only, even if tags are doubtful")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parsing.doubts import SURE_OF_TAG, doubts
 
     read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
-    found = doubts(chain.from_iterable(read), arguments.number)
+    found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)
     if arguments.json:
         print(json.dumps([doubt._asdict() for doubt in found], indent=1, ensure_ascii=False))
         return

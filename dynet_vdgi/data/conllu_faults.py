@@ -11,7 +11,10 @@ from dynet_vdgi.system.limits import limit, to_raise
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "tag it first, or name --tagger MODEL, of vdgi tag train"
-_SPLIT = "vdgi parse takes it with --tokeniser and --tagger; vdgi train --raw learns both from tagged CoNLL-U"
+_SPLIT = (
+    "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, "
+    "and vdgi train with --raw"
+)
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")

@@ -35,11 +35,11 @@ class Doubt(NamedTuple):
     relation: str
 
 
-def doubts(sentences: Iterable[Sentence], count: int) -> list[Doubt]:
+def doubts(sentences: Iterable[Sentence], count: int, *, only_heads: bool = False) -> list[Doubt]:
     """The `count` least sure words (or all, if fewer), the least sure first, ties in the order of the text.
 
-    Words whose tags are doubtful come before all others. The sentences were read from files. Words without a
-    value are left out, and so is punctuation where the head is in doubt.
+    Words whose tags are doubtful come before all others, unless only heads are wanted. The sentences were
+    read from files. Words without a value are left out, and so is punctuation where the head is in doubt.
 
     Raises: DataError, a value is not a number from 0 to 1; UsageError, no word has a value, or words have
     values of both keys, which cannot be compared.
@@ -49,11 +49,15 @@ def doubts(sentences: Iterable[Sentence], count: int) -> list[Doubt]:
     def every() -> Iterator[Doubt]:
         for sentence in sentences:
             for doubt in _in_sentence(sentence):
+                if only_heads and doubt.key == TAG_KEY:
+                    continue
                 met.setdefault(doubt.key, doubt)
                 if doubt.key != TAG_KEY or doubt.value < SURE_OF_TAG:
                     yield doubt
 
     found = heapq.nsmallest(count, every(), key=lambda doubt: (doubt.key != TAG_KEY, doubt.value))  # stable
+    if not met and only_heads:
+        raise UsageError("no word has HeadConf= or HeadProb= in MISC: parse with --confidence")
     if not met:
         raise UsageError(
             "no word has HeadConf=, HeadProb= or TagConf= in MISC: parse or tag with --confidence, or parse "

@@ -85,7 +85,9 @@ class Archive:
     def check_step(self, wanted: str) -> None:
         """Raises: ModelError, it is a file of another of STEPS than the wanted one."""
         if self.step not in ("", wanted):
-            raise ModelError(f"this is a {self.step}, not a {wanted}: name it with --{self.step}")
+            verbs = {"tokeniser": "tokenize", "tagger": "tag"}
+            use = f"vdgi {verbs[self.step]} uses it, and vdgi parse with --{self.step}"
+            raise ModelError(f"this is a {self.step}, not a {wanted}: {use}")
 
     def content(self, name: str, kind: type[Content]) -> Content:
         """A member as JSON of this type. Raises: ModelError, it is of another type, and where."""
