@@ -216,7 +216,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
-    file_checks.check_output(arguments.export, [path])
+    file_checks.check_output(arguments.export, [path], option="--export")
     sentences = exported(path)
     done = [marked for marked in sentences if marked.is_done]
     rest = [marked for marked in sentences if not marked.is_done]

@@ -43,9 +43,10 @@ To find heads worth checking, use --confidence: HeadConf= in MISC is how probabl
 right. If the parser learnt without trees of the language, trust the order of these values more than their
 level: on a new language they may all be ten points too high or too low, or more. The model `universal` ends
 with an estimate of the share of right heads, which is lower where tags are guessed, and its standard error on
-other languages. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability
-of their UPOS; vdgi doubts lists them first. Neural models have --probs instead: HeadProb= is the share of
-sampled trees that agree with the head. Use it only to rank heads.
+other languages; after training with --trees there is no such estimate, so keep some trees aside and evaluate.
+Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
+vdgi doubts lists them first. Neural models have --probs instead: HeadProb= is the share of sampled trees that
+agree with the head. Use it only to rank heads.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in

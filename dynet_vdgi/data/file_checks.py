@@ -12,7 +12,9 @@ from dynet_vdgi.data.files import STANDARD, AnyPath, shown
 from dynet_vdgi.errors import UsageError
 
 
-def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name another file") -> None:
+def check_output(
+    output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name another file", option: str = "-o"
+) -> None:
     """Raises: `UsageError`, the output is one of the inputs, perhaps under another name."""
     for name in inputs:
         with suppress(OSError, ValueError, AttributeError):
@@ -23,7 +25,7 @@ def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name a
                 what = (
                     "this is an input" if os.fspath(name) == os.fspath(output) else f"this is {shown(name)}"
                 )
-                raise UsageError(f"-o {os.fspath(output)}: {what}, which would be lost ({hint})")
+                raise UsageError(f"{option} {os.fspath(output)}: {what}, which would be lost ({hint})")
 
 
 def check_new(output: AnyPath, *, overwrite: bool) -> None:

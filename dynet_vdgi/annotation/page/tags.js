@@ -7,6 +7,8 @@ import { chosenWord, give, say, store } from "./store.js";
 
 const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
 
+const HINT = "Name=Value sets one feature, Name= removes it, _ removes all";
+
 /** @param {number | null} share */
 const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
 
@@ -31,7 +33,7 @@ export function askFeatures() {
   ask({
     title: `Features of ${place} ${word.form}: ${word.feats === "_" ? "none" : word.feats.replaceAll("|", " | ")}`,
     place,
-    hint: "1 to 5 takes a bundle. Name=Value sets one feature, Name= removes it, _ removes all",
+    hint: `${word.bundles.length ? `1 to ${word.bundles.length} takes a bundle. ` : ""}${HINT}`,
     options: (typed) => {
       if (typed) return completions(typed).map((value) => ({ value }));
       return word.bundles.map(([value, share], k) => ({ value, aside: percent(share), key: String(k + 1) }));
