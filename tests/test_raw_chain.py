@@ -429,3 +429,31 @@ def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Pat
     assert f"tagger: learnt from {n_words:,} words with tags" in said
     said = vdgi.good("tag", "train", "tagged.conllu", trees, "-o", tmp_path / "my.tagger").err
     assert said.startswith(f"{n_words:,} words with tags")
+
+
+def test_a_tokeniser_is_scored_on_sentences_kept_aside(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
+    cut = N_SENTENCES * 4 // 5
+    parts = {"first": blocks[:cut], "gold": blocks[cut:]}
+    for name, part in parts.items():
+        (tmp_path / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    (tmp_path / "raw.txt").write_text(
+        raw_text.read_documents([tmp_path / "gold.conllu"])[0].text, encoding="utf-8"
+    )
+    vdgi.good("tokenize", "train", tmp_path / "first.conllu", "-o", tmp_path / "first.tokeniser")
+    vdgi.good("tokenize", tmp_path / "first.tokeniser", tmp_path / "raw.txt", "-o", tmp_path / "found.conllu")
+    scored = vdgi.good("evaluate", "--raw", tmp_path / "gold.conllu", tmp_path / "found.conllu").out
+    words, ends = (
+        float(re.search(rf"^{name} .* ([0-9.]+)$", scored, re.MULTILINE)[1])
+        for name in ("Words", "Sentences")
+    )
+    said = vdgi.good("tokenize", "train", "tagged.conllu", "-o", tmp_path / "x.tokeniser").err
+    assert f"kept aside, it finds {words:.0f} % of words, {ends:.0f} % of sentences" in said
+    few = vdgi.good("tokenize", "train", tmp_path / "gold.conllu", "-o", tmp_path / "y.tokeniser").err
+    assert "kept aside" not in few
+
+
+def test_heads_are_expected_of_words_that_are_split_correctly(there: Path, vdgi: Vdgi) -> None:
+    said = vdgi.good("parse", "universal", "raw.txt", *STEPS, "--confidence").err
+    assert " % of the tags, if words are split correctly" in said
+    assert "split correctly" not in vdgi.good("parse", "universal", "tagged.conllu", "--confidence").err

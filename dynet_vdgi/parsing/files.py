@@ -48,4 +48,5 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
         _, share, error = (100 * number for number in stream.expected)
         right_tags = 100 * steps.accuracy(names, n_words)
         tags = f", and {right_tags:.0f} % of the tags" if right_tags < 100 else ""
+        tags += ", if words are split correctly" if any(map(steps.is_raw, names)) else ""
         logger.info("about %.0f %% of the heads are right (plus or minus %.0f points)%s", share, error, tags)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # most inputs need neither
 _UNTAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t_\t", re.MULTILINE)
 """The beginning of a word without UPOS."""
 
-_TAG_CONFIDENCE = re.compile(rb"[\t|]TagConf=([01]\.[0-9]+)")
-_WORD = re.compile(rb"^[0-9]+\t", re.MULTILINE)
+_TAG_CONFIDENCE = re.compile(rb"[\t|]TagConf=([01](?:\.[0-9]+)?)")
+_TAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t(?!_\t)", re.MULTILINE)
 
 LOAD = "load(MODEL, tokeniser=FILE, tagger=FILE), or train with them"
 MEMORY = "<memory>"
@@ -179,7 +179,7 @@ class Steps:
             return
         wrong = sum(1 - float(found[1]) for found in _TAG_CONFIDENCE.finditer(content))
         n_words, before = self.noted.get(item.path, (0, 0.0))
-        self.noted[item.path] = n_words + len(_WORD.findall(content)), before + wrong
+        self.noted[item.path] = n_words + len(_TAGGED.findall(content)), before + wrong
 
     def _lacks_tags(self, item: Passage | Block) -> bool:
         return self.retag or _UNTAGGED.search(_content(item)) is not None
