@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, Record
-from dynet_vdgi.annotation.marked import COLUMN_MARKS, HEAD_BY, LABEL_BY
+from dynet_vdgi.annotation.marked import COLUMN_MARKS
 from dynet_vdgi.annotation.own_file import OwnFile
 from dynet_vdgi.data import files
+from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.evaluation.raw_scores import Side

@@ -17,17 +17,16 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
-from dynet_vdgi.annotation.sentence_layout import without
 from dynet_vdgi.data import conllu, guesses
 from dynet_vdgi.data.conllu import KNOWN
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.files import AnyPath, atomic_writer
+from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
 
-HEAD_BY, LABEL_BY = "HeadBy=", "LabelBy="
 COLUMN_MARKS = {"tag_by": "TagBy=", "feats_by": "FeatsBy=", "lemma_by": "LemmaBy="}
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS.values())
 NO_LABEL = NOTHING = "_"
@@ -445,7 +444,7 @@ def block(
         if has_tree or not marks:
             columns[6] = str(arc.head) if is_shown and arc.head != UNSET else NOTHING
             columns[7] = arc.label if is_shown and arc.head != UNSET else NOTHING
-        columns[9] = _misc(word, arc) if marks else without(word.misc, ("HeadConf=",))
+        columns[9] = _misc(word, arc) if marks else without(word.misc, guesses.CHANCES)
         lines[row] = "\t".join(columns)
     comments = state.comments
     if not marks:

@@ -204,8 +204,3 @@ def with_space(misc: str, is_there: bool) -> str:
     parts = [p for p in misc.split("|") if p != NOTHING and not p.startswith(("SpaceAfter=", "SpacesAfter="))]
     kept = [p for p in misc.split("|") if p.startswith("SpacesAfter=")] if is_there else ["SpaceAfter=No"]
     return "|".join([*parts, *kept]) or NOTHING
-
-
-def without(misc: str, prefixes: tuple[str, ...]) -> str:
-    """MISC without the parts that begin so."""
-    return "|".join([part for part in misc.split("|") if not part.startswith(prefixes)]) or NOTHING

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, HEAD_BY, LABEL_BY, MARKS, ChangeError
+from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, ChangeError
 from dynet_vdgi.annotation.sentence_layout import (
     NOTHING,
     ROOT,
@@ -19,9 +19,9 @@ from dynet_vdgi.annotation.sentence_layout import (
     Word,
     has_space_after,
     with_space,
-    without,
 )
 from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY, without
 
 _FORM, _LEMMA, _DEPREL, _MISC = 1, 2, 7, 9
 LONGEST_FORM = 200

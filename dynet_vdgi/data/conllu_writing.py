@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TextIO
 
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.conllu_faults import has_stray_space
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
@@ -69,22 +70,20 @@ def _minimal_source(sentence: Sentence) -> Source:
     return Source("", 1, tuple(lines), tuple(range(len(lines))))
 
 
-def with_notes(
-    sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = (), *, replaced: str = ""
-) -> Sentence:
+def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
     """The sentence with comment lines (`# key = value`) added on top and, for each word, one `Key=Value`
-    (or "" for none) added to MISC, in place of one with the same key; words without one lose `replaced`.
+    (or "" for none) added to MISC, in place of one with the same key.
     """
     source = sentence.source or _minimal_source(sentence)
     lines = list(source.lines)
     for row, note in zip(source.rows, misc):
-        key = note.partition("=")[0] or replaced
+        key = note.partition("=")[0]
         before, tab, known = lines[row].rpartition("\t")
         if note and known == "_":
             lines[row] = before + tab + note
-        elif note or (key and f"{key}=" in known):
+        elif note:
             parts = [part for part in known.split("|") if part != "_" and not part.startswith(f"{key}=")]
-            lines[row] = before + tab + ("|".join([*parts, note] if note else parts) or "_")
+            lines[row] = before + tab + "|".join([*parts, note])
     moved = tuple([row + len(comments) for row in source.rows]) if comments else source.rows
     return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
 
@@ -117,7 +116,8 @@ def unchanged(sentence: Sentence) -> str:
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
         deprels = sentence.deprels or [deprel for _, deprel in columns]
         if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
-            return render(sentence, sentence.heads, sentence.deprels or None)
+            fresh = guesses.without_stale(sentence, sentence.heads, deprels)
+            return render(fresh, sentence.heads, sentence.deprels or None)
     return "\n".join(source.lines) + "\n\n"
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.column_atoms import ColumnAtoms
 from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import (
@@ -88,7 +89,9 @@ class QuickParser:
         return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
     def parse(self, text: bytes, how: How, verb_order: int | None) -> QuickParsed | None:
-        """The parsed text of some whole sentences; None: the text may be malformed."""
+        """The parsed text of some whole sentences; None: it may be malformed, or have notes about heads."""
+        if guesses.may_be_noted(text):
+            return None
         columns = columns_of(text, "ignored")
         if columns is None or (how.confidence and has_notes(columns, NOTE)):
             return None

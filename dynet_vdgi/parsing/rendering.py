@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from dynet_vdgi.data import guesses
 from dynet_vdgi.data.conllu_writing import render, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.parsing.parser import How, Parse
@@ -18,17 +19,22 @@ _OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess)\s*=)")
 def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations | None) -> str:
     """The sentence's block with its tree and confidences; kept heads keep their relations.
 
-    `relations` (n,) are those of the tree; None: `root` and `dep`.
+    `relations` (n,) are those of the tree; None: `root` and `dep`. Notes about earlier heads are dropped.
     """
-    deprels = relations
+    deprels = relations or _root_and_dep(parse)
     if how.keep_heads and sentence.heads and sentence.deprels:
-        found = relations or ["dep" if head else "root" for head in parse.heads]
-        given = zip(sentence.heads, sentence.deprels, found)
+        given = zip(sentence.heads, sentence.deprels, deprels)
         deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
+    sentence = guesses.without_stale(sentence, parse.heads, deprels)
     if parse.confidence is not None:
         notes = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence]
-        sentence = with_notes(sentence, (), notes, replaced="HeadConf")
-    return render(sentence, parse.heads, deprels)
+        sentence = with_notes(sentence, (), notes)
+    block = render(sentence, parse.heads, deprels)
+    return block if how.keep_heads else guesses.renewed(block)
+
+
+def _root_and_dep(parse: Parse) -> Relations:
+    return tuple(["dep" if head else "root" for head in parse.heads])
 
 
 def one_of_several(
@@ -46,7 +52,8 @@ def one_of_several(
         if rank > 1:
             sentence = on_its_own(sentence, f"-tree{rank}")
     misc = ["" if share is None else f"HeadProb={share:.2f}" for share in parse.head_probs]
-    return render(with_notes(sentence, comments, misc), parse.heads, relations)
+    sentence = guesses.without_stale(sentence, parse.heads, relations or _root_and_dep(parse))
+    return guesses.renewed(render(with_notes(sentence, comments, misc), parse.heads, relations))
 
 
 def on_its_own(sentence: Sentence, ending: str = "") -> Sentence:

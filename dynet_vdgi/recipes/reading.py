@@ -109,7 +109,7 @@ class RunReader:
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
         read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
-        guesses = tree_checks.Guesses()
+        guesses = tree_checks.Guesses(can_drop=heads == "partial")
         sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
         shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
         prepared = treebank.prepare(shared, protocol, max_len, min_len)

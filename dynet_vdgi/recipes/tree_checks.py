@@ -47,10 +47,14 @@ class Punctuation:
 
 
 class Guesses:
-    """Counts the trees in passing sentences that nobody seems to have corrected."""
+    """Counts the trees in passing sentences that nobody seems to have corrected.
 
-    def __init__(self) -> None:
-        self._trees = self._guesses = self._perhaps = 0
+    can_drop: guessed heads are taken out of a tree of which somebody has confirmed others.
+    """
+
+    def __init__(self, *, can_drop: bool) -> None:
+        self._can_drop = can_drop
+        self._trees = self._guesses = self._perhaps = self._unconfirmed = 0
 
     def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences, in order."""
@@ -59,7 +63,11 @@ class Guesses:
                 self._trees += 1
                 self._guesses += guesses.is_guess(sentence.source.lines)
                 self._perhaps += guesses.may_be_guess(sentence.source.lines)
-            yield sentence
+                confirmed = guesses.only_confirmed(sentence)
+                self._unconfirmed += _n_free(confirmed) - _n_free(sentence)
+                yield confirmed if self._can_drop else sentence
+            else:
+                yield sentence
 
     def tell(self, path: str) -> None:
         """Warns of the trees. Raises: DataError, all are guesses."""
@@ -73,6 +81,14 @@ class Guesses:
         if self._perhaps:
             how = "with HeadConf= on each word, as of vdgi parse --confidence"
             logger.warning("%s: %d of %s %s: %s", path, self._perhaps, of_all, how, unseen)
+        if self._unconfirmed:
+            what = f"{count(self._unconfirmed, 'head')} without HeadBy=, in trees with others that have it"
+            effect = "left out" if self._can_drop else "learnt from, although nobody has confirmed them"
+            logger.warning("%s: %s: %s", path, what, effect)
+
+
+def _n_free(sentence: Sentence) -> int:
+    return (sentence.heads or ()).count(FREE)
 
 
 def tell_of_relations(trees: Sequence[Sentence]) -> None:

@@ -1,0 +1,94 @@
+"""Notes about heads stay true when a parser writes other heads; only confirmed ones are learnt from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from shell import Vdgi
+
+import dynet_vdgi
+from dynet_vdgi.data import guesses
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.settings.bundled import resources
+
+DEMO = resources() / "demo" / "demo-ud-dev.conllu"
+
+
+def noted(text: str, *notes: str) -> str:
+    """The text with these parts in MISC of all words but punctuation."""
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        columns = line.split("\t")
+        if columns[0].isdigit() and columns[3] != "PUNCT":
+            columns[9] = "|".join([*([] if columns[9] == "_" else [columns[9]]), *notes])
+            lines[k] = "\t".join(columns)
+    return "\n".join(lines)
+
+
+def words_of(path: Path) -> list[list[str]]:
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").split("\n"))
+    return [columns for columns in rows if columns[0].isdigit()]
+
+
+def begun(folder: Path) -> Path:
+    """Ten sentences with gold trees, all confirmed, each with a chance."""
+    text = "\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:10]) + "\n\n"
+    path = folder / "begun.conllu"
+    path.write_text(noted(text, "HeadBy=anna", "LabelBy=anna", "HeadConf=0.5000"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("more", [(), ("--confidence",), ("--keep-heads",)], ids=str)
+def test_notes_about_other_heads_do_not_outlive_them(
+    more: tuple[str, ...], vdgi: Vdgi, tmp_path: Path
+) -> None:
+    before, after = begun(tmp_path), tmp_path / "parsed.conllu"
+    vdgi("parse", "universal", before, "-o", after, *more)
+    pairs = list(zip(words_of(before), words_of(after)))
+    assert ("HeadConf=" in after.read_text(encoding="utf-8")) == ("--confidence" in more)
+    assert "HeadConf=0.5000" not in after.read_text(encoding="utf-8")
+    for old, new in pairs:
+        if old[3] != "PUNCT":
+            assert ("HeadBy=anna" in new[9]) == (old[6] == new[6])
+            assert ("LabelBy=anna" in new[9]) == (old[7] == new[7])
+    assert any(old[6] != new[6] for old, new in pairs) != ("--keep-heads" in more)
+
+
+def test_python_drops_the_notes_of_trees_that_change(vdgi: Vdgi, tmp_path: Path) -> None:
+    before, after, mine = begun(tmp_path), tmp_path / "parsed.conllu", tmp_path / "mine.conllu"
+    vdgi("parse", "universal", before, "-o", after)
+    dynet_vdgi.write(dynet_vdgi.load("universal").pipe(before), mine)
+    found = mine.read_text(encoding="utf-8")
+    assert found.replace("|HeadConf=0.5000", "") == after.read_text(encoding="utf-8")
+    trees = zip(*(path.read_text(encoding="utf-8").split("\n\n") for path in (before, mine)))
+    for old, new in trees:  # a tree that is as in the file keeps its notes
+        assert ("HeadConf=" in new) == (old == new != "")
+
+
+def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:
+    chosen, parsed, kept = (tmp_path / f"{name}.conllu" for name in ("chosen", "parsed", "kept"))
+    vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
+    chosen.write_text(chosen.read_text(encoding="utf-8").replace("\troot\t", "\troot:x\t"), encoding="utf-8")
+    assert not any(guesses.is_guess(s.source.lines) for s in read(chosen) if s.source)
+    vdgi("parse", "universal", chosen, "-o", parsed)
+    vdgi("parse", "universal", chosen, "-o", kept, "--keep-heads")
+    assert all(guesses.is_guess(s.source.lines) for s in read(parsed) if s.source)
+    assert not any(guesses.is_guess(s.source.lines) for s in read(kept) if s.source)
+
+
+def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_path: Path) -> None:
+    path = begun(tmp_path)
+    once = path.read_text(encoding="utf-8").replace("HeadBy=anna|LabelBy=anna|", "", 7)
+    path.write_text(once, encoding="utf-8")
+    sentences = list(read(path))
+    found = [guesses.only_confirmed(sentence) for sentence in sentences]
+    assert sum((sentence.heads or ()).count(FREE) for sentence in found) == 7
+    assert sum(sentence.deprels.count("_") for sentence in found) == 7
+    names = ["--train", DEMO, "--trees", path, "--out", tmp_path / "run", "--dry-run"]
+    said = vdgi("train", "--preset", "best", *names).err
+    assert "7 heads without HeadBy=, in trees with others that have it: left out" in said
+    assert "7 words of these trees have no head" in said
+    said = vdgi("train", "--preset", "best-neural", *names).err
+    assert "7 heads without HeadBy=, in trees with others that have it: learnt from" in said
