@@ -4,6 +4,7 @@
     python benchmarks/expect.py trees --out FILE.npz
     python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --data DIR --rows ROWS.csv --out FILE.npz
     python benchmarks/expect.py check MODEL --data DIR --set check --rows ROWS.csv
+    python benchmarks/expect.py near MODEL --data DIR
 
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
 eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the first 400 sentences,
@@ -13,7 +14,8 @@ without the branch. The lines for gold trees, which `trees` fits again, are fitt
 few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. `tags`
 fits what wrong tags cost, after `learn`: it parses sentences of the texts of these languages with gold tags
 and with those of taggers that have learnt from 50, 100 and 300 other sentences. `check` compares predictions
-for test files with their gold heads.
+for test files with their gold heads. `near` prints the distances of parts of the texts of `choose` and
+`check` to the nearest treebank learnt from, first in languages that the model knows; it reads no heads.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from raw_text import bare
 
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.parsing.expectation import Expectation, fitted, log_odds, on_line, sigmoid
+from dynet_vdgi.parsing.expectation import Expectation, fitted, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.universal.scorer import Scorer
 
@@ -228,6 +230,31 @@ def check(arguments: argparse.Namespace) -> None:
     write(arguments.rows, rows, arguments.set)
 
 
+def near(arguments: argparse.Namespace) -> None:
+    parser = load(arguments.models[0])
+    names = list(parser.model.provenance.treebanks)
+    folders = {
+        row["language"]: row["text"].split("/")[0][3:] for row in csv_rows(universal.LISTS / "ud2.csv")
+    }
+    languages = {folder.split("-")[0] for folder in names}
+    arguments.codes, texts = [], []
+    for arguments.set in ("choose", "check"):
+        texts += [(code, text) for code, text, _ in universal.texts(arguments)]
+    for n_words in (700, 1500, 3000):
+        found: dict[bool, list[float]] = {True: [], False: []}
+        for code, text in texts:
+            for seed in range(3):
+                start = random.Random(seed).randrange(max(1, len(text) - n_words // 8))
+                words = np.cumsum([len(sentence) for sentence in text[start:] + text[:start]])
+                part = (text[start:] + text[:start])[: int(np.searchsorted(words, n_words)) + 1]
+                numbers = parser.measures_of(part).profile.numbers.astype(np.float64)
+                distance = nearest(numbers, parser.engine.sources, names)[0][1]
+                found[folders[code].split("-")[0] in languages].append(distance)
+        for is_known, distances in found.items():
+            who = f"{len(distances) // 3} languages {'learnt from' if is_known else 'not learnt from'}"
+            print(f"{n_words} words, {who}: {min(distances):.2f} to {max(distances):.2f}")
+
+
 def write(path: Path, rows: list[Row], name: str) -> None:
     """Replaces the rows of a set in a file."""
     kept = [row for row in csv_rows(path) if row["set"] != name]
@@ -238,20 +265,21 @@ def main() -> None:
     parser = argument_parser(__doc__)
     tasks = parser.add_subparsers(dest="task", required=True)
     tasks.add_parser("trees").add_argument("--out", type=Path, required=True)
-    for name in ("learn", "tags", "check"):
+    for name in ("learn", "tags", "check", "near"):
         task = tasks.add_parser(name)
         task.add_argument("models", nargs="+")
         task.add_argument("--data", type=Path, required=True)
-        task.add_argument("--rows", type=Path, required=True)
-        if name != "check":
+        if name != "near":
+            task.add_argument("--rows", type=Path, required=True)
+        if name in ("learn", "tags"):
             task.add_argument("--out", type=Path, required=True)
-        else:
+        elif name == "check":
             task.add_argument("--set", choices=sorted(universal.FILES), required=True)
             task.add_argument("--codes", nargs="*", default=[])
     arguments = parser.parse_args()
     shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
     print("python benchmarks/expect.py", shlex.join(shown))
-    {"learn": learn, "trees": trees, "tags": tags, "check": check}[arguments.task](arguments)
+    {task.__name__: task for task in (learn, trees, tags, check, near)}[arguments.task](arguments)
 
 
 if __name__ == "__main__":

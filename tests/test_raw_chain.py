@@ -455,5 +455,6 @@ def test_a_tokeniser_is_scored_on_sentences_kept_aside(there: Path, vdgi: Vdgi, 
 
 def test_heads_are_expected_of_words_that_are_split_correctly(there: Path, vdgi: Vdgi) -> None:
     said = vdgi.good("parse", "universal", "raw.txt", *STEPS, "--confidence").err
-    assert " % of the tags, if words are split correctly" in said
+    assert " % of the heads of correctly split words are right" in said
+    assert " %, by the tagger's own estimate" in said
     assert "split correctly" not in vdgi.good("parse", "universal", "tagged.conllu", "--confidence").err

@@ -1,16 +1,18 @@
 """Tell how accurate the universal parser will be on a text, before you have a tree of it.
 
-The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. Tags count as
-right, unless they have TagConf= in MISC, as vdgi tag --confidence writes it. A few hundred sentences are
-enough, and no more than the first 20,000 words are measured.
+The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
+sentences are enough, and no more than the first 20,000 words are measured. Tags count as right, unless they
+have TagConf= in MISC, as vdgi tag --confidence writes it. Where tags are guessed, fewer heads are expected,
+and the table has no columns for trees, because what they add depends on the tagger that learns from them.
 
 The table has a column for each number of gold trees, which are trees that you correct and give to vdgi train
 --trees. Without any, it is about vdgi parse universal. Right heads is the share of words, without
 punctuation, whose head will be right. Plus or minus is the standard error: two of three languages are within
 it. It comes from languages without a relative among the treebanks learnt from, and grows if a text is short.
 
-Above the table are the treebanks learnt from that are nearest in tags and features. If the parser has
-probably learnt from this language or a near relative, a warning says that the table does not hold for it.
+Above the table are the treebanks learnt from that are nearest in tags and features. The table does not hold
+for a language that the parser has learnt from, or for a near relative of one: more heads will be right, and
+trees help less. A text of 2,000 words or more shows this by itself, and a warning says so.
 
   vdgi expect my.conllu
 """
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     check_at_least_1("-n", arguments.number)
-    from dynet_vdgi.parsing.outlook import look
+    from dynet_vdgi.parsing.outlook import ENOUGH, look
     from dynet_vdgi.parsing.parser import load
     from dynet_vdgi.parsing.steps import Steps
 
@@ -73,17 +75,22 @@ def run(arguments: argparse.Namespace) -> None:
     near = [f"{name} {distance:.2f}" for name, distance in outlook.nearest[: arguments.number]]
     line = f"nearest treebanks learnt from (0: equal): {', '.join(near)}"
     print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
+    if outlook.n_words < ENOUGH:
+        print("if your language is among them, more heads will be right than this table says")
     if outlook.right_tags < 1:
-        print(f"right tags, by their TagConf=: {100 * outlook.right_tags:.0f} %")
+        print(f"right tags, by the tagger's own estimate: {100 * outlook.right_tags:.0f} %")
     if outlook.learnt_from:
         logger.warning(
             "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the "
             "figures below are for other languages; trees of yours will help less than they say, and a few "
-            "perhaps not at all. vdgi info %s lists what it has learnt from",
+            "perhaps not at all",
             outlook.learnt_from,
-            arguments.model,
         )
     rows = [["gold trees", *(str(each.trees) for each in outlook.shares)]]
     rows.append(["right heads, %", *(f"{100 * each.share:.0f}" for each in outlook.shares)])
     rows.append(["plus or minus", *(f"{100 * each.error:.0f}" for each in outlook.shares)])
     print(aligned(rows, left=1))
+    if outlook.right_tags < 1:
+        logger.info(
+            "with guessed tags, gold trees help only a parser whose tagger learns from their tags, too"
+        )

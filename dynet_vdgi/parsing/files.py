@@ -44,9 +44,17 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
     amount = f"{count(n_sentences, 'sentence')}, {count(n_words, 'word')}"
     besides = f", besides {compiling:.1f} s of compiling" if compiling >= WORTH_SAYING else ""
     logger.info("%s parsed in %.1f s (%.0f words/s)%s", amount, elapsed, n_words / elapsed, besides)
+    right_tags = steps.accuracy(names, n_words)
     if stream.expected is not None:
         _, share, error = (100 * number for number in stream.expected)
-        right_tags = 100 * steps.accuracy(names, n_words)
-        tags = f", and {right_tags:.0f} % of the tags" if right_tags < 100 else ""
-        tags += ", if words are split correctly" if any(map(steps.is_raw, names)) else ""
-        logger.info("about %.0f %% of the heads are right (plus or minus %.0f points)%s", share, error, tags)
+        split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
+        what = f"about {share:.0f} % of the heads{split} are right (plus or minus {error:.0f} points)"
+        tags = (
+            f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
+        )
+        logger.info("%s%s", what, tags)
+    elif stream.has_confidence and right_tags < 1:
+        logger.warning(
+            "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by ten "
+            "points or more"
+        )

@@ -264,6 +264,11 @@ class Stream:
         return self._parser.engine.is_exact
 
     @property
+    def has_confidence(self) -> bool:
+        """If heads get confidences."""
+        return self._wanted.how.confidence
+
+    @property
     def model(self) -> ModelFile:
         """The model file that it parses with."""
         return self._parser.model
