@@ -125,6 +125,16 @@ def test_a_model_is_replaced_only_if_one_says_so(vdgi: Vdgi, there: Path, verb: 
     assert Path("model").read_bytes() != b"mine"
 
 
+def test_a_list_that_may_be_filled_in_is_replaced_only_if_one_says_so(vdgi: Vdgi, there: Path) -> None:
+    Path("words.tsv").write_text("dog\tNOUN\t_\t3\n", encoding="utf-8")
+    command = ["tag", "list", "tagged.conllu", "-o", "words.tsv"]
+    status, _, err = vdgi(*command)
+    assert (status, "exists already (--overwrite replaces it" in err) == (2, True)
+    assert Path("words.tsv").read_text(encoding="utf-8") == "dog\tNOUN\t_\t3\n"
+    vdgi.good(*command, "--overwrite")
+    assert "NOUN" not in Path("words.tsv").read_text(encoding="utf-8")
+
+
 def test_a_text_is_replaced_without_a_word(vdgi: Vdgi, there: Path) -> None:
     for _ in range(2):
         vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "out.conllu")

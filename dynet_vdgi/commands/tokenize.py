@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
     if output == files.STANDARD:
         raise UsageError(f"vdgi tokenize {TRAIN} needs a file for the tokeniser: -o my.tokeniser")
-    file_checks.check_output(output, names)
+    file_checks.check_output(output, names, ending=".tokeniser")
     file_checks.check_new(output, overwrite=overwrite)
     file_checks.check_read_again(names, "it is read twice")
     from dynet_vdgi.tokenising import tokeniser_file
