@@ -107,6 +107,13 @@ class ArgumentParser(argparse.ArgumentParser):
             self.error(f"no {str(action.metavar).lower()} '{value}'{hint}")
         super()._check_value(action, value)
 
+    def error(self, message: str) -> NoReturn:
+        """Ends the program with a message, which tells where the model belongs if it may be missing."""
+        first = next(iter(self._get_positional_actions()), None)
+        if first is not None and first.metavar == "MODEL" and "required: " in message:
+            message += "" if "MODEL" in message else " (what is there is taken for MODEL, which comes first)"
+        super().error(message)
+
     def _print_message(self, message: str, file: Any = None) -> None:
         """Raises: OSError, help or the version cannot be printed; argparse would ignore it."""
         (file or sys.stderr).write(told(message))

@@ -104,6 +104,32 @@ def test_the_model_comes_first(vdgi: Vdgi, there: Path, command: list[str]) -> N
     assert (status, out, err) == (2, "", f"the model comes first: {model} {text}, not {text} {model}\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "model"),
+    [
+        (["parse"], "universal"),
+        (["choose"], "universal"),
+        (["tokenize"], "my.tokeniser"),
+        (["tag"], "my.tagger"),
+        (["tag", "evaluate"], "my.tagger"),
+    ],
+)
+@pytest.mark.parametrize("name", ["tagged.conllu", "raw.txt"])
+def test_a_forgotten_model_is_missed(
+    vdgi: Vdgi, there: Path, command: list[str], model: str, name: str
+) -> None:
+    meant = " ".join(["vdgi", *command, model, name])
+    message = f"{name}: this is a text, and the model before it is missing: {meant}\n"
+    assert vdgi(*command, name, "tagged.conllu") == (2, "", message)
+    status, _, err = vdgi(*command, name)
+    assert (status, err == message or "taken for MODEL, which comes first" in err) == (2, True)
+
+
+def test_a_text_is_named_after_the_model(vdgi: Vdgi, there: Path) -> None:
+    assert vdgi("parse", "tagged.conllu").err.endswith("vdgi parse universal tagged.conllu\n")
+    assert "taken for MODEL" not in vdgi("choose").err
+
+
 def test_expect_takes_its_model_by_an_option(vdgi: Vdgi, there: Path) -> None:
     assert "name the model with --model universal" in vdgi("expect", "universal", "tagged.conllu").err
 

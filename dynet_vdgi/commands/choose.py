@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    model_first(arguments.model, arguments.text)
+    model_first(arguments.model, arguments.text, "vdgi choose universal")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     check_at_least_1("-n", arguments.number)

@@ -179,7 +179,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    model_first(arguments.model, arguments.files)
+    model_first(arguments.model, arguments.files, "vdgi parse universal")
     names = files.expand(arguments.files)
     if "{}" not in arguments.output:
         outputs = [(names, arguments.output)]

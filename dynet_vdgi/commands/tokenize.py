@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tokenize`."""
-    model_first(arguments.model, arguments.files)
+    model_first(arguments.model, arguments.files, "vdgi tokenize my.tokeniser")
     if arguments.model == "evaluate" and not os.path.exists(arguments.model):
         raise UsageError("vdgi tokenize has no evaluate: vdgi evaluate --raw GOLD FILE scores what it writes")
     names = files.expand(arguments.files)
