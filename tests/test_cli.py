@@ -422,6 +422,10 @@ def test_help_of_a_verb(vdgi: Vdgi) -> None:
     assert vdgi.good("help").out == vdgi.good("--help").out
     for verb in VERBS:
         assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
+    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "learn"), ("convert", "wsj")):
+        assert vdgi.good("help", verb, task).out == vdgi.good(verb, task, "--help").out
+    assert vdgi("help", "tag", "tran") == (2, "", "vdgi tag has no task 'tran'; did you mean 'train'?\n")
+    assert vdgi("help", "parse", "train") == (2, "", "vdgi parse has no task 'train'\n")
 
 
 def test_shells_are_told_the_completions(tmp_path: Path) -> None:
