@@ -178,6 +178,13 @@ def test_plain_text_is_one_fault_not_one_a_line(vdgi: Vdgi, there: Path, verb: s
     assert "this is plain text, not CoNLL-U" in out
 
 
+def test_a_tokeniser_is_not_needed_to_make_one(vdgi: Vdgi, there: Path) -> None:
+    said = "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize train learns from CoNLL-U whose words"
+    assert vdgi("tokenize", "train", "raw.txt", "-o", "new").err.startswith(said)
+    Path("tree").write_text("(S (NN a))\n", encoding="utf-8")
+    assert "vdgi convert wsj" in vdgi("tokenize", "train", "tree", "-o", "new").err
+
+
 def test_conllu_is_not_read_as_raw_text(vdgi: Vdgi, there: Path) -> None:
     (there / "tagged.conllu").rename("words.txt")
     for command in (["tag", "list"], ["clusters", "-o", "out"], ["tokenize", "my.tokeniser"]):
