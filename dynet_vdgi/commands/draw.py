@@ -11,7 +11,7 @@ name of the input, without folder and .conllu, and the number of the sentence.
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
   vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o pictures.svg
-  vdgi draw parsed.conllu -o 'trees/{}.svg'
+  mkdir trees && vdgi draw parsed.conllu -o 'trees/{}.svg'
 """
 
 from __future__ import annotations
