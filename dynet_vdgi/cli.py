@@ -82,7 +82,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; unlike the base class, rejects unknown ones."""
         is_nested = any(action.nargs == argparse.PARSER for action in self._get_positional_actions())
-        if self.default_task and args and args[0] not in (*self._tasks(), "-h", "--help"):
+        if self.default_task and args and args[0] not in (*self.tasks(), "-h", "--help"):
             args = [self.default_task, *args]
         if self._is_inside or is_nested:
             return super().parse_known_args(args, namespace)
@@ -95,9 +95,17 @@ class ArgumentParser(argparse.ArgumentParser):
             self._refuse(unknown)
         return found, unknown
 
-    def _tasks(self) -> list[str]:
-        """The tasks of this verb."""
-        return [name for action in self._get_positional_actions() for name in action.choices or ()]
+    def tasks(self) -> dict[str, argparse.ArgumentParser]:
+        """The parsers of this verb's tasks."""
+        actions = [each for each in self._get_positional_actions() if each.nargs == argparse.PARSER]
+        return {name: parser for each in actions for name, parser in dict(each.choices or {}).items()}
+
+    def explain(self, task: str) -> None:
+        """Prints the help of this verb or of one of its tasks. Raises: UsageError, it has no such task."""
+        parsers = {"": self, **self.tasks()}
+        if task not in parsers:
+            raise UsageError(f"{self.prog} has no task '{task}'{did_you_mean(task, self.tasks())}")
+        parsers[task].print_help()
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Reports an unknown task of a verb in this program's words; argparse lists all tasks."""
@@ -106,6 +114,13 @@ class ArgumentParser(argparse.ArgumentParser):
             hint = f"{did_you_mean(value, names)} (there are: {', '.join(names)})"
             self.error(f"no {str(action.metavar).lower()} '{value}'{hint}")
         super()._check_value(action, value)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program with a message, which tells where the model belongs if it may be missing."""
+        first = next(iter(self._get_positional_actions()), None)
+        if first is not None and first.metavar == "MODEL" and "required: " in message:
+            message += "" if "MODEL" in message else " (what is there is taken for MODEL, which comes first)"
+        super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Raises: OSError, help or the version cannot be printed; argparse would ignore it."""
@@ -150,11 +165,12 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
             with module_file.open(encoding="utf-8") as source:  # an import takes long
                 verbs.add_parser(name, help=source.readline().strip('"\n'))
     summary = "Explain a verb."
-    described = f"{summary} The same as `vdgi VERB --help`."
+    described = f"{summary} The same as `vdgi VERB --help` or `vdgi VERB TASK --help`."
     sub = verbs.add_parser("help", help=summary, description=described, formatter_class=HelpFormatter)
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
+    sub.add_argument("task", nargs="?", default="", metavar="TASK", help="a task of it: vdgi help tag train")
     parsers = {"": parser, **verbs.choices}
-    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].print_help())
+    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].explain(arguments.task))
     return parser
 
 

@@ -569,6 +569,19 @@ def test_export_leaves_the_marks_out(session: Session, vdgi: Vdgi) -> None:
     assert (result.status, "nothing is confirmed" in result.err) == (2, True)
 
 
+def test_export_replaces_an_export_but_no_file_that_is_annotated(session: Session, vdgi: Vdgi) -> None:
+    change(session, 1, "done")
+    session.close()
+    for _ in range(2):
+        vdgi.good("annotate", "a.conllu", "--export", "out.conllu")
+    other = guessed(Session(str(tiny.write(Path("other.conllu"), 6, heads=False)), "ben"))
+    other.close()
+    before = Path("other.conllu").read_bytes()
+    status, _, err = vdgi("annotate", "a.conllu", "--export", "other.conllu")
+    assert (status, err.startswith("--export other.conllu: this file is annotated, too, as")) == (2, True)
+    assert Path("other.conllu").read_bytes() == before
+
+
 def test_export_works_while_the_file_is_open_and_leaves_it_alone(session: Session, vdgi: Vdgi) -> None:
     change(session, 0, "head", 2, 4)
     session.save()

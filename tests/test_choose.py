@@ -189,6 +189,13 @@ def test_unknown_tags_are_told(run_folder, capsys):
     assert "warning: tag ODD (1 word) is unknown to the model" in capsys.readouterr().err
 
 
+def test_a_text_with_too_few_sentences_of_the_right_length_is_told(run_folder, capsys):
+    text = run_folder / "long.conllu"
+    text.write_text(tiny.block(1, ["NOUN", "VERB"] * 2, None) + tiny.block(2, ["NOUN"] * 26, None), "utf-8")
+    assert cli.main(["choose", str(run_folder / "run"), str(text), "-n", "2"]) == 0
+    assert "warning: there were no more of 4 to 25 words: 2 sentences asked for" in capsys.readouterr().err
+
+
 def test_what_cannot_be_chosen(run_folder, capsys):
     text = str(run_folder / "text.conllu")
     assert cli.main(["choose", str(run_folder / "run"), text, "-n", "0"]) == 2

@@ -148,7 +148,7 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, command: str, 
         ("evaluate good.conllu --baselines --rules bad.txt", "bad.txt:2: expected head tag, "),
         ("evaluate good.conllu --baselines --protocol mine", "no protocol 'mine' (choose from "),
         ("parse nix.vdgi good.conllu", "nix.vdgi: no such model file"),
-        ("parse good.conllu good.conllu", "good.conllu: not a vdgi model file (not a zip archive, or "),
+        ("parse bad.vdgi good.conllu", "bad.vdgi: not a vdgi model file (not a zip archive, or "),
         ("info .", "model.vdgi: no such model file (is '.' the folder of a run?)"),
         (
             "info good.conllu",
@@ -160,12 +160,13 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, command: str, 
 def test_faults_in_settings_rules_and_models(vdgi: Vdgi, folder: Path, command: str, message: str) -> None:
     tiny.write(folder / "good.conllu")
     Path("bad.txt").write_text("ROOT VERB 1\nVERB NOUN\n", encoding="utf-8")
+    Path("bad.vdgi").write_text("damaged", encoding="utf-8")
     if command.startswith("train "):
         command += " --train good.conllu --out run"
     status, out, err = vdgi(*shlex.split(command))
     assert (status, out) == (4, "")
     assert last_line(err).startswith(message)
-    assert names_in(folder) == ["bad.txt", "good.conllu"]
+    assert names_in(folder) == ["bad.txt", "bad.vdgi", "good.conllu"]
 
 
 # Faulty data: exit 3, the place as the message, nothing written
@@ -421,6 +422,10 @@ def test_help_of_a_verb(vdgi: Vdgi) -> None:
     assert vdgi.good("help").out == vdgi.good("--help").out
     for verb in VERBS:
         assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
+    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "learn"), ("convert", "wsj")):
+        assert vdgi.good("help", verb, task).out == vdgi.good(verb, task, "--help").out
+    assert vdgi("help", "tag", "tran") == (2, "", "vdgi tag has no task 'tran'; did you mean 'train'?\n")
+    assert vdgi("help", "parse", "train") == (2, "", "vdgi parse has no task 'train'\n")
 
 
 def test_shells_are_told_the_completions(tmp_path: Path) -> None:

@@ -104,6 +104,32 @@ def test_the_model_comes_first(vdgi: Vdgi, there: Path, command: list[str]) -> N
     assert (status, out, err) == (2, "", f"the model comes first: {model} {text}, not {text} {model}\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "model"),
+    [
+        (["parse"], "universal"),
+        (["choose"], "universal"),
+        (["tokenize"], "my.tokeniser"),
+        (["tag"], "my.tagger"),
+        (["tag", "evaluate"], "my.tagger"),
+    ],
+)
+@pytest.mark.parametrize("name", ["tagged.conllu", "raw.txt"])
+def test_a_forgotten_model_is_missed(
+    vdgi: Vdgi, there: Path, command: list[str], model: str, name: str
+) -> None:
+    meant = " ".join(["vdgi", *command, model, name])
+    message = f"{name}: this is a text, and the model before it is missing: {meant}\n"
+    assert vdgi(*command, name, "tagged.conllu") == (2, "", message)
+    status, _, err = vdgi(*command, name)
+    assert (status, err == message or "taken for MODEL, which comes first" in err) == (2, True)
+
+
+def test_a_text_is_named_after_the_model(vdgi: Vdgi, there: Path) -> None:
+    assert vdgi("parse", "tagged.conllu").err.endswith("vdgi parse universal tagged.conllu\n")
+    assert "taken for MODEL" not in vdgi("choose").err
+
+
 def test_expect_takes_its_model_by_an_option(vdgi: Vdgi, there: Path) -> None:
     assert "name the model with --model universal" in vdgi("expect", "universal", "tagged.conllu").err
 
@@ -125,6 +151,16 @@ def test_a_model_is_replaced_only_if_one_says_so(vdgi: Vdgi, there: Path, verb: 
     assert Path("model").read_bytes() != b"mine"
 
 
+def test_a_list_that_may_be_filled_in_is_replaced_only_if_one_says_so(vdgi: Vdgi, there: Path) -> None:
+    Path("words.tsv").write_text("dog\tNOUN\t_\t3\n", encoding="utf-8")
+    command = ["tag", "list", "tagged.conllu", "-o", "words.tsv"]
+    status, _, err = vdgi(*command)
+    assert (status, "exists already (--overwrite replaces it" in err) == (2, True)
+    assert Path("words.tsv").read_text(encoding="utf-8") == "dog\tNOUN\t_\t3\n"
+    vdgi.good(*command, "--overwrite")
+    assert "NOUN" not in Path("words.tsv").read_text(encoding="utf-8")
+
+
 def test_a_text_is_replaced_without_a_word(vdgi: Vdgi, there: Path) -> None:
     for _ in range(2):
         vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "out.conllu")
@@ -140,6 +176,13 @@ def test_plain_text_is_one_fault_not_one_a_line(vdgi: Vdgi, there: Path, verb: s
     assert (status, err) == (3, "1 fault found\n")
     assert out.count("raw.txt:") == 2
     assert "this is plain text, not CoNLL-U" in out
+
+
+def test_a_tokeniser_is_not_needed_to_make_one(vdgi: Vdgi, there: Path) -> None:
+    said = "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize train learns from CoNLL-U whose words"
+    assert vdgi("tokenize", "train", "raw.txt", "-o", "new").err.startswith(said)
+    Path("tree").write_text("(S (NN a))\n", encoding="utf-8")
+    assert "vdgi convert wsj" in vdgi("tokenize", "train", "tree", "-o", "new").err
 
 
 def test_conllu_is_not_read_as_raw_text(vdgi: Vdgi, there: Path) -> None:

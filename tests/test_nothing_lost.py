@@ -86,6 +86,36 @@ def test_an_output_that_is_standard_input_is_refused(
     assert "this is <stdin>, which would be lost" in err or "standard input" in err
 
 
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("report RUN", "mine.html"),
+        ("draw gold.conllu", "mine.txt"),
+        ("draw gold.conllu --format svg", "mine.svg"),
+        ("rules learn gold.conllu", "mine.txt"),
+        ("rules estimate gold.conllu", "mine.txt"),
+        ("clusters gold.conllu", "mine.paths"),
+        ("vectors gold.conllu", "mine.vec"),
+        ("tag list gold.conllu --overwrite", "mine.tsv"),
+        ("tag train gold.conllu --overwrite", "mine.tagger"),
+        ("tokenize train gold.conllu --overwrite", "mine.tokeniser"),
+    ],
+)
+@pytest.mark.parametrize("output", ["mine.conllu", "mine.conllu.gz"])
+def test_a_conllu_file_is_not_replaced_by_anything_else(
+    command: str, name: str, output: str, vdgi: Vdgi, model: Path, tree: Path
+) -> None:
+    Path(output).write_text("mine", encoding="utf-8")
+    status, _, err = vdgi(*command.replace("RUN", str(model.parent)).split(), "-o", output)
+    assert (status, err) == (2, f"-o {output}: the output is not CoNLL-U (name it {name})\n")
+    assert Path(output).read_text(encoding="utf-8") == "mine"
+
+
+def test_pictures_of_sentences_do_not_get_the_names_of_conllu_files(vdgi: Vdgi, tree: Path) -> None:
+    status, _, err = vdgi("draw", tree, "--format", "svg", "-o", "{}.conllu")
+    assert (status, "name it {}.svg" in err) == (2, True)
+
+
 def test_standard_input_may_be_replaced_if_that_is_wanted_or_nothing_is_lost(
     vdgi: Vdgi, model: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,9 @@ from shell import ROOT, Vdgi
 import dynet_vdgi
 from dynet_vdgi.data import conllu, raw_text
 from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.parsing.steps import Steps
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.learnt_steps import with_learnt
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger
@@ -451,6 +454,53 @@ def test_a_tokeniser_is_scored_on_sentences_kept_aside(there: Path, vdgi: Vdgi, 
     assert f"kept aside, it finds {words:.0f} % of words, {ends:.0f} % of sentences" in said
     few = vdgi.good("tokenize", "train", tmp_path / "gold.conllu", "-o", tmp_path / "y.tokeniser").err
     assert "kept aside" not in few
+
+
+def without_spaces(text: str) -> str:
+    """CoNLL-U that does not say where spaces are missing."""
+    return re.sub(r"SpaceAfter=No$", "_", re.sub(r"^# text = .*\n", "", text, flags=re.M), flags=re.M)
+
+
+def test_text_that_hides_missing_spaces_gives_a_warning_and_no_score(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
+    blocks = Path("tagged.conllu").read_text(encoding="utf-8").strip().split("\n\n")
+
+    def said(n_known: int) -> str:
+        some = [*blocks[:n_known], *map(without_spaces, blocks[n_known:])]
+        (tmp_path / "a.conllu").write_text("\n\n".join(some) + "\n\n", encoding="utf-8")
+        out = tmp_path / "a.tokeniser"
+        return vdgi.good("tokenize", "train", tmp_path / "a.conllu", "-o", out, "--overwrite").err
+
+    assert said(7).startswith("warning: only 7 of 40 sentences have `# text` or SpaceAfter=No, which show")
+    assert ("warning" in said(8), "kept aside" in said(8)) == (False, True)
+    assert said(0).startswith("warning: no sentence has `# text` or SpaceAfter=No, which show")
+    assert "kept aside" not in said(0)
+
+
+def test_a_run_warns_of_text_that_hides_missing_spaces(
+    there: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, whole = tmp_path / "a.conllu", Path("tagged.conllu").read_text(encoding="utf-8")
+    path.write_text(without_spaces(whole), encoding="utf-8")
+    (tmp_path / "raw.txt").write_text("A b.", encoding="utf-8")
+    for name in ("tagged.conllu", path):
+        assert "SpaceAfter=No" not in caplog.text
+        with_learnt(Steps(), Inputs({"": Given((str(name),))}, raw=Given((str(tmp_path / "raw.txt"),))))
+    assert caplog.text.count("no sentence has `# text` or SpaceAfter=No") == 1
+
+
+def test_either_a_comment_or_misc_shows_that_spaces_are_missing(tmp_path: Path) -> None:
+    apart = "# text = A b .\n1\tA\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb .\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    path = tmp_path / "a.conllu"
+    for text, n_silent in (
+        (apart, 0),
+        (without_spaces(apart), 1),
+        (without_spaces(apart).replace("\t_\n2", "\tSpaceAfter=No\n2"), 0),
+        (without_spaces(apart).replace("\t_\n2", "\tSpacesAfter=\\n\n2"), 1),
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert raw_text.read_documents([path])[0].n_silent == n_silent, text
 
 
 def test_heads_are_expected_of_words_that_are_split_correctly(there: Path, vdgi: Vdgi) -> None:

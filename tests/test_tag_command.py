@@ -35,6 +35,7 @@ def files(tmp_path_factory):
     (folder / "tagged.conllu").write_text("".join(map(block, sentences)), encoding="utf-8")
     raw = [block([("the", ""), ("cow", ""), ("barks", "")], tags=False) for _ in range(3)]
     (folder / "raw.conllu").write_text("".join(raw), encoding="utf-8")
+    (folder / "damaged").write_text("damaged", encoding="utf-8")
     Tagger().fit(folder / "tagged.conllu", folder / "raw.conllu").save(folder / "my.tagger")
     return folder
 
@@ -80,7 +81,7 @@ def test_frequent_words_are_listed_to_be_filled_in(there, vdgi):
     [
         (["my.tagger", "none.conllu"], 3, "none.conllu"),
         (["none.tagger", "raw.conllu"], 4, "no such tagger"),
-        (["raw.conllu", "raw.conllu"], 4, "not a vdgi tagger"),
+        (["damaged", "raw.conllu"], 4, "not a vdgi tagger"),
         (["train", "raw.conllu", "-o", "x"], 2, "no word has a tag"),
         (["train", "tagged.conllu", "-o", "tagged.conllu"], 2, "tagged.conllu"),
         (["list", "raw.conllu", "-n", "0"], 2, "at least 1"),

@@ -376,19 +376,21 @@ def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
     Path("white.txt").write_text(" \n\t\n", encoding="utf-8")
     Path("bytes.txt").write_bytes(b"a\n\xff")
     Path("raw.txt").write_text(RAW, encoding="utf-8")
+    Path("damaged").write_text("damaged", encoding="utf-8")
     Path("my.conllu").write_text(treebank(2), encoding="utf-8")
     cases = [
         (3, ["tokenize", file, "white.txt", "-o", "out.conllu"], "white.txt: no text"),
         (3, ["tokenize", file, "bytes.txt", "-o", "out.conllu"], "bytes.txt:2: byte 0xff is not UTF-8"),
-        (3, ["tokenize", "train", "raw.txt", "-o", "out.conllu"], "plain text, not CoNLL-U"),
+        (3, ["tokenize", "train", "raw.txt", "-o", "out"], "plain text, not CoNLL-U"),
         (2, ["tokenize", "train", "my.conllu", "--lines", "-o", "x"], "--lines has no effect after train"),
         (2, ["tokenize", "train", "my.conllu"], "needs a file for the tokeniser"),
-        (2, ["tokenize", "train", "-", "-o", "out.conllu"], "save standard input"),
+        (2, ["tokenize", "train", "-", "-o", "out"], "save standard input"),
         (2, ["tokenize", "train", "my.conllu", "-o", "my.conllu"], "which would be lost"),
         (2, ["tokenize", file, "raw.txt", "-o", "raw.txt"], "which would be lost"),
-        (4, ["tokenize", "raw.txt", "my.conllu"], "not a vdgi tokeniser"),
+        (4, ["tokenize", "damaged", "raw.txt"], "not a vdgi tokeniser"),
     ]
     for status, command, message in cases:
         found = vdgi(*command)
         assert (found.status, message in found.err) == (status, True), (command, found.err)
     assert not Path("out.conllu").exists()
+    assert not Path("out").exists()

@@ -47,8 +47,9 @@ def _command(line: str, width: int) -> str:
     return "\n".join([*([f"  # {comment}"] if comment else []), "  " + " \\\n      ".join(words)])
 
 
-def model_first(model: str, names: Sequence[str]) -> None:
-    """Raises: UsageError, a text stands where the model belongs, and a model among the texts."""
+def model_first(model: str, names: Sequence[str], usual: str) -> None:
+    """Raises: UsageError, a text stands where the model belongs; `usual`: a command up to its model."""
+    from dynet_vdgi.data import files, raw_text
     from dynet_vdgi.settings import config
     from dynet_vdgi.settings.bundled import bundled
 
@@ -57,9 +58,13 @@ def model_first(model: str, names: Sequence[str]) -> None:
             return os.path.isfile(os.path.join(name, config.MODEL_NAME))
         return zipfile.is_zipfile(name) if os.path.isfile(name) else name in bundled("models")
 
-    found = [name for name in names if is_model(name)]
-    if found and os.path.isfile(model) and not is_model(model):
-        raise UsageError(f"the model comes first: {found[0]} {model}, not {model} {found[0]}")
+    if not os.path.isfile(model) or is_model(model):
+        return
+    for name in names:
+        if is_model(name):
+            raise UsageError(f"the model comes first: {name} {model}, not {model} {name}")
+    if files.is_conllu(model) or raw_text.is_named(model):
+        raise UsageError(f"{model}: this is a text, and the model before it is missing: {usual} {model}")
 
 
 def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.ArgumentParser:

@@ -31,6 +31,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import logging
+import os
 import re
 from collections.abc import Sequence
 
@@ -209,6 +210,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
     of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
     _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
+    from dynet_vdgi.annotation.journal import ENDING
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
@@ -217,6 +219,9 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
 
     files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path], option="--export")
+    if os.path.lexists(arguments.export + ENDING):
+        what = f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
+        raise UsageError(f"--export {arguments.export}: {what}")
     sentences = exported(path)
     done = [marked for marked in sentences if marked.is_done]
     rest = [marked for marked in sentences if not marked.is_done]

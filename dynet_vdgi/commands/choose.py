@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    model_first(arguments.model, arguments.text)
+    model_first(arguments.model, arguments.text, "vdgi choose universal")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     check_at_least_1("-n", arguments.number)
@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
+    from dynet_vdgi.parsing.worth import LONGEST, SHORTEST
     from dynet_vdgi.runs.run_folder import model_path
 
     model = model_path(arguments.model)
@@ -82,4 +83,5 @@ def run(arguments: argparse.Namespace) -> None:
     tell_unknown(parser.unknown_tags, set())
     logger.info("%s of %s chosen", len(blocks), count(len(text), "sentence"))
     if len(blocks) < arguments.number:
-        logger.warning("there were no more: %s asked for", count(arguments.number, "sentence"))
+        asked = count(arguments.number, "sentence")
+        logger.warning("there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked)

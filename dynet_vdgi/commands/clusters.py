@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.texts)
     check_at_least_1("-c", arguments.clusters)
-    file_checks.check_output(arguments.output, names)
+    file_checks.check_output(arguments.output, names, ending=".paths")
     cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
 
 

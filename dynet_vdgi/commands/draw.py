@@ -11,7 +11,7 @@ name of the input, without folder and .conllu, and the number of the sentence.
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
   vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o pictures.svg
-  vdgi draw parsed.conllu -o 'trees/{}.svg'
+  mkdir trees && vdgi draw parsed.conllu -o 'trees/{}.svg'
 """
 
 from __future__ import annotations
@@ -123,10 +123,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(gold)}")
     inputs = [*names, *(one for one in gold if one)]
     file_checks.check_read_once(inputs)
-    if "{}" not in arguments.output:
-        file_checks.check_output(arguments.output, inputs)
     ending = Path(arguments.output).suffix.lower()
     form = arguments.format or (ending[1:] if ending in (".svg", ".png") else "text")
+    file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":

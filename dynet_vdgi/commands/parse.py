@@ -179,7 +179,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    model_first(arguments.model, arguments.files)
+    model_first(arguments.model, arguments.files, "vdgi parse universal")
     names = files.expand(arguments.files)
     if "{}" not in arguments.output:
         outputs = [(names, arguments.output)]
@@ -230,7 +230,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     tell_unknown(stream.unknown_tags, set())
     if stream.n_unfilled:
-        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, the others are filled in")
+        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, any others are filled in")
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:

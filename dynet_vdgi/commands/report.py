@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     folders = run_folders(arguments.runs)
     gold = files.expand([arguments.gold]) if arguments.gold is not None else []
     of_runs = [path for folder in folders.values() for path in folder.iterdir()]
-    file_checks.check_output(arguments.output, [*gold, *of_runs])
+    file_checks.check_output(arguments.output, [*gold, *of_runs], ending=".html")
     with files.atomic_writer(arguments.output) as handle:
         models = load_models(folders)
         runs = [run_of(name, folders[name], model) for name, model in models.items()]

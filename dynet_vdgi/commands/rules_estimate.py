@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_at_least_1("--max-len", arguments.max_len)
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)
-    file_checks.check_output(arguments.output, [*names, path])
+    file_checks.check_output(arguments.output, [*names, path], ending=".txt")
     rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

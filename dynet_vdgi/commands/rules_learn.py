@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     path = rules_path(arguments.rules)
     trees, text = files.expand(arguments.trees), files.expand(arguments.text)
-    file_checks.check_output(arguments.output, [*trees, *text, path])
+    file_checks.check_output(arguments.output, [*trees, *text, path], ending=".txt")
     rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(learnt_page(trees, text, rules, arguments.tags))

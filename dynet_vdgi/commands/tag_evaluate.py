@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 
+from dynet_vdgi.commands import model_first
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tag evaluate`."""
@@ -26,6 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.system.text_tables import aligned
     from dynet_vdgi.tagging.label_scores import scores_of
 
+    model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
     tagger = loaded("tagger", arguments.model)
     gold = list(read(arguments.gold, heads="ignored"))
     scores = scores_of(gold, tagger.predict(gold, retag=True))

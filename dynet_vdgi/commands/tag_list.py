@@ -2,7 +2,7 @@
 
 The output has a line for each word: form, _ for UPOS, _ for FEATS, count, with tabs between. Forms are
 lower-cased; punctuation and numbers are left out. TEXT is CoNLL-U (a name in .conllu) or plain text with
-spaces between words.
+spaces between words. A list that exists, which you may have filled in, is replaced only with --overwrite.
 
   vdgi tag list more.conllu -n 200 -o words.tsv
   vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", "--number", type=int, default=200, metavar="N", help="how many words (default: %(default)s)"
     )
     add_output(parser)
+    parser.add_argument("--overwrite", action="store_true", help="replace a list that exists, with its tags")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -32,7 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     check_at_least_1("-n", arguments.number)
     names = files.expand(arguments.texts)
-    file_checks.check_output(arguments.output, names)
+    file_checks.check_output(arguments.output, names, ending=".tsv")
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     counts = Counter(word for words in text.sentences(names) for word in words if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:
         for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:

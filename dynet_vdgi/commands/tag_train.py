@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     listing = [arguments.tag_list] if arguments.tag_list else []
     if not tagged and not (listing and text):
         raise UsageError("nothing to learn from: give TAGGED files, or --tag-list with --text")
-    file_checks.check_output(arguments.output, [*tagged, *text, *listing])
+    file_checks.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
     groups, raw_groups = (

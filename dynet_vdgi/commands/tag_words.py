@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.runs.run_folder import model_path
     from dynet_vdgi.system.names import count
 
-    model_first(arguments.model, [arguments.file])
+    model_first(arguments.model, [arguments.file], "vdgi tag my.tagger")
     file_checks.check_output(arguments.output, [arguments.file, model_path(arguments.model)])
     tagger = loaded("tagger", arguments.model)
     n_words = n_given = 0

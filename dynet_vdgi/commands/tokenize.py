@@ -25,13 +25,15 @@ from collections.abc import Sequence
 
 from dynet_vdgi.commands import model_first
 from dynet_vdgi.data import file_checks, files
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.data.conllu_faults import SPLIT
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
 TRAIN = "train"
 
+LEARNS = f"vdgi tokenize {TRAIN} learns from CoNLL-U whose words somebody has split, best with `# text`"
 FEW_WORDS = 0.95
 SPLIT_WRONGLY = "a wrongly split word has a wrong head, and often its neighbours have: give it more sentences"
 
@@ -65,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tokenize`."""
-    model_first(arguments.model, arguments.files)
+    model_first(arguments.model, arguments.files, "vdgi tokenize my.tokeniser")
     if arguments.model == "evaluate" and not os.path.exists(arguments.model):
         raise UsageError("vdgi tokenize has no evaluate: vdgi evaluate --raw GOLD FILE scores what it writes")
     names = files.expand(arguments.files)
@@ -83,12 +85,17 @@ def run(arguments: argparse.Namespace) -> None:
 def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
     if output == files.STANDARD:
         raise UsageError(f"vdgi tokenize {TRAIN} needs a file for the tokeniser: -o my.tokeniser")
-    file_checks.check_output(output, names)
+    file_checks.check_output(output, names, ending=".tokeniser")
     file_checks.check_new(output, overwrite=overwrite)
     file_checks.check_read_again(names, "it is read twice")
     from dynet_vdgi.tokenising import tokeniser_file
 
-    made = tokeniser_file.train(names, output)
+    try:
+        made = tokeniser_file.train(names, output)
+    except DataError as fault:
+        if fault.hint != SPLIT:
+            raise
+        raise DataError(fault.path, fault.line, fault.message, LEARNS) from None
     sentences = count(made.sentences, "sentence")
     logger.info("%s: a tokeniser from %s, %s", output, sentences, count(made.tokens, "token"))
     if scores := tokeniser_file.kept_aside(names):

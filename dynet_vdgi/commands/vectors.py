@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not 0 <= arguments.seed < 2**32:
         raise UsageError(f"--seed {arguments.seed}: must be from 0 to {2**32 - 1}")
     names = files.expand(arguments.texts)
-    file_checks.check_output(arguments.output, names)
+    file_checks.check_output(arguments.output, names, ending=".vec")
     learn(
         names,
         arguments.output,

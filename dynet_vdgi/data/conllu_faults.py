@@ -11,7 +11,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "tag it first, or name --tagger MODEL, of vdgi tag train"
-_SPLIT = (
+SPLIT = (
     "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, "
     "and vdgi train with --raw"
 )
@@ -102,7 +102,7 @@ class BlockCheck:
             raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
             if not line.startswith(("version https://git-lfs", "\ufeff")):
-                raise self.fault(row, "this is plain text, not CoNLL-U", _SPLIT)
+                raise self.fault(row, "this is plain text, not CoNLL-U", SPLIT)
         elif len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
             hint = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"

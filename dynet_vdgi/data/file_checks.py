@@ -8,14 +8,23 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
-from dynet_vdgi.data.files import STANDARD, AnyPath, shown
+from dynet_vdgi.data.files import STANDARD, AnyPath, is_conllu, shown, without_ending
 from dynet_vdgi.errors import UsageError
 
 
 def check_output(
-    output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name another file", option: str = "-o"
+    output: AnyPath,
+    inputs: Iterable[AnyPath],
+    hint: str = "name another file",
+    option: str = "-o",
+    *,
+    ending: str = "",
 ) -> None:
-    """Raises: `UsageError`, the output is one of the inputs, perhaps under another name."""
+    """Checks the name of an output; `ending`: the usual one of such files, if they are not CoNLL-U.
+
+    Raises: `UsageError`, the output is one of the inputs, perhaps under another name, or has the name of a
+    CoNLL-U file but will be none.
+    """
     for name in inputs:
         with suppress(OSError, ValueError, AttributeError):
             found = _status(name)
@@ -26,6 +35,9 @@ def check_output(
                     "this is an input" if os.fspath(name) == os.fspath(output) else f"this is {shown(name)}"
                 )
                 raise UsageError(f"{option} {os.fspath(output)}: {what}, which would be lost ({hint})")
+    if ending and is_conllu(output):
+        name = without_ending(output) + ending
+        raise UsageError(f"{option} {os.fspath(output)}: the output is not CoNLL-U (name it {name})")
 
 
 def check_new(output: AnyPath, *, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,11 +48,15 @@ class TokenisedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A text and its sentences; offsets count characters of `text`."""
+    """A text and its sentences; offsets count characters of `text`.
+
+    `n_silent`: the number of sentences that do not say where spaces are missing.
+    """
 
     text: str
     sentences: tuple[TokenisedSentence, ...]
     name: str = ""
+    n_silent: int = field(default=0, compare=False)
 
 
 class TokenBlock(NamedTuple):
@@ -157,12 +161,15 @@ class _Builder:
         self.length = 0
         self.after: str | None = ""  # spaces after the last token; None: nothing is said
         self.sentences: list[TokenisedSentence] = []
+        self.n_silent = 0
 
     def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
         if (said := _said_text(sentence.block)) is not None:
             spaces = _agreed(sentence, said, spaces, forms)
+        elif all(space.after != "" for space in spaces):
+            self.n_silent += 1
         tokens = []
         for n, (form, space, (_, words)) in enumerate(zip(forms, spaces, sentence.tokens)):
             if n == 0 and begins_paragraph and self.sentences and self.after in (None, ""):
@@ -181,7 +188,8 @@ class _Builder:
         self.length += len(piece)
 
     def finished(self) -> Document:
-        return Document("".join(self.pieces) + (self.after or ""), tuple(self.sentences))
+        text = "".join(self.pieces) + (self.after or "")
+        return Document(text, tuple(self.sentences), n_silent=self.n_silent)
 
 
 class _Spaces(NamedTuple):

@@ -46,7 +46,6 @@ def _with(steps: Steps, name: str, content: bytes) -> Steps:
 def _tokeniser(known: Sequence[Given]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
     from dynet_vdgi.tokenising import tokeniser_file
-    from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
     blocks = superseded([[*_blocks(given)] for given in known], words_of)
     documents = [
@@ -60,7 +59,7 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     n_sentences = sum(len(document.sentences) for document in documents)
     logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
     made = tokeniser_file.Made(sentences=n_sentences)
-    return model_archive.packed(tokeniser_file.members(Tokeniser.fit(documents), made))
+    return model_archive.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
 
 
 def _blocks(given: Given) -> Iterator[Block]:
