@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.files import AnyPath, shown
+from dynet_vdgi.data.files import AnyPath, check_path, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count, did_you_mean
@@ -51,8 +51,9 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
         heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
-    Raises: UsageError, another value of `heads` or `tags`.
+    Raises: UsageError, another value of `heads` or `tags`, or no path.
     """
+    check_path("path", path)
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of
+from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
     heads_without,
@@ -583,8 +584,11 @@ def load(
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
     may have its own.
 
-    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student.
+    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
+    argument is no path.
     """
+    for name, each in (("path", path), ("tokeniser", tokeniser or ""), ("tagger", tagger or "")):
+        check_path(name, each)
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
     if fast:
