@@ -22,7 +22,7 @@ from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, leaves
 from dynet_vdgi.settings.config_checks import from_dict, hints_of
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -249,8 +249,7 @@ def _preset_path(preset: str, folder: Path) -> Path:
         return folder / preset
     names = preset_names()
     if preset not in names:
-        near = did_you_mean(preset, names)
-        raise ConfigError(f"config: no preset '{preset}'{near} (there are: {', '.join(names)})")
+        raise ConfigError(f"config: no preset '{preset}'{of_these(preset, names)}")
     return bundled("presets")[preset]
 
 
