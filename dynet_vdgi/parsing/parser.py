@@ -394,13 +394,13 @@ class Parser:
             _ = self._engines.exact
         if how.keep_heads and self.draws_trees:
             raise UsageError(
-                "a neural model cannot keep given heads: train a perceptron, as the preset best does"
+                "a neural model cannot keep given heads: use the model universal, or train with --preset best"
             )
         if sampling is not None and not self.draws_trees:
             if not sampling.n_best:
                 raise UsageError(
-                    "this model is a perceptron, which draws no trees: probabilities of sampled trees and "
-                    "MBR need a neural model; confidence, exact trees and n-best lists do not"
+                    f"this model (recipe {self.model.settings.recipe}) draws no trees: probabilities of "
+                    "sampled trees and MBR need a neural model; confidence, exact trees and n-best lists do not"
                 )
             _ = self._engines.exact
 

@@ -126,8 +126,8 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     """The message about a name that its section does not have."""
     name = f"{section}.{key}".lstrip(".")
     if "." in key:
-        keys = key.replace(".", "': {'")
-        return f"no key '{key}': keys are nested, as in {{'{keys}': {value!r}{'}' * (key.count('.') + 1)}"
+        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
+        return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
     parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
     name = parts[0] if parts else name
     places = list(every_setting())
