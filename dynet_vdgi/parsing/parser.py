@@ -400,7 +400,8 @@ class Parser:
             if not sampling.n_best:
                 raise UsageError(
                     f"this model (recipe {self.model.settings.recipe}) draws no trees: probabilities of "
-                    "sampled trees and MBR need a neural model; confidence, exact trees and n-best lists do not"
+                    "sampled trees and MBR need a neural model; confidence, exact trees and n-best lists "
+                    "do not"
                 )
             _ = self._engines.exact
 
