@@ -399,9 +399,8 @@ class Parser:
         if sampling is not None and not self.draws_trees:
             if not sampling.n_best:
                 raise UsageError(
-                    f"this model (recipe {self.model.settings.recipe}) draws no trees: probabilities of "
-                    "sampled trees and MBR need a neural model; confidence, exact trees and n-best lists "
-                    "do not"
+                    f"this model (recipe {self.info['recipe']}) draws no trees: probabilities of sampled "
+                    "trees and MBR need a neural model; confidence, exact trees and n-best lists do not"
                 )
             _ = self._engines.exact
 
