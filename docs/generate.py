@@ -522,8 +522,8 @@ def _function(name: str, value: Callable[..., Any], heading: str) -> list[str]:
 def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
     """As in the source, without `self`; one argument a line if it is long."""
     arguments = tree.args
-    has_own_type = bool(arguments.args and arguments.args[0].annotation)  # of self: gives the object itself
     positional = [*arguments.posonlyargs, *arguments.args]
+    has_own_type = any(a.arg == "self" and a.annotation for a in positional)  # gives the object itself
     defaults = [None] * (len(positional) - len(arguments.defaults)) + [*arguments.defaults]
     parts = [
         _argument(argument, default)

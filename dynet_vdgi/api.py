@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data.corpus import Corpus, unfit
-from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.files import AnyPath, check_path
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.errors import UsageError, VdgiError, check_kind
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.recipes.given import Given, Inputs
@@ -33,7 +33,9 @@ def rules(name: AnyPath) -> RuleSet:
 
     Raises:
         ConfigError: it does not exist, or is malformed; the message names file and line.
+        UsageError: the argument is neither a name nor a path.
     """
+    check_path("name", name)
     return load_rules(rules_path(str(os.fspath(name))))
 
 
@@ -98,17 +100,25 @@ def train(
 
     Raises: DataError, UsageError, ConfigError, ModelError, see `recipes.run.run`.
     """
+    facts = _by_label(language_facts)
+    paths = [("init", init), ("tokeniser", tokeniser), ("tagger", tagger), ("out", out)]
+    _check_kinds(
+        [*paths, *(("language_facts", path) for path in facts.values())],
+        [("settings", settings), ("treebanks", treebanks)],
+    )
     changes: dict[str, Any] = {**(settings or {})}
     if seed is not None:
         changes["seed"] = seed
     if rules is not None and not isinstance(rules, RuleSet):
+        check_path("rules", rules)
         changes["rules"] = str(os.fspath(rules))
     trees_given = given(trees)
     if preset is None:
         preset = default_preset(has_trees=bool(trees_given))
     chosen = load_settings(preset, changes=changes)
     names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
-    facts = _by_label(language_facts)
+    if not names:
+        raise UsageError(f"preset={preset!r}: the name of a preset is expected")
     model = run(
         Inputs(
             {label: given(part) for label, part in _by_label(text, ()).items()},
@@ -131,6 +141,16 @@ def train(
     )
     assert model is not None  # no dry run
     return Parser(model)
+
+
+def _check_kinds(paths: Iterable[tuple[str, Any]], mappings: Iterable[tuple[str, Any]]) -> None:
+    """Raises: UsageError, the value of an argument is neither None nor a path, or a mapping."""
+    for name, path in paths:
+        if path is not None:
+            check_path(name, path)
+    for name, value in mappings:
+        if value is not None:
+            check_kind(name, value, Mapping, "a mapping")
 
 
 def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ from dynet_vdgi.commands import HelpFormatter, add_parser  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.system.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.system.limits import limit  # noqa: E402
-from dynet_vdgi.system.names import did_you_mean, told  # noqa: E402
+from dynet_vdgi.system.names import did_you_mean, of_these, told  # noqa: E402
 
 VERBS = (
     "train",
@@ -111,8 +111,7 @@ class ArgumentParser(argparse.ArgumentParser):
         """Reports an unknown task of a verb in this program's words; argparse lists all tasks."""
         if action.nargs == argparse.PARSER and value not in (action.choices or ()):
             names = list(action.choices or ())
-            hint = f"{did_you_mean(value, names)} (there are: {', '.join(names)})"
-            self.error(f"no {str(action.metavar).lower()} '{value}'{hint}")
+            self.error(f"no {str(action.metavar).lower()} '{value}'{of_these(value, names)}")
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
@@ -183,7 +182,7 @@ def _verb_of(argv: Sequence[str]) -> str:
 def _check_verb(parser: argparse.ArgumentParser, verb: str) -> None:
     """Ends the program if the verb does not exist; argparse would list them all."""
     if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
-        parser.error(f"no verb '{verb}'{did_you_mean(verb, VERBS)} (there are: {', '.join(VERBS)})")
+        parser.error(f"no verb '{verb}'{of_these(verb, VERBS)}")
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

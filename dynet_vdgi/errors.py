@@ -47,3 +47,9 @@ class ModelError(VdgiError):
     """A model file cannot be used (exit status 4)."""
 
     exit_status = 4
+
+
+def check_kind(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Raises: UsageError, the value of the argument `name` is of none of these kinds."""
+    if not isinstance(value, kinds):
+        raise UsageError(f"{name}={value!r:.60}: {wanted} is expected")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -354,6 +356,49 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
 def test_what_is_no_sentence_is_refused_with_a_remedy(parser: Parser, call: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         call(parser)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("path", vdgi.read),
+        ("path", vdgi.load),
+        ("name", vdgi.rules),
+        ("sentence", vdgi.to_conllu),
+        ("sentence", vdgi.to_nltk),
+        ("parsed", lambda wrong: vdgi.evaluate([ONE], wrong)),
+        ("protocol", lambda wrong: vdgi.evaluate([ONE], [ONE], protocol=wrong)),
+        ("max_lens", lambda wrong: vdgi.evaluate([ONE], [ONE], max_lens=wrong)),
+        ("by", lambda wrong: vdgi.evaluate([ONE], [ONE], by=wrong)),
+        ("protocol", lambda wrong: vdgi.prepare([ONE], protocol=wrong)),
+        ("min_len", lambda wrong: vdgi.prepare([ONE], min_len=wrong)),
+    ],
+)
+def test_an_argument_of_another_kind_is_a_usage_error(name: str, call: Any) -> None:
+    for wrong in (7.5, None, object()):
+        with pytest.raises(UsageError, match=rf"^{name}={re.escape(repr(wrong))}: .* is expected$"):
+            call(wrong)
+
+
+def test_an_optional_argument_of_another_kind_is_a_usage_error() -> None:
+    paths = ("init", "tokeniser", "tagger", "out", "language_facts", "rules", "settings", "treebanks")
+    calls: list[tuple[Any, dict[str, Any]]] = [(partial(vdgi.train, [ONE]), {name: 7.5}) for name in paths]
+    calls += [
+        (partial(vdgi.train, [ONE]), {"preset": 7.5}),
+        (partial(vdgi.load, "universal"), {"tokeniser": 7.5}),
+        (partial(vdgi.prepare, [ONE]), {"max_len": 7.5}),
+        (partial(vdgi.evaluate, [ONE], [ONE]), {"rules": 7.5}),
+    ]
+    for function, wrong in calls:
+        with pytest.raises(UsageError, match=rf"^{next(iter(wrong))}=7.5: .* is expected$"):
+            function(**wrong)
+
+
+def test_no_name_is_not_the_name_of_a_preset() -> None:
+    with pytest.raises(ConfigError, match="^no preset ''"):
+        vdgi.train([ONE], "")
+    with pytest.raises(UsageError, match=r"^preset=\[\]: the name of a preset is expected"):
+        vdgi.train([ONE], [])
 
 
 def test_messages_to_python_name_arguments_and_no_options(few: Path, tmp_path: Path) -> None:

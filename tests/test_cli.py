@@ -361,7 +361,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdg
     err = capsys.readouterr().err
     assert err.startswith("Traceback (most recent call last):\n")
     assert "description(" in err
-    assert last_line(err) == "nix.vdgi: no such model file"
+    assert last_line(err) == "nix.vdgi: no such model file (there are: universal)"
 
 
 def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
@@ -482,6 +482,24 @@ def test_a_model_with_a_similar_name_is_named(vdgi: Vdgi, folder: Path) -> None:
     Path("rmy").mkdir()
     _, _, err = vdgi("info", "rmyy")
     assert last_line(err) == "rmyy: no such model file; did you mean 'rmy'?"
+
+
+def test_runs_beside_a_missing_model_and_those_of_the_package_are_named(vdgi: Vdgi, folder: Path) -> None:
+    for name in ("runs/second", "runs/first", "runs/empty"):
+        Path(name).mkdir(parents=True)
+        if name != "runs/empty":
+            Path(name, "model.vdgi").touch()
+    _, _, err = vdgi("info", "runs/nope")
+    assert last_line(err) == ("runs/nope: no such model file (there are: runs/first, runs/second, universal)")
+    _, _, err = vdgi("info", "nowhere/nope")
+    assert last_line(err) == "nowhere/nope: no such model file (there are: universal)"
+
+
+def test_of_many_names_a_message_lists_some(vdgi: Vdgi, folder: Path) -> None:
+    _, _, err = vdgi("train", "--train", "good.conllu", "--preset", "papr", "--out", "run")
+    assert "no preset 'papr'; did you mean 'paper'? (there are: as_released, " in err
+    assert last_line(err).endswith(" more)")
+    assert last_line(err).count(",") == 7
 
 
 def test_a_sentence_that_is_not_there_is_told_with_those_that_are(vdgi: Vdgi, tmp_path: Path) -> None:

@@ -146,7 +146,8 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("teacher.kind=3", "config: 'teacher.kind' must be a text, not 3"),
         (
             "parser.log2_buckets=3",
-            "config: 'parser.log2_buckets' is for recipe=taught or recipe=few-trees, and recipe is neural",
+            "config: 'parser.log2_buckets' is for recipe=taught or recipe=few-trees, and recipe is neural; "
+            "try --preset best",
         ),
         (
             "teacher.iterations=3",
@@ -225,7 +226,7 @@ def test_a_recipe_knows_its_own_sections_only() -> None:
     assert not set(NEURAL_SECTIONS) & set(TaughtSettings().to_dict())
     for name in NEURAL_SECTIONS:
         assert message_of(f"{name}.lr=1", preset="best").startswith("config: ")
-    told = "config: 'train.lr' is for recipe=neural, and recipe is taught"
+    told = "config: 'train.lr' is for recipe=neural, and recipe is taught; try --preset paper"
     assert message_of("train.lr=1", preset="best") == told
 
 

@@ -168,7 +168,7 @@ def test_a_text_that_does_not_suit_the_universal_parser_is_told_of(
         (["--rules", "ud"], "no rule table; --preset best has one"),
         (["--without", "agreement"], "no rule table; --preset best has one"),
         (["--set", "data.tags=xpos"], "reads UPOS: leave out data.tags, or say --preset best"),
-        (["--set", "teacher.iterations=3"], "is for recipe=taught"),
+        (["--set", "teacher.iterations=3"], "and recipe is universal; try --preset best"),
         (["--trees", "text.conllu", "--set", "teacher.kind=none"], "with --preset best a perceptron"),
     ],
 )

@@ -12,7 +12,7 @@ from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
-from dynet_vdgi.grammar.findings import purpose
+from dynet_vdgi.grammar.findings import found_in, purpose
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.labels.label_table import LabelTable, load
@@ -185,6 +185,14 @@ def test_show_tells_what_is_measured_in_a_text(vdgi, tmp_path: Path):
     assert "text alone" not in plain
     assert "  objects = 1 ; cases 200\n" in told
     assert re.search(r"  nouns-before-verbs +0\.50 +\(text alone: 0\.00\)$", told, re.M)
+
+
+def test_the_threshold_of_verb_final_texts_is_told_and_measures_are_told_from_shares():
+    rules = load_rules(rules_path("best"))
+    for tags, amount in ((["NOUN", "VERB"], "more than"), (["VERB", "NOUN"], "at most")):
+        told = found_in(Prior.of_text(rules, [Sentence.of_tags(tags)] * 50))
+        assert f"\nverbs end {amount} 70 % of its sentences with verbs\n" in told
+        assert "\nmeasures (shares, rescaled: 0 at `from` of their lines, 1 at `to`; " in told
 
 
 def test_explain_tells_measures_score_tree_and_parts(vdgi):

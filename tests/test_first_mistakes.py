@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -284,10 +285,11 @@ def test_faulty_heads_of_a_file_are_replaced(there: Path) -> None:
         (None, {"teacher": {"iteration": 3}}, "'teacher.iterations' is for recipe=taught"),
         ("best", {"teacher": {"iteration": 3}}, "did you mean 'teacher.iterations'?"),
         ("best", {"teacher": {"relations": 3}}, "no key 'teacher.relations'"),
+        ("best", {"teacher.iterations": 3}, "as in {'teacher': {'iterations': 3}}"),
     ],
 )
 def test_a_wrong_key_is_compared_with_those_of_its_section(
-    preset: str | None, settings: dict[str, dict[str, int]], message: str
+    preset: str | None, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(*([preset] if preset else []), changes=settings)

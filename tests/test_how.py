@@ -154,11 +154,26 @@ def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, mod
     for option, reason in (
         ("--confidence", "it is neural: use --probs"),
         ("--exact", "has no distribution that can be searched exactly"),
-        ("--keep-heads", "cannot keep given heads: train a perceptron"),
+        ("--keep-heads", "cannot keep given heads: use the model universal"),
     ):
         status, _, err = vdgi("parse", model, name, option)
         assert status == 2
         assert reason in err
+
+
+def test_other_models_say_what_they_are_when_asked_for_samples(
+    vdgi: Vdgi, folder: Path, models: dict[str, str]
+) -> None:
+    name = new_file()
+    for model, recipe in (
+        ("universal", "universal"),
+        (models["words"], "few-trees"),
+        (models["tags"], "taught"),
+    ):
+        for option in ("--probs", "--mbr"):
+            status, _, err = vdgi("parse", model, name, option)
+            assert status == 2
+            assert f"this model (recipe {recipe}) draws no trees" in err
 
 
 # ------------------------------------------------------------------------------------------- exact

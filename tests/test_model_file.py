@@ -215,7 +215,7 @@ def test_what_cannot_be_saved_leaves_the_old_file(saved: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    assert message_of(tmp_path / "model.vdgi") == "no such model file"
+    assert message_of(tmp_path / "model.vdgi") == "no such model file (there are: universal)"
 
 
 def test_directory(tmp_path: Path) -> None:

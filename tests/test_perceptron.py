@@ -687,7 +687,7 @@ def test_probabilities_are_refused(vdgi: Vdgi, small_model: Path, folder: Path, 
     status, out, err = vdgi("parse", small_model, "new.conllu", "-o", "out.conllu", *option)
     assert (status, out) == (2, "")
     assert err == (
-        "this model is a perceptron, which draws no trees: probabilities of sampled trees and MBR need a "
+        "this model (recipe taught) draws no trees: probabilities of sampled trees and MBR need a "
         "neural model; confidence, exact trees and n-best lists do not\n"
     )
     assert not Path("out.conllu").exists()

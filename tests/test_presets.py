@@ -33,6 +33,7 @@ from dynet_vdgi.settings.presets import (
     preset_names,
     read_toml,
 )
+from dynet_vdgi.settings.registry import PRESETS
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):
@@ -69,6 +70,10 @@ def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.Log
     universal = {"teacher": {"kind": "universal"}}
     assert load_settings("universal-trees") == load_settings("few-trees", changes=universal)
     assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
+
+
+def test_messages_name_a_preset_of_each_recipe() -> None:
+    assert [load_settings(preset).recipe for preset in PRESETS.values()] == [*PRESETS]
 
 
 def test_presets_there_are() -> None:
@@ -416,7 +421,8 @@ def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Pat
     options = ["train", "--preset", "best", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
     status, out, err = vdgi(*options)
     assert (status, out) == (4, "")
-    assert err == ("config: 'train.lr' is for recipe=neural, and recipe is taught\n")
+    told = "config: 'train.lr' is for recipe=neural, and recipe is taught; try --preset paper\n"
+    assert err == told
     assert not Path("run").exists()
 
 

@@ -490,7 +490,7 @@ def test_a_model_that_lacks_a_tag_is_refused(vdgi: Vdgi, model: Path, folder: Pa
 
 def test_what_is_no_model_is_refused(vdgi: Vdgi, model: Path, folder: Path) -> None:
     status, _, err = vdgi(*init_arguments(Path("nix.vdgi")))
-    assert (status, err.splitlines()[-1]) == (4, "nix.vdgi: no such model file")
+    assert (status, err.splitlines()[-1]) == (4, "nix.vdgi: no such model file (there are: universal)")
     status, _, err = vdgi(*init_arguments(Path("few.conllu")))
     assert status == 4
     assert err.splitlines()[-1].startswith("few.conllu: not a vdgi model file")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import universal_toys as universal
-from shell import Vdgi, finished
+from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu
@@ -25,6 +25,7 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.recipes.universal import UniversalSettings, pack
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
@@ -164,6 +165,21 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
     assert expectation is not None
     assert 0.01 < expectation.error < 0.1
     assert model.parameters[SOURCES].shape[0] == len(model.provenance.treebanks)
+
+
+@pytest.mark.skipif("universal" not in bundled("models"), reason="no model has been learnt yet")
+def test_the_shipped_model_tells_of_as_many_networks_as_the_script_that_made_it() -> None:
+    script = (ROOT / "run" / "train_universal.sh").read_text(encoding="utf-8")
+    settings = model_file.load(bundled("models")["universal"]).settings
+    assert isinstance(settings, UniversalSettings)
+    assert f"--members {settings.learning.members} " in script
+
+
+def test_a_model_keeps_the_settings_that_it_was_learnt_with() -> None:
+    settings = load_settings("universal", ["seed=3", "learning.members=4"])
+    assert isinstance(settings, UniversalSettings)
+    packed = pack(universal.scorer(), universal.SOURCES, settings)
+    assert (packed.settings, packed.provenance.seed) == (settings, 3)
 
 
 def test_its_rules_cannot_be_named(path: Path) -> None:

@@ -10,7 +10,7 @@ from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import UsageError, check_kind
 
 if TYPE_CHECKING:
     import conllu
@@ -22,8 +22,9 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
 
     ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
     comments as a dictionary, so of two comments with one key only the last survives, and a comment without
-    `=` is a key without a value.
+    `=` is a key without a value. Raises: UsageError, the argument is no `Sentence`.
     """
+    check_kind("sentence", sentence, Sentence, "a Sentence")
     from conllu import parse_token_and_metadata
 
     def unparsed(columns: list[str], index: int) -> str:
@@ -59,8 +60,9 @@ def to_nltk(sentence: Sentence) -> DependencyGraph:
 
     Comments, ranges and empty nodes are left out. `tag` is XPOS and `ctag` UPOS, as in NLTK's own reader.
 
-    Raises: UsageError, the sentence has no heads, or NLTK is not installed.
+    Raises: UsageError, the sentence has no heads or is no `Sentence`, or NLTK is not installed.
     """
+    check_kind("sentence", sentence, Sentence, "a Sentence")
     if sentence.heads is None or FREE in sentence.heads:
         raise UsageError("to_nltk: a word of the sentence has no head: parse it first")
     try:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.files import AnyPath, shown
+from dynet_vdgi.data.files import AnyPath, check_path, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count, did_you_mean
+from dynet_vdgi.system.names import count, of_these
 
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
@@ -31,8 +31,7 @@ class Corpus:
             ("tags", tags, (*conllu.TAG_COLUMNS, conllu.KNOWN)),
         ):
             if value not in values:
-                hint = f"{did_you_mean(str(value), values)} (there are: {', '.join(values)})"
-                raise UsageError(f"no {name} {value!r}{hint}")
+                raise UsageError(f"no {name} {value!r}{of_these(str(value), values)}")
         self.path, self.heads, self.tags = path, heads, tags
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -51,8 +50,9 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
         heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
-    Raises: UsageError, another value of `heads` or `tags`.
+    Raises: UsageError, another value of `heads` or `tags`, or no path.
     """
+    check_path("path", path)
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 

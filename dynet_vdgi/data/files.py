@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 from dynet_vdgi.data.leftovers import TEMPORARY, remove_leftovers
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError, UsageError, check_kind
 from dynet_vdgi.system.limits import limit, to_raise
 from dynet_vdgi.system.locks import take
 from dynet_vdgi.system.names import near
@@ -41,6 +41,11 @@ _NOT_TEXT = {  # first two bytes of files that are often mistaken for text
     b"\xff\xfe": "UTF-16? save the file as UTF-8",
     b"\xfe\xff": "UTF-16? save the file as UTF-8",
 }
+
+
+def check_path(name: str, path: object) -> None:
+    """Raises: UsageError, the value of the argument `name` is no path."""
+    check_kind(name, path, (str, os.PathLike), "the path of a file")
 
 
 def shown(path: AnyPath) -> str:

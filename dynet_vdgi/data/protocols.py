@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, check_kind
 
 UD_PUNCTUATION = frozenset({"PUNCT"})
 
@@ -55,5 +55,11 @@ def protocol_named(name: str, among: Mapping[str, Protocol] = PROTOCOLS) -> Prot
 
 
 def scoring_protocol(protocol: str | Protocol) -> Protocol:
-    """The protocol itself, or the one of that name among `SCORING_PROTOCOLS`. Raises: as `protocol_named`."""
-    return protocol_named(protocol, SCORING_PROTOCOLS) if isinstance(protocol, str) else protocol
+    """The protocol itself, or the one of that name among `SCORING_PROTOCOLS`. Raises: as `protocol_of`."""
+    return protocol_of(protocol, SCORING_PROTOCOLS)
+
+
+def protocol_of(protocol: str | Protocol, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
+    """The protocol itself, or the one of that name. Raises: as `protocol_named`; UsageError, neither."""
+    check_kind("protocol", protocol, (str, Protocol), "a Protocol or the name of one")
+    return protocol_named(protocol, among) if isinstance(protocol, str) else protocol

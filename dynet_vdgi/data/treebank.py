@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 
 from dynet_vdgi.data.corpus import Sentences, sentences_of
-from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.errors import ConfigError, DataError, check_kind
 from dynet_vdgi.system.limits import limit, to_raise
 from dynet_vdgi.system.names import count
 
@@ -136,8 +137,11 @@ def prepare(
     its nearest remaining ancestor. Sentences are dropped if their remaining words are more or fewer than the
     limits, or if they hold nothing but punctuation.
 
-    Raises: ConfigError, no such protocol, or no sentence can have such a length.
+    Raises: ConfigError, no such protocol, or no sentence can have such a length; UsageError, an argument is
+    of another kind.
     """
-    keep = Filter(protocol_named(protocol) if isinstance(protocol, str) else protocol, max_len, min_len)
+    for name, length in (("min_len", min_len), ("max_len", min_len if max_len is None else max_len)):
+        check_kind(name, length, Integral, "a number of words")
+    keep = Filter(protocol_of(protocol), max_len, min_len)
     kept = list(keep(sentences_of(sentences)))
     return Prepared(kept, keep.dropped, keep.notes)

@@ -25,7 +25,7 @@ from dynet_vdgi.data.corpus import Sentences, read, sentences_of
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import UsageError, check_kind
 from dynet_vdgi.evaluation.pairing import Heads, Parsed, gold_heads, matched, under
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.system.names import count
@@ -314,8 +314,15 @@ def evaluate(
     Raises:
         DataError: the two sides differ in their sentences, or heads are missing; names file and line.
         ConfigError: no such protocol.
-        UsageError: no such break-down; or an argument is neither a file, nor sentences, nor heads.
+        UsageError: no such break-down; or an argument is of another kind.
     """
+    check_kind("parsed", parsed, (str, os.PathLike, Iterable), "a file, or sentences, or their heads,")
+    check_kind("max_lens", max_lens, Iterable, "a list of lengths")
+    check_kind("by", by, Iterable, "a list of break-downs")
+    if rules is not None:
+        from dynet_vdgi.grammar.rules import RuleSet
+
+        check_kind("rules", rules, RuleSet, "a RuleSet, as rules() gives,")
     if isinstance(parsed, (str, os.PathLike)):
         parsed = read(parsed, heads="required")
     both = paired(sentences_of(gold, heads="required"), parsed, protocol)

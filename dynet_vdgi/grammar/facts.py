@@ -26,7 +26,7 @@ from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet, Table
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these, there_are
 
 __all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
 
@@ -90,13 +90,12 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
 def _unknown(name: str, names: list[str]) -> str:
     if not names:
         return f"no fact changes anything: the rules have no part that asks for '{name}'; set rules=best, say"
-    there_are = f"(there are: {', '.join(names)})"
     if name in ORDERS:
         wanted = ORDERS[name].measures
         how = f", such as with 'measure {wanted[0]} = told'" if wanted else ""
-        remedy = f"leave it out, or add one{how} {there_are}"
+        remedy = f"leave it out, or add one{how}{there_are(names)}"
         return f"the rule table has no part that '{name}' could change; {remedy}"
-    return f"no fact '{name}'{did_you_mean(name, names)} {there_are}"
+    return f"no fact '{name}'{of_these(name, names)}"
 
 
 def _fact(name: str, value: str, place: str) -> Fact:

@@ -45,14 +45,20 @@ def found_in(prior: Prior, without: Prior | None = None) -> str:
     if rules.table is None:
         return "\n".join([*lines, "the rules have no parts: nothing is measured"])
     if rules.table.verb_final:
-        lines.append(f"verbs {'' if prior.statistics.is_verb_final else 'do not '}end its sentences")
+        amount = "more than" if prior.statistics.is_verb_final else "at most"
+        share = 100 * rules.table.verb_final.weight
+        lines.append(f"verbs end {amount} {share:g} % of its sentences with verbs")
     if text.told:
         lines += ["", "facts, added to the evidence of the text:"]
         lines += [f"  {name} = {fact}" for name, fact in text.told.items()]
     sides = {tag: prior.statistics.asymmetry(tag) for tag in rules.table.edge_statistics}
     bare = {tag: without.statistics.asymmetry(tag) for tag in sides} if without else None
     lines += _numbers("sides of words (above 0: before what they belong to)", sides, bare)
-    lines += _numbers("measures, from 0 to 1", text.measures, without.text.measures if without else None)
+    lines += _numbers(
+        "measures (shares, rescaled: 0 at `from` of their lines, 1 at `to`; less after few cases)",
+        text.measures,
+        without.text.measures if without else None,
+    )
     return "\n".join([*lines, *_of_parts(prior)])
 
 

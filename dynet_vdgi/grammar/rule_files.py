@@ -13,7 +13,7 @@ from dynet_vdgi.grammar.patterns import tokens_of
 from dynet_vdgi.grammar.settings import Setting, UnknownOption, number_of, parse_setting
 from dynet_vdgi.grammar.statistics import MEASURES, measure_syntax
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import nearest, of_these
 
 KINDS = "abcd"
 
@@ -218,11 +218,10 @@ class TableReader(Reader):
             self.measures.append(self.measure(left.split()[1], value))
             return
         if name not in _SETTINGS:
-            hint = did_you_mean(name, _SETTINGS, 0.6)
-            if not hint and " " not in name:
+            if " " not in name and not nearest(name, _SETTINGS, 0.6):
                 self.read_class(content)
                 return
-            raise self.fault(f"no setting '{name}'{hint} (there are: {', '.join(_SETTINGS)})")
+            raise self.fault(f"no setting '{name}'{of_these(name, _SETTINGS, 0.6)}")
         if name in SENTENCE_KINDS:
             self.settings.append(self.setting(name, value))
             return
@@ -252,9 +251,7 @@ class TableReader(Reader):
         try:
             return parse_setting(name, value, syntax, self.number)
         except UnknownOption as error:
-            hint = did_you_mean(error.option, error.choices, 0.6)
-            there_are = ", ".join(error.choices) or "none"
-            raise self.fault(f"{error}{hint} (there are: {there_are})") from None
+            raise self.fault(f"{error}{of_these(error.option, error.choices, 0.6)}") from None
         except ValueError as error:
             raise self.fault(str(error)) from None
 
@@ -262,8 +259,7 @@ class TableReader(Reader):
         """measure verb-final = ending VERB | VERB AUX ; from 0.5 ; to 0.8"""
         kind = tokens_of(value)[0] if value else ""
         if kind not in MEASURES:
-            hint = did_you_mean(kind, MEASURES, 0.6)
-            raise self.fault(f"no kind of measure '{kind}'{hint} (there are: {', '.join(MEASURES)})")
+            raise self.fault(f"no kind of measure '{kind}'{of_these(kind, MEASURES, 0.6)}")
         try:
             setting = parse_setting(
                 f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number
@@ -343,9 +339,7 @@ class TableReader(Reader):
             for condition in setting.conditions:
                 if condition not in names:
                     self.number = setting.line
-                    hint = did_you_mean(condition, names, 0.6)
-                    there_are = ", ".join(names) or "none"
-                    raise self.fault(f"no measure '{condition}'{hint} (there are: {there_are})")
+                    raise self.fault(f"no measure '{condition}'{of_these(condition, names, 0.6)}")
 
     def as_it_is(self) -> Table:
         """The table, even if something is missing."""

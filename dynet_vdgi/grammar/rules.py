@@ -68,7 +68,7 @@ from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.system.names import count as count_of
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these
 
 __all__ = [
     "ROOT",
@@ -173,12 +173,11 @@ class RuleSet:
 
         Raises: ConfigError, there is no such part, or another part needs one of them.
         """
-        there_are = [part.name for part in self.parts]
+        parts = [part.name for part in self.parts]
         for name in names:
-            if name not in there_are:
-                hint = f"{did_you_mean(name, there_are)} (there are: {', '.join(there_are) or 'none'})"
-                raise ConfigError(f"rules: no part '{name}'{hint}")
-        if len(set(names)) == len(there_are):
+            if name not in parts:
+                raise ConfigError(f"rules: no part '{name}'{of_these(name, parts)}")
+        if len(set(names)) == len(parts):
             raise ConfigError("rules: nothing is left of the table without all of its parts")
         try:
             return self._without(names, f"<rules without {', '.join(names)}>")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
-from dynet_vdgi.system.names import count, did_you_mean
+from dynet_vdgi.system.names import count, of_these
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
@@ -125,11 +125,8 @@ def _check_choices(setting: str, option: str, values: Sequence[str], choices: Se
     """Raises: ValueError for a name that an option cannot have."""
     for value in values:
         if value not in choices:
-            hint = did_you_mean(value, choices, 0.6)
-            there_are = ", ".join(choices)
-            raise ValueError(
-                f"the option '{option}' of '{setting}' cannot be '{value}'{hint} (there are: {there_are})"
-            )
+            hint = of_these(value, choices, 0.6)
+            raise ValueError(f"the option '{option}' of '{setting}' cannot be '{value}'{hint}")
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:

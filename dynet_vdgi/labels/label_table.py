@@ -26,7 +26,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import count, did_you_mean
+from dynet_vdgi.system.names import count, did_you_mean, of_these
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -201,8 +201,7 @@ def load(name: str = DEFAULT) -> LabelTable:
     """
     bundled = bundled_tables()
     if name not in bundled and not Path(name).exists():
-        there_are = f"there are: {', '.join(sorted(bundled))}"
-        raise ConfigError(f"no table of labels '{name}'{did_you_mean(name, bundled)} ({there_are})")
+        raise ConfigError(f"no table of labels '{name}'{of_these(name, sorted(bundled))}")
     return LabelTable.read(bundled.get(name, Path(name)))
 
 

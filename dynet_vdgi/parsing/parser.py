@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of
+from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
     heads_without,
@@ -393,13 +394,13 @@ class Parser:
             _ = self._engines.exact
         if how.keep_heads and self.draws_trees:
             raise UsageError(
-                "a neural model cannot keep given heads: train a perceptron, as the preset best does"
+                "a neural model cannot keep given heads: use the model universal, or train with --preset best"
             )
         if sampling is not None and not self.draws_trees:
             if not sampling.n_best:
                 raise UsageError(
-                    "this model is a perceptron, which draws no trees: probabilities of sampled trees and "
-                    "MBR need a neural model; confidence, exact trees and n-best lists do not"
+                    f"this model (recipe {self.info['recipe']}) draws no trees: probabilities of sampled "
+                    "trees and MBR need a neural model; confidence, exact trees and n-best lists do not"
                 )
             _ = self._engines.exact
 
@@ -583,8 +584,11 @@ def load(
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
     may have its own.
 
-    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student.
+    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
+    argument is no path.
     """
+    for name, each in (("path", path), ("tokeniser", tokeniser or ""), ("tagger", tagger or "")):
+        check_path(name, each)
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
     if fast:

@@ -232,8 +232,7 @@ def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
 
     settings, treebanks = prepared.settings, prepared.treebanks
     scorer = learn(treebanks, settings.learning, settings.seed)
-    model = pack(scorer, sources_of(treebanks), seed=settings.seed)
-    model.settings = settings
+    model = pack(scorer, sources_of(treebanks), settings)
     return model, {"phase": "treebanks", "treebanks": len(treebanks), "dev_dda": None}
 
 
@@ -324,9 +323,13 @@ def sources_of(
 
 
 def pack(
-    scorer: Scorer, sources: Mapping[str, OtherTreebank], *, seed: int = 1, further: Arrays | None = None
+    scorer: Scorer,
+    sources: Mapping[str, OtherTreebank],
+    settings: UniversalSettings | None = None,
+    *,
+    further: Arrays | None = None,
 ) -> ModelFile:
-    """A model file's content: weights, the treebanks they were learnt from, and `further` arrays.
+    """A model file's content: weights, the treebanks and settings of their learning, and `further` arrays.
 
     Those may be a calibration's. Raises: ModelError, the weights do not fit each other.
     """
@@ -335,18 +338,19 @@ def pack(
     from dynet_vdgi.runs.model_file import ModelFile, Provenance
     from dynet_vdgi.universal.stored import arrays_of, scorer_of
 
+    settings = settings or UniversalSettings()
     arrays = arrays_of(scorer) | (further or {})
     scorer_of(arrays)
     n_trees = sum(treebank.trees for treebank in sources.values())
     provenance = Provenance.now(
         preset=SHIPPED,
-        seed=seed,
+        seed=settings.seed,
         recipe=SHIPPED,
         protocol=f"{STANDARD.name}: {STANDARD.description}",
         gold_trees=(f"training: {n_trees:,} trees of {count(len(sources), 'treebank')} of other languages",),
         treebanks=dict(sources),
     )
-    return ModelFile(provenance, UniversalSettings(seed=seed), _vocabulary(), RuleSet(()), arrays)
+    return ModelFile(provenance, settings, _vocabulary(), RuleSet(()), arrays)
 
 
 RECIPE = Universal()

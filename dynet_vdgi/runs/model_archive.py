@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.config import MODEL_NAME
 from dynet_vdgi.system.limits import limit, to_raise
-from dynet_vdgi.system.names import nearest
+from dynet_vdgi.system.names import nearest, there_are
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -164,15 +165,19 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
 
 
 def _near(path: Path, what: str) -> str:
-    """A hint at a file, a folder of a run, or a model of the package, whose name is like the missing one."""
+    """A hint at a file, a run, or a model of the package, whose name is like the missing one, or
+    else at the runs beside it and the models of the package."""
     if what == MODEL and (own := nearest(str(path), bundled("models"), 0.7)):
         return f"; did you mean '{own}'?"
     try:
         beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
     except OSError:
-        return ""
+        beside = []
     found = nearest(path.name, [each.name for each in beside], 0.6)
-    return f"; did you mean '{path.parent / found}'?" if found else ""
+    if found or what != MODEL:
+        return f"; did you mean '{path.parent / found}'?" if found else ""
+    runs = sorted(str(each) for each in beside if (each / MODEL_NAME).is_file())
+    return there_are([*runs, *bundled("models")])
 
 
 def write(path: str | Path, entries: Mapping[str, bytes]) -> None:

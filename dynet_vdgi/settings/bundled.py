@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these
 
 
 def resources() -> Path:
@@ -33,6 +33,5 @@ def rules_path(name: str) -> Path:
     if name in known:
         return known[name]
     if not Path(name).suffix and not os.path.exists(name):
-        there_are = f"(there are: {', '.join(sorted(known))})"
-        raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, known)} {there_are}")
+        raise ConfigError(f"config: no rules '{name}'{of_these(name, sorted(known))}")
     return Path(name)

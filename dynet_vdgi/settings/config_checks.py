@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
-from dynet_vdgi.settings.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings.registry import PRESETS, RECIPES, TEACHERS
 from dynet_vdgi.system.names import did_you_mean, nearest
 
 Numbers = TypeVar("Numbers", bound=Section)
@@ -125,15 +125,17 @@ def _kind_of(
 def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
     """The message about a name that its section does not have."""
     name = f"{section}.{key}".lstrip(".")
+    if "." in key:
+        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
+        return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
     parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
     name = parts[0] if parts else name
     places = list(every_setting())
     if elsewhere := [place for place in places if place.name == name]:
-        kinds = dict.fromkeys(
-            f"recipe={other}" for place in elsewhere if recipe not in place.recipes for other in place.recipes
-        )
-        if kinds:
-            return f"'{name}' is for {' or '.join(kinds)}, and recipe is {recipe}"
+        if of := dict.fromkeys(
+            other for place in elsewhere if recipe not in place.recipes for other in place.recipes
+        ):
+            return f"'{name}' {_of_others(of, recipe)}"
         tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in elsewhere)
         return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
     sections = list(dict.fromkeys(place.section for place in places if place.section))
@@ -152,9 +154,15 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     elsewhere = [place for place in places if place.section == (section or key)]
     if found := nearest(inner, [place.key for place in elsewhere], 0.6):
         of = dict.fromkeys(other for place in elsewhere if place.key == found for other in place.recipes)
-        like = f"; '{section or key}.{found}' is for recipe={' or recipe='.join(of)}, and recipe is {recipe}"
-        return f"no key '{name}'{like}"
+        return f"no key '{name}'; '{section or key}.{found}' {_of_others(of, recipe)}"
     return f"no key '{name}'"
+
+
+def _of_others(recipes: Iterable[str], recipe: str) -> str:
+    """The end of a message about a setting that other recipes have, with a preset of the first one."""
+    preset = PRESETS.get(next(iter(recipes)))
+    remedy = f"; try --preset {preset}" if preset else ""
+    return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"
 
 
 def _keys_of(section: str, places: Sequence[SettingPlace], recipe: str) -> list[str]:

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, check_kind
 from dynet_vdgi.settings.bundled import bundled
 from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, leaves
 from dynet_vdgi.settings.config_checks import from_dict, hints_of
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -139,9 +139,11 @@ def load_settings(
     Raises:
         ConfigError: no such preset; see `config_checks.from_dict`; or a setting of a layer has no effect.
     """
+    check_kind("preset", presets, (str, os.PathLike, Iterable), "the name of a preset, or the path of one,")
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
     values, applied = Values(), list[Path]()
     for name in names:
+        check_kind("preset", name, (str, os.PathLike), "the name of a preset, or the path of one,")
         alone = Values()  # a setting without effect on top of another preset may have one alone
         for path in _chain(str(os.fspath(name))):
             layer = _read(path)
@@ -227,7 +229,7 @@ def _chain(preset: str) -> list[Path]:
     chain: list[Path] = []
     name: Any = preset
     folder = Path()
-    while name:
+    while name is not None:
         try:
             path = _preset_path(str(name), folder)
         except ConfigError as error:
@@ -247,8 +249,7 @@ def _preset_path(preset: str, folder: Path) -> Path:
         return folder / preset
     names = preset_names()
     if preset not in names:
-        near = did_you_mean(preset, names)
-        raise ConfigError(f"config: no preset '{preset}'{near} (there are: {', '.join(names)})")
+        raise ConfigError(f"config: no preset '{preset}'{of_these(preset, names)}")
     return bundled("presets")[preset]
 
 

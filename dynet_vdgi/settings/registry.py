@@ -58,6 +58,9 @@ RECIPES: Registry[Any] = Registry(
 )
 """The values of the setting `recipe`, each a `recipes.base.Recipe`."""
 
+PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", "universal": "universal"}
+"""A preset of each recipe, for messages."""
+
 TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
     {

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import of_these
 
 VARIABLE = "VDGI_LIMITS"
 
@@ -42,8 +42,7 @@ def _limits(said: str) -> Mapping[str, int]:
     for item in said.replace(",", " ").split():
         name, equals, number = item.partition("=")
         if name not in DEFAULTS:
-            there_are = f"(there are: {', '.join(DEFAULTS)})"
-            raise ConfigError(f"{VARIABLE}: no limit '{name}'{did_you_mean(name, DEFAULTS)} {there_are}")
+            raise ConfigError(f"{VARIABLE}: no limit '{name}'{of_these(name, DEFAULTS)}")
         try:
             found[name] = int(number)
         except ValueError:

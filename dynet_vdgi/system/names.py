@@ -32,6 +32,28 @@ def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
     return f"; did you mean '{found}'?" if found else ""
 
 
+def there_are(names: Iterable[str], most: int = 24) -> str:
+    """The names that can be chosen from, to put after a message; if there are more than `most`, the first.
+
+    >>> there_are(["a", "b"]), there_are("abcd", 2)
+    (' (there are: a, b)', ' (there are: a, b and 2 more)')
+    """
+    known = list(names)
+    more = f" and {len(known) - most:,} more" if len(known) > most else ""
+    return f" (there are: {', '.join(known[:most]) or 'none'}{more})"
+
+
+def of_these(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
+    """`did_you_mean` and `there_are`; fewer names if one is like the unknown one.
+
+    >>> of_these("vreb", ["verb", "noun"]), of_these("x", [])
+    ("; did you mean 'verb'? (there are: verb, noun)", ' (there are: none)')
+    """
+    known = list(names)
+    meant = did_you_mean(name, known, cutoff)
+    return meant + (there_are(known, 8) if meant else there_are(known))
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """A number with what it counts.
 
