@@ -55,7 +55,7 @@ from dynet_vdgi.parsing.expectation import SOURCES
 from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
-from dynet_vdgi.recipes.universal import pack, sources_of
+from dynet_vdgi.recipes.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
@@ -297,7 +297,8 @@ def ship(arguments: argparse.Namespace) -> None:
     further = {SOURCES: np.array(numbers, np.float16)}
     for path in arguments.models[1:]:
         further |= np.load(path)
-    save_model(arguments.out, pack(scorer, sources_of(treebanks, licences), further=further))
+    settings = UniversalSettings(learning=LearningSettings(members=arguments.members))
+    save_model(arguments.out, pack(scorer, sources_of(treebanks, licences), settings, further=further))
 
 
 def main() -> None:
@@ -311,7 +312,6 @@ def main() -> None:
     learning.add_argument("--free", action="store_true")
     learning.add_argument("--treebanks", type=int, default=0, help="learn from so many, taken at random")
     learning.add_argument("--seed", type=int, default=1)
-    learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = commands.add_parser("score")
     further = {
@@ -327,6 +327,8 @@ def main() -> None:
     scoring.add_argument(
         "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
     )
+    for each in (learning, further["ship"]):
+        each.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     for each in (learning, scoring, *further.values()):
         each.add_argument("--data", type=Path, required=True)
         each.add_argument("--out", type=Path)

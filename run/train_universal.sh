@@ -22,4 +22,4 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 "$VENV/bin/python" benchmarks/universal.py learn --data "$data" --free --members 3 --out "$work/weights.npz"
 "$VENV/bin/python" benchmarks/universal.py ship "$work/weights.npz" resources/universal/calibration.npz \
-    resources/universal/expectation.npz --data "$data" --out "$file"
+    resources/universal/expectation.npz --data "$data" --members 3 --out "$file"
