@@ -227,7 +227,9 @@ _RULE_TABLE = "From the rule table"
 _KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv"
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
 _TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
-_FROM_UNIVERSAL = "docs/results/few-trees-universal.csv"
+_FRONT = "front-page.csv"
+_NUMBERS = 10, 50, 100, 300
+"""Of trees, on the front page."""
 _UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 1000 --systems UDPipe"
 _EXPECT = "docs/results/expect.csv", "python benchmarks/expect.py"
 _PLAN = "docs/results/tables/teachers-and-students.csv", "vdgi experiment paper-ud"
@@ -243,8 +245,11 @@ def _of_universal(system: str, name: str) -> Callable[[], str]:
     return lambda: mean("universal.csv", ("dda15", "dda40"), system=system, set=name)
 
 
-def _of_trees(k: int, prefix: str = "dda") -> Callable[[], str]:
-    return lambda: mean("few-trees-universal.csv", (f"{prefix}15", f"{prefix}40"), k=str(k))
+def _of_front(system: str, k: int) -> Figure:
+    """A system of the front page with k trees; without any, the universal parser is as it comes."""
+    command = "python benchmarks/universal.py score" if (system, k) == ("universal", 0) else _TREES[1]
+    columns = "dda15", "dda40"
+    return Figure(f"docs/results/{_FRONT}", command, lambda: mean(_FRONT, columns, system=system, k=str(k)))
 
 
 def _of_plan(page: str, row: str) -> Callable[[], str]:
@@ -253,16 +258,17 @@ def _of_plan(page: str, row: str) -> Callable[[], str]:
 
 FIGURES = {
     "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
-    "best.choose": Figure(*_KNOWLEDGE, _of_best("choose")),
+    "best.choose": _of_front("best", 0),
     "universal.check": Figure(*_UNIVERSAL, _of_universal("shipped", "check")),
-    "universal.choose": Figure(*_UNIVERSAL, _of_universal("branch left out", "choose")),
+    "universal.choose": _of_front("universal", 0),
     "best.check.15": Figure(*_KNOWLEDGE, lambda: _of_best("check")().partition("/")[0]),
     "universal.check.15": Figure(*_UNIVERSAL, lambda: _of_universal("shipped", "check")().partition("/")[0]),
-    **{f"trees.{k}": Figure(*_TREES, few_trees("this", k)) for k in (10, 30, 100, 300)},
-    **{f"exact.trees.{k}": Figure(*_TREES, few_trees("this, exact", k)) for k in (10, 30, 100, 300)},
-    **{f"universal.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k)) for k in (10, 30, 100, 300)},
-    **{f"fast.trees.{k}": Figure(_FROM_UNIVERSAL, _TREES[1], _of_trees(k, "fast")) for k in (10, 100, 300)},
-    **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 30, 100)},
+    **{f"trees.{k}": _of_front("best", k) for k in _NUMBERS},
+    **{f"exact.trees.{k}": _of_front("best, exact", k) for k in _NUMBERS},
+    **{f"universal.trees.{k}": _of_front("universal", k) for k in _NUMBERS},
+    **{f"fast.trees.{k}": _of_front("universal, fast", k) for k in _NUMBERS},
+    **{f"udpipe.{k}": Figure(*_TREES, few_trees("UDPipe", k)) for k in (10, 100)},
+    "udpipe.50": _of_front("UDPipe", 50),
     "udpipe.300": Figure(*_UDPIPE, lambda: mean(_BESIDE[0], ("dda15", "dda40"), k="300")),
     **{f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(beside_udpipe, k)) for k in (300, 1000)},
     "expect.check": Figure(*_EXPECT, expected_of_check),
