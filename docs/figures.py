@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+
+from dynet_vdgi.parsing.expectation import Expectation, on_line
 from dynet_vdgi.reports import curves
 
 ROOT = Path(__file__).parents[1]
@@ -152,6 +155,23 @@ def off(name: str) -> str:
     )
 
 
+def off_with_fifty() -> str:
+    """How far the mean share with fifty trees, measured later, is from the interpolated one, in points."""
+    expectation = Expectation.from_arrays(np.load(ROOT / "resources" / "universal" / "expectation.npz"))
+    assert expectation is not None
+    line = next(row[1:3] for row in expectation.trees if row[0] == 50)
+    none, fifty = (
+        {
+            row["language"]: float(row["dda40"]) / 100
+            for row in rows(_FRONT)
+            if (row["system"], row["k"]) == key
+        }
+        for key in (("universal", "0"), ("universal", "50"))
+    )
+    errors = [100 * (float(on_line(line, none[code])) - fifty[code]) for code in none]
+    return f"{abs(sum(errors)) / len(errors):.1f}"
+
+
 def picture() -> str:
     """Predictions and what came out, as SVG: languages that nothing was chosen on by name, others as dots."""
     lowest, size, marks = 40, 420, []
@@ -275,6 +295,7 @@ FIGURES = {
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.tags": Figure(*_EXPECT, expected_of_tags),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
+    "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN[1], _of_plan("knowledge", "best")),
     "eight.best-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "best-tags")),
