@@ -120,7 +120,7 @@ space-only-column.conllu:8: stray white space in column 5 (XPOS): ' '
 space-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-tab-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-trailing-in-lemma.conllu:8: stray white space in column 3 (LEMMA): 'kite '
-tag-missing.conllu:9: column 4 (UPOS) is missing (tag it first: vdgi tag MODEL FILE, or vdgi parse --tagger)
+tag-missing.conllu:9: column 4 (UPOS) is missing (vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL)
 tree-all-roots.conllu:8: HEAD is 0 for every word of the sentence (trees are needed here)
 tree-cycle.conllu:9: cycle of heads through words 2, 3, 4
 tree-no-root.conllu:8: no root (exactly one word must have HEAD 0)
@@ -599,9 +599,9 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
         ),
         (
             "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
-            "column 4 (UPOS) is missing (tag it first: vdgi tag MODEL FILE",
+            "column 4 (UPOS) is missing (vdgi tag train, then vdgi tag MODEL FILE",
         ),
-        ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise tag "),
+        ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise vdgi tag "),
     ],
 )
 def test_other_files_are_told_what_they_are(file_of: Callable[[str], str], line: str, message: str) -> None:

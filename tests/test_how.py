@@ -136,8 +136,8 @@ def test_confidence_is_written_and_replaced(
 
 def test_notes_replace_one_of_their_key() -> None:
     sentence = with_notes(Sentence(("a", "b"), ("X", "X")), (), ["A=1|B=2", "B=3"])
-    again = with_notes(sentence, (), ["B=4", ""], replaced="B")
-    assert [line.split("\t")[9] for line in render(again, [0, 1]).splitlines()[:2]] == ["A=1|B=4", "_"]
+    again = with_notes(sentence, (), ["B=4", ""])
+    assert [line.split("\t")[9] for line in render(again, [0, 1]).splitlines()[:2]] == ["A=1|B=4", "B=3"]
 
 
 def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:

@@ -762,7 +762,7 @@ def test_words_a_second_are_counted_without_compiling(
     class Compiles:
         """A parser that compiles for five of the seven seconds that it takes for ten words."""
 
-        expected = None
+        expected, has_confidence = None, False
 
         def parse(self, items: object, tag_accuracy: object) -> Iterator[Parsed]:
             jit.waited += 5.0

@@ -49,7 +49,6 @@ def _command(line: str, width: int) -> str:
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:
     """Raises: UsageError, a text stands where the model belongs; `usual`: a command up to its model."""
-    from dynet_vdgi.data import files, raw_text
     from dynet_vdgi.settings import config
     from dynet_vdgi.settings.bundled import bundled
 
@@ -63,6 +62,8 @@ def model_first(model: str, names: Sequence[str], usual: str) -> None:
     for name in names:
         if is_model(name):
             raise UsageError(f"the model comes first: {name} {model}, not {model} {name}")
+    from dynet_vdgi.data import files, raw_text
+
     if files.is_conllu(model) or raw_text.is_named(model):
         raise UsageError(f"{model}: this is a text, and the model before it is missing: {usual} {model}")
 

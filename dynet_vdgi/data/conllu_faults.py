@@ -10,7 +10,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-TAGGERS = "tag it first: vdgi tag MODEL FILE, or vdgi parse --tagger"
+TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"
 SPLIT = (
     "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, "
     "and vdgi train with --raw"
