@@ -601,7 +601,10 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
             "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
             "column 4 (UPOS) is missing (vdgi tag train, then vdgi tag MODEL FILE",
         ),
-        ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise vdgi "),
+        (
+            "1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_",
+            "(to use column 5, XPOS: --set data.tags=xpos; otherwise vdgi ",
+        ),
     ],
 )
 def test_other_files_are_told_what_they_are(file_of: Callable[[str], str], line: str, message: str) -> None:

@@ -81,11 +81,10 @@ def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.Argument
     return parser
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """The option -o, by default standard output."""
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
-    )
+def add_output(parser: argparse.ArgumentParser, replaced: str = "is replaced") -> None:
+    """The option -o, by default standard output; `replaced`: what becomes of a file that exists."""
+    what = f"where to write (default: standard output); a file that exists {replaced}"
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help=what)
 
 
 def add_tags(parser: argparse.ArgumentParser) -> None:

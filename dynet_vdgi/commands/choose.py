@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--number", type=int, default=20, metavar="N", help="sentences (default: %(default)s)"
     )
-    add_output(parser)
+    add_output(parser, "is kept, unless you say --overwrite")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace a file that exists, with its corrections"
     )

@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="best and worst sentences to draw, of each (default: %(default)s)",
     )
     parser.add_argument(
-        "-o", "--output", default="report.html", metavar="FILE", help="where to write (default: %(default)s)"
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="FILE",
+        help="where to write (default: %(default)s); a file that exists is replaced",
     )
 
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--number", type=int, default=200, metavar="N", help="how many words (default: %(default)s)"
     )
-    add_output(parser)
+    add_output(parser, "is kept, unless you say --overwrite")
     parser.add_argument("--overwrite", action="store_true", help="replace a list that exists, with its tags")
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from collections import Counter
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -35,6 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.data.copies import superseded
     from dynet_vdgi.data.corpus import read
     from dynet_vdgi.errors import UsageError
+    from dynet_vdgi.grammar.tag_warnings import in_lower_case
     from dynet_vdgi.system.names import count
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -50,6 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
     sentences = [each for group in superseded(groups, lambda sentence: sentence.forms) for each in group]
     raw = [each for group in raw_groups for each in group]
+    if lines := in_lower_case(Counter(tag for each in sentences for tag in each.tags)):
+        logger.warning("%s", lines)
     tagger = Tagger().fit(sentences, raw, tag_list=arguments.tag_list)
     tagger.save(arguments.output)
     n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words

@@ -150,6 +150,22 @@ def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hi
         raise DataError(path, None, f"none of the tags is known, such as {tag}", hint)
 
 
+def in_lower_case(counts: Mapping[str, int]) -> str:
+    """A warning about UD tags in lower case, which a tagger would learn as other tags; "": there are none.
+
+    >>> in_lower_case({"noun": 3, "VERB": 2, "NN": 1})
+    'tags in lower case are other tags than those of UD: noun (3 words); write NOUN for noun, and so on'
+    """
+    small = sorted(
+        (tag for tag in counts if tag.islower() and tag.upper() in UD_TAGS), key=lambda t: -counts[t]
+    )
+    if not small:
+        return ""
+    named, words = listed(small, MOST_TOLD), count(sum(counts[tag] for tag in small), "word")
+    meant = f"write {small[0].upper()} for {small[0]}, and so on"
+    return f"tags in lower case are other tags than those of UD: {named} ({words}); {meant}"
+
+
 def unsuited(counts: Mapping[str, int]) -> list[str]:
     """Reasons why a universal parser does not suit a text with these words by universal tag.
 
