@@ -363,6 +363,7 @@ def test_what_is_no_sentence_is_refused_with_a_remedy(parser: Parser, call: Any,
     [
         ("path", vdgi.read),
         ("path", vdgi.load),
+        ("path", lambda wrong: vdgi.load("universal").save(wrong)),
         ("name", vdgi.rules),
         ("sentence", vdgi.to_conllu),
         ("sentence", vdgi.to_nltk),

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.files import atomic_bytes_writer
+from dynet_vdgi.data.files import atomic_bytes_writer, check_path
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.settings.bundled import bundled
 from dynet_vdgi.settings.config import MODEL_NAME
@@ -181,7 +181,11 @@ def _near(path: Path, what: str) -> str:
 
 
 def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
-    """Writes an archive with these members atomically: the old file stays until the new one is complete."""
+    """Writes an archive with these members atomically: the old file stays until the new one is complete.
+
+    Raises: UsageError, the argument is no path.
+    """
+    check_path("path", path)
     with atomic_bytes_writer(str(path)) as handle:
         _pack(handle, entries)
 
