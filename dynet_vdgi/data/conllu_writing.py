@@ -33,10 +33,15 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     if len(heads) != n_words or (n_words and not 0 <= min(heads) <= max(heads) <= n_words):
         raise ValueError(f"heads {list(heads)} do not fit a sentence of {n_words} words")
     if deprels is None:
-        deprels = ["dep" if head else "root" for head in heads]
+        deprels = root_and_dep(heads)
     elif len(deprels) != n_words:
         raise ValueError(f"{len(deprels)} relations for a sentence of {n_words} words")
     return _text(sentence, list(map(str, heads)), deprels)
+
+
+def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
+    """The relations (n,) of a tree of which nothing else is known."""
+    return tuple(["dep" if head else "root" for head in heads])
 
 
 def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
@@ -78,10 +78,15 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
 
 def _in_small_letters(tags: list[str], counts: Mapping[str, int]) -> str:
     """The message about several tags in lower case."""
+    named, meant = _named_and_meant(tags, counts)
+    return f"tags {named}: tags in lower case fit no rule; {meant}"
+
+
+def _named_and_meant(tags: Iterable[str], counts: Mapping[str, int]) -> tuple[str, str]:
+    """Tags in lower case with the number of their words, and what to write instead."""
     tags = sorted(tags, key=lambda tag: (-counts[tag], tag))
-    of_all = count(sum(counts[tag] for tag in tags), "word")
-    meant = f"write {tags[0].upper()} for {tags[0]}, and so on"
-    return f"tags {listed(tags, MOST_TOLD)} ({of_all}): tags in lower case fit no rule; {meant}"
+    words = count(sum(counts[tag] for tag in tags), "word")
+    return f"{listed(tags, MOST_TOLD)} ({words})", f"write {tags[0].upper()} for {tags[0]}, and so on"
 
 
 def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
@@ -156,14 +161,17 @@ def in_lower_case(counts: Mapping[str, int]) -> str:
     >>> in_lower_case({"noun": 3, "VERB": 2, "NN": 1})
     'tags in lower case are other tags than those of UD: noun (3 words); write NOUN for noun, and so on'
     """
-    small = sorted(
-        (tag for tag in counts if tag.islower() and tag.upper() in UD_TAGS), key=lambda t: -counts[t]
-    )
+    small = [tag for tag in counts if tag.islower() and tag.upper() in UD_TAGS]
     if not small:
         return ""
-    named, words = listed(small, MOST_TOLD), count(sum(counts[tag] for tag in small), "word")
-    meant = f"write {small[0].upper()} for {small[0]}, and so on"
-    return f"tags in lower case are other tags than those of UD: {named} ({words}); {meant}"
+    named, meant = _named_and_meant(small, counts)
+    return f"tags in lower case are other tags than those of UD: {named}; {meant}"
+
+
+def tell_unsuited(counts: Mapping[str, int]) -> None:
+    """Warns of the reasons why a universal parser does not suit a text, see `unsuited`."""
+    for line in unsuited(counts):
+        logger.warning("%s", line)
 
 
 def unsuited(counts: Mapping[str, int]) -> list[str]:

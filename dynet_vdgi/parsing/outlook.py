@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,13 +10,11 @@ import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, unknown_to_model, unsuited
+from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
 from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.universal.stored import beginning
-
-logger = logging.getLogger("dynet_vdgi")
 
 AKIN, ENOUGH = 0.5, 2000
 """A text of at least this many words, whose nearest treebank is at a distance below this, is probably in a
@@ -59,13 +56,8 @@ def look(
     first = list(beginning(sentences))
     counts = Counter(tag for sentence in first for tag in sentence.tags)
     source = first[0].source if first else None
-    known = {*parser.model.vocabulary.tags, *parser.protocol.removed_tags}
-    check_known(counts, known, source.path if source else "the text", TO_A_MODEL)
-    for line in (
-        *unknown_to_model({tag: n for tag, n in counts.items() if tag not in known}),
-        *unsuited(counts),
-    ):
-        logger.warning("%s", line)
+    check_known(counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL)
+    tell_unsuited(counts)
     measured = parser.measured(first)
     engine = measured.engine
     if not isinstance(engine, UniversalEngine) or engine.expectation is None:
@@ -73,6 +65,7 @@ def look(
             "this model does not say how accurate it is: name `universal`, or a run of that preset"
         )
     marginals = [p for parse in measured.confidences(first) for p in parse.marginals]
+    tell_unknown(parser.unknown_tags, set())
     if not marginals:
         raise DataError("the text", None, "has no words, or nothing but punctuation")
     right_tags = tag_accuracy(sum(map(len, first)))

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from dynet_vdgi.data import guesses
-from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.parsing.parser import How, Parse
 from dynet_vdgi.parsing.relations import Relations
@@ -21,7 +21,7 @@ def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations |
 
     `relations` (n,) are those of the tree; None: `root` and `dep`. Notes about earlier heads are dropped.
     """
-    deprels = relations or _root_and_dep(parse)
+    deprels = relations or root_and_dep(parse.heads)
     if how.keep_heads and sentence.heads and sentence.deprels:
         given = zip(sentence.heads, sentence.deprels, deprels)
         deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
@@ -31,10 +31,6 @@ def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations |
         sentence = with_notes(sentence, (), notes)
     block = render(sentence, parse.heads, deprels)
     return block if how.keep_heads else guesses.renewed(block)
-
-
-def _root_and_dep(parse: Parse) -> Relations:
-    return tuple(["dep" if head else "root" for head in parse.heads])
 
 
 def one_of_several(
@@ -52,7 +48,7 @@ def one_of_several(
         if rank > 1:
             sentence = on_its_own(sentence, f"-tree{rank}")
     misc = ["" if share is None else f"HeadProb={share:.2f}" for share in parse.head_probs]
-    sentence = guesses.without_stale(sentence, parse.heads, relations or _root_and_dep(parse))
+    sentence = guesses.without_stale(sentence, parse.heads, relations or root_and_dep(parse.heads))
     return guesses.renewed(render(with_notes(sentence, comments, misc), parse.heads, relations))
 
 

@@ -27,7 +27,7 @@ from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-from dynet_vdgi.grammar.tag_warnings import unsuited
+from dynet_vdgi.grammar.tag_warnings import tell_unsuited
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.expectation import ExpectedShare
@@ -402,8 +402,7 @@ class Stream:
         self._wanted = self._wanted._replace(measures=replace(settled, sample=()))
         if fault is None:
             measures.tell()
-            for line in unsuited(seen):
-                logger.warning("%s", line)
+            tell_unsuited(seen)
         yield from held
         yield from stream
         if fault is not None:  # of the file, or of a sentence of a window, which then raises it itself

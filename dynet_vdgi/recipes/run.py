@@ -13,7 +13,13 @@ from typing import Any
 from dynet_vdgi.data import files
 from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.grammar.tag_warnings import NOT_UNIVERSAL, check_known, tag_warnings, unknown_tags, unsuited
+from dynet_vdgi.grammar.tag_warnings import (
+    NOT_UNIVERSAL,
+    check_known,
+    tag_warnings,
+    tell_unsuited,
+    unknown_tags,
+)
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
@@ -199,8 +205,7 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str], path: str) -> None:
     if prepared.settings.is_universal:
         universal = Counter(tag for s in sentences for tag in s.upos or s.tags)
         check_known(universal, UD_TAGS, path, NOT_UNIVERSAL)
-        for line in unsuited(universal):
-            logger.warning("%s", line)
+        tell_unsuited(universal)
     if "rules" in idle:
         return
     counts = Counter(tag for s in sentences for tag in s.tags)
