@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from few import RandomBase
 
-from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
+from dynet_vdgi.system.jit import ALWAYS, Kernel
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.grammar import chart

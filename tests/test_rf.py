@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import taught
 
-from dynet_vdgi.compiled.jit import as_python
+from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules

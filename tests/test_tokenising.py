@@ -10,7 +10,7 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.compiled.jit import as_python
+from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError

@@ -140,9 +140,9 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     return idle
 
 
-Seen = tuple[Floats, tuple[list[str], list[str]]]
+Seen = tuple[Floats, list[str]]
 
 
 def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
-    """Everything about a prior that a teacher and a student can see, in the first sentences."""
-    return [(prior.potentials(sentence), prior.student_symbols(sentence)) for sentence in text[:COMPARED]]
+    """Everything about a prior that a teacher can see, in the first sentences."""
+    return [(prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]]

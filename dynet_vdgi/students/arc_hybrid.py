@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.templates import random_words, shift_of
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.system.jit import compiled
 
 Weights = NDArray[Any]  # float32 to parse with, float64 in training
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.machine_code import ALWAYS
 from dynet_vdgi.system.arrays import Bytes, Ints
+from dynet_vdgi.system.jit import ALWAYS
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learning_settings import FaultSettings
