@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import VdgiError
 
-ENOUGH = 5_000
-"""The least work for which machine code is worth loading. A unit of work takes Python a tenth of a millisecond, about as
-long as parsing a word with a perceptron, so this is half a second."""
+ENOUGH, PLENTY = 3_000, 20_000
+"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which it is worth
+compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word with a perceptron;
+numba's import takes half a second, and compiling a kernel up to three."""
 
 PATIENCE = 2.0
 """Seconds of compilation after which a message appears."""
@@ -102,10 +103,13 @@ def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
     return function.plain
 
 
+_work = 0  # of all kernels, done as Python
+
+
 class Kernel:
     """A compiled function as Python calls it; `what` names it to users who wait for it.
 
-    Each call states its `work`, see `ENOUGH`. Results do not depend on who runs the function.
+    Each call states its `work`, see `ENOUGH`.
     """
 
     def __init__(self, function: Any, what: str) -> None:
@@ -114,19 +118,34 @@ class Kernel:
         self._work = 0  # asked for until now
 
     def __call__(self, *arguments: Any, work: int) -> Any:
-        self._work += work
-        if self._work <= ENOUGH:
-            with np.errstate(all="ignore"):  # as machine code does
-                return self.function.plain(*arguments)
-        kept = self.function.kept
-        if kept.signatures:
-            return kept(*arguments)
+        if self._is_native:
+            return self.function.kept(*arguments)
+        global _work
+        _work, self._work = _work + work, self._work + work
+        if self._work > PLENTY or (_work > ENOUGH and self.is_kept):
+            return self._first_call(*arguments)
+        with np.errstate(all="ignore"):  # as machine code does
+            return self.function.plain(*arguments)
+
+    @property
+    def _is_native(self) -> bool:
+        return "kept" in vars(self.function) and bool(self.function.kept.signatures)
+
+    @cached_property
+    def is_kept(self) -> bool:
+        """Whether machine code of the function is on disk."""
+        python = self.function.py_func
+        name = f"{python.__module__.rpartition('.')[2]}.{python.__qualname__}-*.nbi"
+        return any(_folder(os.environ.get("NUMBA_CACHE_DIR", "")).glob(f"*/{name}"))
+
+    def _first_call(self, *arguments: Any) -> Any:
         with _lock:  # so that threads do not compile the same code twice
             timer = threading.Timer(PATIENCE, logger.info, ["compiling %s (once on this computer)", self.what])
             timer.daemon = True
-            timer.start()
+            if not self.is_kept:
+                timer.start()
             try:
-                return kept(*arguments)
+                return self.function.kept(*arguments)
             finally:
                 timer.cancel()
 
