@@ -93,6 +93,7 @@ __all__ = [
     "Tagger",
     "UsageError",
     "VdgiError",
+    "WordPerceptron",
     "__version__",
     "draw",
     "evaluate",
