@@ -2,7 +2,8 @@
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
 noticed. Journals of format 1 have no checksums; they are read, and continued without. Format 3 holds the text
-at the beginning, and changes of more than arcs.
+at the beginning, and changes of more than arcs; format 4 holds the text byte for byte, and what was said of
+its trees.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
-FORMAT = 3
-FORMATS = (1, 2, FORMAT)
+FORMAT = 4
+FORMATS = (1, 2, 3, FORMAT)
 
 Record = dict[str, Any]
 

@@ -123,6 +123,7 @@ class MarkedSentence:
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
     moved: frozenset[int] = field(default=frozenset())  # wids of words whose head a person changed
     renamed: frozenset[int] = field(default=frozenset())  # wids of words whose relation a person changed
+    given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
     _shown: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
 
@@ -159,6 +160,37 @@ class MarkedSentence:
         except (ValueError, mending.CircleError) as error:
             path, line = (self.source.path, self.source.line) if self.source else ("", 0)
             raise DataError(path, line, str(error)) from None
+
+    @property
+    def has_tree_without_marks(self) -> bool:
+        """True if the file has heads, which nobody has confirmed; 0 for every word is none."""
+        heads = {arc.head for arc in self.first.arcs} - {UNSET}
+        return bool(heads) and not has_arc_marks(self.first) and (heads != {0} or len(self) == 1)
+
+    def take_as_right(self, by: str) -> None:
+        """Confirms what the file has of a tree, punctuation too. Raises: DataError, it can be in no tree."""
+        self.given = by
+        self.arcs = self.recorded = self.as_found.arcs
+        self._check()
+
+    @property
+    def as_found(self) -> SentenceState:
+        """The state that the file's lines stand for."""
+        if not self.given:
+            return self.first
+        arcs = [
+            arc._replace(
+                head_by="" if arc.head == UNSET else self.given,
+                label_by="" if arc.head == UNSET or arc.label == NO_LABEL else self.given,
+            )
+            for arc in self.first.arcs
+        ]
+        return self.first._replace(arcs=tuple(arcs))
+
+    def is_as_found(self, state: SentenceState) -> bool:
+        """Whether a state says what the file's lines say; guesses aside."""
+        found = self.as_found
+        return state[1:] == found[1:] and confirmed_parts(state.arcs) == confirmed_parts(found.arcs)
 
     # --------------------------------------------------------------------------------------- words
     def __len__(self) -> int:
@@ -339,6 +371,14 @@ def _fitting(label: str, head: int) -> str:
 def has_arc_marks(state: SentenceState) -> bool:
     """True if any head or relation is confirmed."""
     return any(arc.head_by or arc.label_by for arc in state.arcs)
+
+
+def confirmed_parts(arcs: Iterable[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
+    """The confirmed parts of arcs."""
+    return [
+        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
+        for arc in arcs
+    ]
 
 
 def label_fault(text: Any) -> str:

@@ -51,6 +51,7 @@ class WholeSentence(Struct, frozen=True, omit_defaults=True):
     moved: tuple[int, ...] = ()
     renamed: tuple[int, ...] = ()
     since: Replaced = Replaced()
+    given: str = ""  # see `MarkedSentence`
 
 
 class ChangeRecord(Struct, frozen=True, omit_defaults=True):
@@ -130,10 +131,10 @@ def whole(marked: MarkedSentence) -> WholeSentence:
     assert marked.source is not None
     is_in_file = marked.is_touched or has_arc_marks(marked.first)
     state = marked.state if is_in_file else marked.state._replace(arcs=marked.first.arcs)
-    since, _ = difference(marked, marked.first, state)
+    since, _ = difference(marked, marked.as_found, state)
     moved, renamed = tuple(sorted(marked.moved)), tuple(sorted(marked.renamed))
     lines = "\n".join(marked.source.lines) + "\n\n"
-    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since)
+    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since, marked.given)
 
 
 def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
@@ -144,6 +145,8 @@ def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
     (marked,) = found
     marked.id, marked.wids = record.id, record.wids
     marked.moved, marked.renamed = frozenset(record.moved), frozenset(record.renamed)
+    if record.given:
+        marked.take_as_right(record.given)
     marked.state = applied(record.since, marked)
     marked.recorded = marked.arcs
     return marked

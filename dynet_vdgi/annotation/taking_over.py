@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
-from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, SentenceState, block, read_text
+from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, SentenceState, block
 from dynet_vdgi.annotation.mending import CircleError, mended
 from dynet_vdgi.annotation.old_journals import check_arc
 from dynet_vdgi.annotation.records import ChangeRecord, Replaced, WholeSentence, whole
@@ -22,27 +22,29 @@ from dynet_vdgi.annotation.records import ChangeRecord, Replaced, WholeSentence,
 def record_of(
     text: AnnotatedText,
     found: Sequence[MarkedSentence],
-    in_file: Sequence[tuple[int, str]],
+    in_file: Sequence[MarkedSentence],
     path: Path,
     journal: Path,
+    right_by: str = "",
 ) -> ChangeRecord | None:
     """The change that makes the text of the sentences found in the file; None: nothing is to be changed.
 
-    `in_file`: the sentences, by id, when the session last wrote the file. Sentences that were cut or glued
-    since then are the file's, if the other program changed them.
+    `in_file`: the sentences when the session last wrote the file. Sentences that were cut or glued since
+    then are the file's, if the other program changed them. `right_by`: who has said that the file's trees
+    are right.
 
     Raises: DataError, the file contradicts what was confirmed.
     """
-    before = read_text("".join(content for _, content in in_file), journal.name)
-    for marked, (number, _) in zip(before, in_file):
-        marked.id = number
-    partner = _aligned(before, found)
+    partner = _aligned(in_file, found)
     result: list[WholeSentence] = []
     next_id = text.new_id()
     used: set[int] = set()
     for k, theirs in enumerate(found):
-        mine_before = before[partner[k]] if k in partner else None
+        mine_before = in_file[partner[k]] if k in partner else None
         mine = text.by_id.get(mine_before.id) if mine_before is not None else None
+        is_given = mine_before is None or (mine_before.given and mine_before.is_as_found(mine_before.state))
+        if right_by and is_given and theirs.has_tree_without_marks:
+            theirs.take_as_right(right_by)
         if mine is None or mine_before is None:
             theirs.id, next_id = next_id, next_id + 1
             result.append(whole(theirs))
@@ -113,7 +115,9 @@ def _merged(
     journal: Path,
 ) -> WholeSentence:
     """The file's sentence with what the session has said about the words that are still there."""
-    if mine.forms == theirs.forms == before.forms:
+    is_same = before.forms == mine.forms
+    is_given = is_same and before.given and before.is_as_found(before.state)  # then the file has no marks
+    if mine.forms == theirs.forms == before.forms and not is_given:
         for number, (one, other) in enumerate(zip(before.arcs, theirs.arcs), 1):
             check_arc(path, journal, theirs, number, one, other)
     place: dict[int, int] = {}  # of words of the file, the place in the session
@@ -123,10 +127,11 @@ def _merged(
     fresh = iter(text.new_wids(mine, len(theirs)))
     wids = tuple(mine.wids[place[k] - 1] if k in place else next(fresh) for k in range(1, len(theirs) + 1))
     arcs, columns = list(theirs.arcs), list(theirs.state.columns)
-    is_same = before.forms == mine.forms
     for k, m in place.items():
         arc, word = mine.arcs[m - 1], mine.state.columns[m - 1]
-        if arc.head_by and arc.head in theirs_of and theirs_of[arc.head] != k:
+        if is_given and arc == before.arcs[m - 1]:
+            pass
+        elif arc.head_by and arc.head in theirs_of and theirs_of[arc.head] != k:
             arcs[k - 1] = arc._replace(
                 head=theirs_of[arc.head], label_by=arc.label_by or arcs[k - 1].label_by
             )
