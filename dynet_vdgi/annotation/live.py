@@ -150,8 +150,8 @@ class Live:
             marked = sentences.get(k)
             if marked is None or k not in seen or marked.bare is not self._told.get(k):
                 continue
-            is_open = time.monotonic() - self._open.get(k, -OPEN_FOR) < OPEN_FOR
-            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or (is_open and marked.sure)
+            is_shown = self._is_open(k) and marked.sure
+            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
             if marked.edits == seen[k] and not is_kept:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
@@ -193,12 +193,16 @@ class Live:
             self.tagger = f"Learning to tag has stopped: {error}"
 
     async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
-        """Adopts guesses of tags, a few sentences at a time; then there is more to parse."""
+        """Adopts guesses of tags, a few sentences at a time; then there is more to parse.
+
+        In sentences that somebody views or has edited, only words for which nothing is shown get one.
+        """
         text = self.session.text
         for number, (k, guess) in enumerate(guesses.items()):
             marked = text.by_id.get(k)
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
-                text.put_tags(marked, guess)
+                is_kept = marked.edits or self._is_open(k)
+                text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -313,6 +317,10 @@ class Live:
             logger.debug("sentence %d is not parsed: %s", number, error)
         finally:
             del self._parsing[number]
+
+    def _is_open(self, number: int) -> bool:
+        """Whether a page shows a sentence."""
+        return time.monotonic() - self._open.get(number, -OPEN_FOR) < OPEN_FOR
 
     def touch(self, number: int) -> None:
         """Records that a page still shows a sentence."""

@@ -327,6 +327,12 @@ class MarkedSentence:
         self.guessed_tags = guess
         self.version += before != self.columns
 
+    def with_tags_shown(self, guess: TagGuess) -> TagGuess:
+        """A guess that changes nothing that is shown, but says something of words without any tag."""
+        old = self.guessed_tags.words or [(NOTHING, 0.0, NOTHING, NOTHING, NOTHING)] * len(self)
+        words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
+        return self.guessed_tags if words == old else TagGuess(*map(tuple, zip(*words)))
+
     # --------------------------------------------------------------------------------------- comments
     @property
     def is_flagged(self) -> bool:
