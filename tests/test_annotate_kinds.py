@@ -104,6 +104,22 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again.close()
 
 
+def test_no_lemma_that_somebody_has_given_stays_none(folder: Path) -> None:
+    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
+    marked = session.text.of_id(0)
+    session.text.put_tags(marked, GUESS)
+    guessed(session)
+    change(session, 0, "lemma", 1, "_")
+    session.text.put_tags(marked, GUESS)
+    assert marked.columns[0].lemma == "_"
+    session.close()
+    session = guessed(Session("a.conllu", "anna"))
+    session.text.put_tags(session.text.of_id(0), GUESS)
+    change(session, 0, "done")
+    assert (rows(session, 0)[0][2], rows(session, 0)[1][2]) == ("_", "bark")
+    session.close()
+
+
 def test_a_guess_stays_with_its_word_and_only_the_tag_with_half_a_word(folder: Path) -> None:
     session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
     session.text.put_tags(session.text.of_id(0), GUESS)

@@ -237,7 +237,7 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
     sentence = "".join(f"{k}\t{form}{chr(9)}{chr(9).join('________')}\n" for k, form in ((1, "a"), (2, "b")))
     path = written(Path("a.conllu"), f"{sentence}\n" * 4)
     old, new = tag_guess("NOUN", "_"), tag_guess("VERB", "ADJ")
-    both = {number: new for number in range(4)}
+    both = dict.fromkeys(range(4), new)
 
     async def scene(live: Live, tools: Unsteady) -> None:
         sentences = live.session.sentences

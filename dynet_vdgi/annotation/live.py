@@ -72,6 +72,8 @@ class Live:
         self._tagged: dict[int, Sentence] = {}  # sentences as the tagger has them
         self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
         self._tag_wake = asyncio.Event()
+        for marked in session.sentences:  # what a tab has seen of an earlier start is not this one's guess
+            marked.version += secrets.randbelow(1 << 40)
         self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
         self._taggers = 0
 

@@ -23,6 +23,7 @@ from dynet_vdgi.annotation.marked import ChangeError, label_fault
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
 from dynet_vdgi.annotation.shown import Choices, likely_relations, shown_sentence
+from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.annotation.tokens import MOST_PARTS
 from dynet_vdgi.annotation.validator import Validator
 from dynet_vdgi.errors import VdgiError
@@ -32,7 +33,8 @@ def serve(
     live: Live, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
 ) -> None:
     """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    serving.serve(lambda token: _app(live, token), listener, announce, reach)
+    tab = Tab.of(live.session.path, is_new=live.session.journal.is_new)
+    serving.serve(lambda token: _app(live, token), listener, announce, reach, tab)
 
 
 def _app(live: Live, token: str) -> Starlette:
@@ -61,8 +63,8 @@ def _app(live: Live, token: str) -> Starlette:
 async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, UnknownRelationError):
         return JSONResponse({"fault": str(error), "unknown": True}, 400)
-    status = 409 if isinstance(error, StaleError) else 400 if isinstance(error, ChangeError) else 500
-    return JSONResponse({"fault": str(error)}, status)
+    status = 400 if isinstance(error, ChangeError) else serving.status_of(error)
+    return JSONResponse({"fault": str(error)}, 409 if isinstance(error, StaleError) else status)
 
 
 class UnknownRelationError(ChangeError):

@@ -139,6 +139,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation.plain_text import beside
     from dynet_vdgi.annotation.relations import read_list
     from dynet_vdgi.annotation.session import Session
+    from dynet_vdgi.annotation.tabs import Tab
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -150,7 +151,8 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
     from dynet_vdgi.annotation import server
 
-    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+    shows = serving.announcing(not arguments.no_browser)
+    with serving.listening(port, Tab.of(path).port) as listener, shows as announce:
         if path.endswith(".txt"):
             path = beside(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
@@ -176,11 +178,13 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
     from dynet_vdgi.annotation import beside
     from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.annotation.tabs import Tab
 
     files.check_named(arguments.output)
     file_checks.check_output(arguments.output, [path, arguments.beside])
     file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
-    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+    shows = serving.announcing(not arguments.no_browser)
+    with serving.listening(port, Tab.of(arguments.output).port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
         try:
             beside.serve(work, listener, announce, reach)
