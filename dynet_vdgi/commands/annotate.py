@@ -23,7 +23,7 @@ A file that has trees but no marks needs --given: `right` trees are kept and lea
 as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o; see also vdgi agreement.
+file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also vdgi agreement.
 """
 
 from __future__ import annotations
@@ -179,6 +179,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     from dynet_vdgi.annotation import beside
     from dynet_vdgi.annotation.adjudication import Adjudication
     from dynet_vdgi.annotation.tabs import Tab
+    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
     file_checks.check_output(arguments.output, [path, arguments.beside])
@@ -186,6 +187,11 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     shows = serving.announcing(not arguments.no_browser)
     with serving.listening(port, Tab.of(arguments.output).port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
+        if more := work.not_compared():
+            which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
+            logger.info(
+                "not compared, though both files have them and they differ: %s; %s's are kept", which, path
+            )
         try:
             beside.serve(work, listener, announce, reach)
         finally:
