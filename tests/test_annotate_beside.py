@@ -120,7 +120,8 @@ RICH = (
     "3\tgo\tgo\tVERB\t_\t_\t0\troot\t0:root\tHeadBy=anna\n3.1\tthere\t_\t_\t_\t_\t_\t_\t3:obl\tCopyOf=3\n\n"
 )
 POOR = (
-    "# sent_id = s\n# translation = no\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n1\tdo\tdo\tAUX\t_\t_\t3\taux\t_\tLang=en\n"
+    "# sent_id = s\n# translation = no\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\tdo\tdo\tAUX\t_\t_\t3\taux\t_\tLang=en\n"
     "2\tn't\tnot\tADV\t_\t_\t1\tadvmod\t_\t_\n3\tgo\tgo\tVERB\t_\t_\t0\troot\t_\tHeadBy=ben|HeadConf=0.9\n\n"
 )
 
