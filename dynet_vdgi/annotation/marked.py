@@ -123,6 +123,9 @@ class MarkedSentence:
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
     moved: frozenset[int] = field(default=frozenset())  # wids of words whose head a person changed
     renamed: frozenset[int] = field(default=frozenset())  # wids of words whose relation a person changed
+    is_found: bool = (
+        True  # whether the lines of `source` are a file's, not made when words were cut or joined
+    )
     given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
     _shown: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None

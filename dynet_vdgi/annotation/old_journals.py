@@ -86,8 +86,8 @@ def check_arc(
     is_other_label = mine.label_by and mine.label != theirs.label
     if found.source is not None and (is_other_head or is_other_label):
         hint = (
-            f"{journal.name} says {mine.head} {mine.label}; restore the file, or move "
-            "the journal away to go on from the file as it stands"
+            f"{journal.name} says {mine.head} {mine.label}; move the file away to have it written again "
+            "from the journal, or the journal to go on from the file as it stands"
         )
         line = found.source.line + found.source.rows[word - 1]
         message = f"another program has changed confirmed word {word} to {theirs.head} {theirs.label}"

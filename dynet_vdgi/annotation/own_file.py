@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import InUseError, VdgiError
+from dynet_vdgi.errors import InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -77,10 +77,14 @@ class OwnFile:
         self._stat = self._stat_now()  # first, so that a change after it is noticed
         content = self.path.read_bytes()
         self.digest = hashlib.sha256(content).hexdigest()
+        self.follow(content)
+        return content
+
+    def follow(self, content: bytes) -> None:
+        """Takes line ends and byte order mark from a content."""
         n_lines = content.count(b"\n")
         self._ends = "\r\n" if n_lines and content.count(b"\r\n") == n_lines else "\n"
         self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK.encode()) else ""
-        return content
 
     def formatted(self, text: str) -> str:
         """A text with the line ends of the file."""
@@ -91,11 +95,16 @@ class OwnFile:
         return (self._mark + "".join(found)).encode()
 
     def write(self, content: bytes, digest: str) -> None:
-        """Replaces the file's content, which has this checksum. Raises: UsageError, it cannot be written."""
+        """Replaces the file's content by one with this checksum.
+
+        Raises: UsageError, it cannot be written, or has been changed meanwhile.
+        """
         new: int | None = None
         try:
             with files.atomic_bytes_writer(self.path) as handle:
                 handle.write(content)
+                if self.is_changed_by_others():
+                    raise UsageError("it was changed by another program meanwhile")
                 new = os.dup(handle.fileno())  # locked, as all files that are being written
         except BaseException:
             if new is not None:
@@ -109,6 +118,8 @@ class OwnFile:
         now = self._stat_now()
         if now == self._stat:
             return False
+        if not self.path.is_file():  # gone, or a pipe, which would never end
+            return True
         try:
             if files.sha256(self.path) != self.digest:
                 return True

@@ -52,6 +52,7 @@ class WholeSentence(Struct, frozen=True, omit_defaults=True):
     renamed: tuple[int, ...] = ()
     since: Replaced = Replaced()
     given: str = ""  # see `MarkedSentence`
+    found: bool = False
 
 
 class ChangeRecord(Struct, frozen=True, omit_defaults=True):
@@ -134,7 +135,7 @@ def whole(marked: MarkedSentence) -> WholeSentence:
     since, _ = difference(marked, marked.as_found, state)
     moved, renamed = tuple(sorted(marked.moved)), tuple(sorted(marked.renamed))
     lines = "\n".join(marked.source.lines) + "\n\n"
-    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since, marked.given)
+    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since, marked.given, marked.is_found)
 
 
 def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
@@ -143,7 +144,7 @@ def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
     if len(found) != 1 or len(found[0]) != len(record.wids) or len({*record.wids}) < len(record.wids):
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
     (marked,) = found
-    marked.id, marked.wids = record.id, record.wids
+    marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
     marked.moved, marked.renamed = frozenset(record.moved), frozenset(record.renamed)
     if record.given:
         marked.take_as_right(record.given)

@@ -13,9 +13,11 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -39,9 +41,14 @@ from dynet_vdgi.annotation.mending import UNSET, CircleError
 from dynet_vdgi.annotation.old_journals import replayed
 from dynet_vdgi.annotation.own_file import BYTE_ORDER_MARK, OwnFile, is_ended, pieces, plain
 from dynet_vdgi.annotation.records import ChangeRecord, record_of
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 
 Given = Literal["right", "guessed"]
+
+LAST_WRITINGS = 5
+"""The states of the file that are compared with one that another program has changed: some were announced in
+the journal and then not written, because the disk was full or the program was killed."""
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -71,23 +78,24 @@ class Session:
         self.fault = ""  # why the file is no longer saved
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
+        self._n_added = 0  # changes that are in the journal, or will be next
         self._written: dict[int, tuple[SentenceState, str]] = {}  # blocks, by id, and their states
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         journal = self.path.with_name(self.path.name + ENDING)
         try:
-            try:
-                content = self._file.look()
-            except OSError:
-                read_marked(self.path)  # gives the reason
-                raise
+            content = self._looked_at(journal)
             found = None if os.path.lexists(journal) else read_marked(self.path)
             self.journal = Journal(journal)
         except BaseException:
             self._file.close()
             raise
         try:
-            self.text = self._begun(found, content, given)
+            base = next((record["base"] for record in self.journal.records if "base" in record), "")
+            is_lost = bool(base) and not content.strip()
+            if is_lost:
+                content = self._restored(base)
+            self.text = self._begun(found, content, given, is_lost=is_lost)
             self._odd = self._odd_pieces(content.decode())  # pieces by id that are not as `plain` gives them
         except BaseException:
             self.release()
@@ -101,12 +109,42 @@ class Session:
         return self.text.sentences
 
     # --------------------------------------------------------------------------------------- beginning
+    def _looked_at(self, journal: Path) -> bytes:
+        """The file's content; nothing if it is gone, but its journal is there."""
+        try:
+            return self._file.look()
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and os.path.lexists(journal):
+                return b""
+            read_marked(self.path)  # gives the reason
+            raise
+
+    def _restored(self, content: str) -> bytes:
+        """The first content of a file that is gone or empty; the journal has all changes since then."""
+        with files.writing(self.path):
+            if not self.path.exists():
+                mode = stat.S_IMODE(self.journal.path.stat().st_mode)
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+                self._file = OwnFile(self.path)
+                self._file.look()
+        self._file.follow(content.encode())
+        logger.warning("%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name)
+        return content.encode()
+
     def _begun(
-        self, found: list[MarkedSentence] | None, content: bytes, given: Given | None
+        self, found: list[MarkedSentence] | None, content: bytes, given: Given | None, *, is_lost: bool
     ) -> AnnotatedText:
-        """The text as it was left; `found` are the sentences of the file, None: it has not been read."""
+        """The text as it was left; `found` are the sentences of the file, None: it has not been read.
+
+        `is_lost`: the content is not that of the file, which is gone or empty.
+        """
         records = self.journal.records
         base = next((record for record in records if "base" in record), None)
+        if is_lost:
+            self._check_given(given, base or {})
+            text = self._continued(None, "")
+            self.is_unsaved = True
+            return text
         digest = self._file.digest
         if found is None and (base is None or all(record.get("written") != digest for record in records)):
             found = read_marked(self.path)
@@ -192,7 +230,7 @@ class Session:
         for marked in text.sentences:
             if right_by and marked.has_tree_without_marks:
                 marked.take_as_right(right_by)
-        in_file: list[MarkedSentence] = []  # the sentences of the file when it was last written
+        in_file: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
         guesses: list[int] = []
         for number, record in enumerate(records):
             if "first" in record:
@@ -204,16 +242,19 @@ class Session:
                 self._repeat(text, record, number, is_history=number < begin)
             if number == last:
                 guesses = [marked.id for marked in text.sentences]
-                if not matches:
-                    in_file = [copy(marked) for marked in text.sentences]
+            if not matches and number in (writings[-LAST_WRITINGS:] or [begin]):
+                in_file.append([copy(marked) for marked in text.sentences])
         text.forget_shown()
         self._settled(text)
         self.text = text
         self.is_unsaved = any("s" in record for record in records[last + 1 :])
-        if found is None:
+        if found is None and content_now:
             self._take_guesses(content_now, guesses)
-        else:
-            self._take_over(found, in_file, right_by)
+        elif found is not None:
+            theirs = Counter("\n".join(m.source.lines) + "\n\n" for m in found if m.source is not None)
+            likest = [(theirs & Counter(self._block(m, m.state) for m in each)).total() for each in in_file]
+            last_written = in_file[-1 - likest[::-1].index(max(likest))]
+            self._take_over(found, last_written, right_by)
         return text
 
     def _repeat(
@@ -304,6 +345,7 @@ class Session:
         return next(number for number in [record.s, *ids_of(record)] if number in self.text.by_id)
 
     def _add(self, record: ChangeRecord) -> None:
+        self._n_added += 1
         self.journal.add(record.to_json())
         self.text.apply(record)
         self.place = _place_of(record)
@@ -336,16 +378,19 @@ class Session:
             UnwrittenError: the file cannot be written; it is unchanged, and the journal has everything.
         """
         self.is_unsaved = False
-        content = self._file.encoded(self._pieces())
-        digest = hashlib.sha256(content).hexdigest()
         try:
             with self._guard:
                 self._look_for_others()
                 if self.fault:
                     return False
-                if digest == self._file.digest:
-                    return True
-                self.journal.add({"written": digest})
+                n_added = -1
+                while n_added != self._n_added:  # otherwise changes before "written" are not in the content
+                    n_added = self._n_added
+                    content = self._file.encoded(self._pieces())
+                    digest = hashlib.sha256(content).hexdigest()
+                    if digest == self._file.digest:
+                        return True
+                    self.journal.add({"written": digest})
                 self._file.write(content, digest)
         except (OSError, UsageError) as error:
             self.is_unsaved = True
@@ -373,7 +418,7 @@ class Session:
 
     def _block(self, marked: MarkedSentence, state: SentenceState) -> str:
         """A sentence in a state as CoNLL-U; its own lines if nobody has said more than they do."""
-        if marked.source is not None and marked.is_as_found(state):
+        if marked.source is not None and marked.is_found and marked.is_as_found(state):
             return "\n".join(marked.source.lines) + "\n\n"
         return block(marked, state)
 

@@ -35,6 +35,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
@@ -106,7 +107,8 @@ def run(arguments: argparse.Namespace) -> None:
     path = arguments.file
     if path == files.STANDARD or path.lower().endswith(".gz"):
         raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")
-    (path,) = files.expand([path])
+    if os.path.lexists(path) or not os.path.exists(path + ENDING):  # otherwise it is written again
+        (path,) = files.expand([path])
     for name in ("tokeniser", "lines"):
         if getattr(arguments, name) and not path.endswith(".txt"):
             raise UsageError(f"--{name} has no effect: the file is CoNLL-U (text is a file named .txt)")
@@ -220,7 +222,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
     of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
     _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
-    from dynet_vdgi.annotation.journal import ENDING
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
