@@ -17,9 +17,9 @@ from shell import Vdgi, names_in
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
 from dynet_vdgi.annotation.plain_text import by_rule, conllu_of
 from dynet_vdgi.annotation.relations import read_list
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu
-from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.annotation.session import Session, UnwrittenError
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
 SENTENCES = ROWS.strip("\n").split("\n\n")
 
@@ -432,3 +432,82 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
         assert not again.is_unsaved
         again.close()
     assert min(outcomes["kept"], outcomes["refused"]) > 10, outcomes
+
+
+def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = guessed(Session(written(Path("a.conllu")), "anna"))
+    change(session, 1, "head", 1, 2)
+    session.save()
+
+    def full(path: Path) -> Any:
+        raise UsageError(f"cannot write '{path}': the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "atomic_bytes_writer", full)
+        for number, lemma in ((0, "a"), (0, "b"), (1, "c")):
+            change(session, number, "lemma", 1, lemma)
+            with pytest.raises(UnwrittenError):
+                session.save()
+    found = edited(session, ("Cats\tcat", "Cats\tkitty"))
+    assert [marked.columns[0].lemma for marked in found.sentences] == ["b", "c", "kitty"]
+    found.close()
+
+
+def test_a_change_while_the_file_is_prepared_is_in_the_file_too(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late() -> list[str]:
+        found = pieces()
+        if len(session.text.undo) < 6:
+            change(session, 0, "lemma", 1, f"der{len(session.text.undo)}")
+        return found
+
+    pieces = session._pieces
+    monkeypatch.setattr(session, "_pieces", late)
+    change(session, 0, "lemma", 1, "der")
+    assert session.save()
+    session.release()
+    assert "\tder5\t" in Path("a.conllu").read_text(encoding="utf-8")
+    assert not Session("a.conllu", "anna").is_unsaved
+
+
+@pytest.mark.parametrize(
+    "how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"]
+)
+def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_written(
+    session: Session, how: str
+) -> None:
+    path = Path("a.conllu")
+    text, before = path.read_bytes(), path.stat()
+    other = text.replace(b"Gloss=a b", b"Gloss=b a")
+    if how in ("truncated", "cut"):
+        os.truncate(path, 0 if how == "truncated" else 100)
+    elif how == "same size and time":
+        with path.open("r+b") as handle:
+            handle.write(other)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    else:
+        path.unlink()
+    if how == "replaced":
+        path.write_bytes(other)
+    elif how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    change(session, 0, "lemma", 1, "der")
+    assert not session.save()
+    assert "a.conllu was changed by another program and is no longer saved" in session.fault
+    change(session, 0, "note", 1, "later")
+    session.close()
+    content = path.read_bytes() if path.is_file() else None
+    expected = {"truncated": b"", "cut": text[:100]}
+    assert content == expected.get(how, other if how in ("replaced", "same size and time") else None)
+    if how in ("folder", "pipe", "cut"):
+        path.rename("away")
+    found = Session("a.conllu", "anna")
+    word = found.text.of_id(0).state.columns[0]
+    assert (word.lemma, word.misc) == ("der", "Note=later")
+    found.close()
+    assert (b"Gloss=b a" in path.read_bytes()) == (how in ("replaced", "same size and time"))
