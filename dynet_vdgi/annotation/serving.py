@@ -100,9 +100,12 @@ def serve(
                 logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
         await serving
 
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
+    try:
         asyncio.run(run())
-    tab.keep(port)
+    except KeyboardInterrupt:  # uvicorn raises it again after its end
+        pass
+    finally:
+        tab.keep(port)
 
 
 def files(token: str, first: str) -> list[Route]:

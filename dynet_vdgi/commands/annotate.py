@@ -19,8 +19,8 @@ CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. En
 next start continues where you were. --export writes the file without these marks, even while the page is
 open: finished sentences with their trees, and others without them or, with --finished, not at all.
 
-A file that has trees but no marks needs --given: `right` trees are kept and learnt from; `guessed` ones, such
-as those of `vdgi parse`, are replaced by better ones.
+A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and learnt from;
+`guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
 file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also vdgi agreement.
