@@ -101,7 +101,7 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": ["vdgi = dynet_vdgi.cli:main"],
+        "console_scripts": ["vdgi = dynet_vdgi.__main__:run"],
         "spacy_factories": ["vdgi = dynet_vdgi.spacy_component:make"],
     },
     classifiers=[

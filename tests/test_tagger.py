@@ -11,7 +11,7 @@ import pytest
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
@@ -197,7 +197,7 @@ def test_files_that_are_no_taggers_are_refused(tagger, tmp_path):
 
 
 def test_predicting_before_learning_is_refused():
-    with pytest.raises(ValueError, match="call fit first"):
+    with pytest.raises(UsageError, match="call fit first"):
         Tagger().predict([])
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
 from dynet_vdgi.data import column_kernels, tree_kernels
 from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Found, Hashes, Places
-from dynet_vdgi.data.conllu import Heads, is_feats
+from dynet_vdgi.data.conllu import Heads
+from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.tree_kernels import MarkRoom
 from dynet_vdgi.system.arrays import Flags, Ints
@@ -65,8 +66,10 @@ class Columns(NamedTuple):
 def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     """The columns of whole sentences, each ended by an empty line; None: the text may be faulty or odd.
 
-    The caller must still check the words' FEATS, see `conllu.is_feats`, and their tags.
+    The caller must still check the words' FEATS, see `conllu_faults.is_feats`, and their tags.
     """
+    if b"global.columns" in text:
+        return None
     arguments = _to_scan(text, heads)
     _SCAN(*arguments, work=ALWAYS)
     _, octets, _, _, _, found, counts = arguments

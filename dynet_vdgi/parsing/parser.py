@@ -26,7 +26,7 @@ from dynet_vdgi.data.punctuation import (
     without_punctuation,
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import Calibration
@@ -337,7 +337,8 @@ class Parser:
             KeepError: no projective tree contains the heads to be kept.
             UsageError: as `check`; or the argument is neither a file nor sentences.
         """
-        _check_kind("how", how, How)
+        if how != GREEDY:
+            self.check(how)
         sentences = list(self._given(sentences, how))
         if self.measures_text:
             return self.measured(sentences).parse_all(sentences, how)
@@ -388,6 +389,9 @@ class Parser:
         _check_kind("how", how, How)
         if sampling is not None:
             _check_kind("sampling", sampling, Sampling)
+            check_kind("n_samples", sampling.n_samples, (int, np.integer), "a number of trees")
+        if how.exact and how.confidence:
+            raise UsageError("confidence is about the tree found without it: leave out `exact`")
         if how.confidence:
             _ = self._engines.calibration
         if how.exact:

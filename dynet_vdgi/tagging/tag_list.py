@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import DataError

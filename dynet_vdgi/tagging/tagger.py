@@ -219,7 +219,7 @@ class Tagger:
 
     def _fitted(self) -> TaggerState:
         if self.learnt is None:
-            raise ValueError("the tagger has learnt nothing yet: call fit first")
+            raise UsageError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
 
 
