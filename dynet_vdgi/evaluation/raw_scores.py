@@ -24,6 +24,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import Block, blocks, warn
 from dynet_vdgi.data.conllu_faults import BlockCheck
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import text_tables
@@ -235,7 +236,10 @@ def check_same_characters(gold: Side, found: Side) -> None:
     (line, here), (gold_line, there) = place(found), place(gold)
     where = gold.path if gold_line is None else f"{gold.path}:{gold_line}"
     message = f"other text: here is {here}, where {where} has {there}"
-    raise DataError(found.path, line, message, "both files must hold the same text; spaces do not count")
+    hint = "both files must hold the same text; spaces do not count"
+    if is_same(gold.characters, found.characters):
+        message, hint = f"{message}: {SAME}", ONE_FORM
+    raise DataError(found.path, line, message, hint)
 
 
 # ------------------------------------------------------------------------------------------- alignment

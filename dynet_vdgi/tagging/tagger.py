@@ -21,6 +21,7 @@ import numpy as np
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.normal_forms import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.arrays import Floats, Ints
@@ -275,6 +276,7 @@ class _TaggingText:
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
             for name in ("feats", "xpos", "lemmas")
         )
+        lemmas = list(map(nfc, lemmas))
         forms = [self.words.forms[k] for k in self.words.types.tolist()]
         self.is_given = np.array([tag != UNKNOWN for tag in tags], np.bool_)
         self.bundle_of_words = list(zip(tags, feats))
@@ -305,7 +307,7 @@ def _others(
     """The sentences that are not learnt from by the list; the others are added to `chosen`."""
     unseen = set(listing.tags)
     for k, forms in enumerate(text):
-        new = unseen.intersection(form.lower() for form in forms)
+        new = unseen.intersection(nfc(form).lower() for form in forms)
         unseen -= new
         if new or k < LISTED:
             chosen.append(forms)
@@ -383,7 +385,7 @@ def _filled(
             if retag or old[2][k] == UNKNOWN:
                 old[2][k] = xpos[k]
         if lemmas and (retag or old[0][k] == UNKNOWN):
-            form = sentence.forms[k]
+            form = nfc(sentence.forms[k])
             known = lemmas.get(key_of(form, old[1][k], old[3][k]))
-            old[0][k] = applied(rules[k], form) if known is None else known
+            old[0][k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
     return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)
