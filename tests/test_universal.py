@@ -93,6 +93,25 @@ def test_measures_survive_the_file(tmp_path: Path, parser: Parser, sentences: li
     assert again.parse_all(sentences) == measured.parse_all(sentences)
 
 
+def test_few_sentences_without_a_measured_text_get_one_warning(
+    parser: Parser, sentences: list[Sentence], caplog: pytest.LogCaptureFixture
+) -> None:
+    first = sentences[0]
+    list(parser.pipe([]))
+    for _ in range(2):
+        parser(first.forms, first.tags)
+        parser.parse_all([first])
+        list(parser.pipe([first]))
+    (message,) = caplog.messages
+    assert message.startswith("only 1 sentence, ")
+    assert message.endswith("`Parser.measured` or, in spaCy, `text`")
+    caplog.clear()
+    many = Parser(universal.model())
+    list(many.pipe(sentences))
+    many.measured(sentences).parse_all([first])
+    assert not caplog.messages
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
