@@ -46,9 +46,12 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps 
     logger.info("%s parsed in %.1f s (%.0f words/s)%s", amount, elapsed, n_words / elapsed, besides)
     right_tags = steps.accuracy(names, n_words)
     if stream.expected is not None:
-        _, share, error = (100 * number for number in stream.expected)
+        share, low, high = (
+            f"{100 * each:.0f}" for each in (stream.expected.share, *stream.expected.interval)
+        )
         split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-        what = f"about {share:.0f} % of the heads{split} are right (plus or minus {error:.0f} points)"
+        where = f"between {low} and {high} for 9 of 10 languages"
+        what = f"about {share} % of the heads{split} are right ({where})"
         tags = (
             f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
         )

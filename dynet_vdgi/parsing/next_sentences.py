@@ -40,7 +40,7 @@ def to_correct(
     except UsageError as error:
         logger.warning("%s; the sentences are chosen by their tags alone", error)
         how = How()
-    parses = parser.parse_all(text, how)
+    parses = parser.measured(text).parse_all(text, how)
     removed = parser.protocol.removed_tags
     bare = [_bare(parser, sentence) for sentence in text]
     confidences = [_sure(sentence, parse, removed) for sentence, parse in zip(text, parses)]

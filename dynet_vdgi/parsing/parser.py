@@ -102,6 +102,13 @@ class Sampling:
     n_best: int = 0
 
 
+MEASURE_FIRST = (
+    "; trees depend on what else is parsed in the same call: measure a text of the language first, with "
+    "`Parser.measured` or, in spaCy, `text`"
+)
+"""What to do if an unmeasured universal parser is given a few sentences."""
+
+
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
@@ -116,6 +123,7 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._told: set[str] = set()  # of these, the ones that a warning has named
+        self._warns_of_few = True
 
     def __repr__(self) -> str:
         measures, measured = self.measures, ""
@@ -240,7 +248,14 @@ class Parser:
         from dynet_vdgi.universal.stored import beginning
 
         first = list(beginning(sentences))
-        yield from self.measured(first)._piped(chain(first, sentences))
+        yield from self._measured_here(first)._piped(chain(first, sentences))
+
+    def _measured_here(self, sentences: Sequence[Sentence]) -> Parser:
+        """This parser for the sentences of one call; warns once if they are few."""
+        measured = self.measured(sentences)
+        if self._warns_of_few and measured.measures is not None and sentences:
+            self._warns_of_few = not measured.measures.warn_if_few(MEASURE_FIRST)
+        return measured
 
     def _piped(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
         verb_order = None
@@ -341,7 +356,7 @@ class Parser:
             self.check(how)
         sentences = list(self._given(sentences, how))
         if self.measures_text:
-            return self.measured(sentences).parse_all(sentences, how)
+            return self._measured_here(sentences).parse_all(sentences, how)
         bare, positions = self._bare(sentences, how)
         if how == GREEDY:
             trees = self._engines.own.parse(bare)
@@ -422,7 +437,7 @@ class Parser:
         self.check(sampling=sampling)
         sentences = list(self._given(sentences))
         if self.measures_text:
-            return self.measured(sentences).sample_all(sentences, sampling, stream)
+            return self._measured_here(sentences).sample_all(sentences, sampling, stream)
         bare, positions = self._bare(sentences, GREEDY)
         neural = self._engines.neural
         if neural is None:
