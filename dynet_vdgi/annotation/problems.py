@@ -14,7 +14,7 @@ NOT_DONE_YET = ("upos", "head", "root", "deprel")
 
 
 def problems_of(marked: MarkedSentence) -> Sequence[UdProblem]:
-    """The problems of the present tags and tree, guessed or not, errors first; a missing tag or head is none."""
+    """The problems of the present tags and tree, guessed or not, errors first; no tag or head is none."""
     if marked.source is None:
         return ()
     key = marked.state, marked.guessed_tags

@@ -40,8 +40,8 @@ class Validator:
     def found(self, query: str) -> dict[str, Any]:
         """The messages that contain the query, by rule, errors first; of each rule the first sentences.
 
-        As `finding.found`, with `rule` in each hit and a summary; sentences worked on come first. Sentences are
-        read as the page shows them, those without tags or tree not at all.
+        As `finding.found`, with `rule` in each hit and a summary; sentences worked on come first. Read are
+        sentences as the page shows them, those without tags or tree not at all.
 
         Raises: UsageError, the validator cannot be run; ChangeError, there is nothing to read yet.
         """

@@ -1,10 +1,10 @@
 """Validate CoNLL-U files by the rules of Universal Dependencies.
 
-Runs UD's own validator (the package udtools) on the files together, as one treebank, and lists what it says by
-rule: errors first, each with its number and first places, then warnings. Levels 1 and 2 are the form of lines,
-columns and trees, 3 the guidelines of all languages, 4 and 5 those of the language that --lang names by its code in
-UD. Exits with status 3 if there are errors, and with 0 if there are only warnings. Needs the extra `validate`.
-vdgi check, by contrast, tells whether this program can use a file.
+Runs UD's own validator (udtools) on the files together, as one treebank, and lists what it says by rule, with
+number and first places: errors, then warnings. Levels 1 and 2 are the form of lines, columns and trees, 3 the
+guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with
+status 3 if there are errors, with 0 if there are warnings only. Needs the extra `validate`. vdgi check, by
+contrast, tells whether this program can use a file.
 
   vdgi validate my.conllu
   vdgi validate my.conllu --lang ta

@@ -258,11 +258,11 @@ def _deps_fault(columns: list[str], nodes: set[str]) -> str:
 def _is_enhanced(relation: str) -> bool:
     """Whether it is a relation as in DEPREL, perhaps with a marker's lemma and a case after it."""
     small = ("Ll", "Lm", "Lo", "Mn", "Mc", "Me")
-    as_ascii = "".join(
-        letter if letter.isascii() and letter != "~" else "~" if unicodedata.category(letter) in small else "!"
-        for letter in relation
+    letters = "".join(
+        "~" if not letter.isascii() and unicodedata.category(letter) in small else letter
+        for letter in relation.replace("~", "!")
     )
-    return _ENHANCED.fullmatch(as_ascii) is not None and relation_of(relation) in {*LABELS, "ref"}
+    return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
 
 
 def _of_graph(nodes: list[_Line]) -> Iterator[UdProblem]:

@@ -1,4 +1,4 @@
-"""The validator of Universal Dependencies, where it is installed: a program of its own, since it is under the GPL."""
+"""UD's own validator, where it is installed: it is under the GPL, so it runs as a program of its own."""
 
 from __future__ import annotations
 
