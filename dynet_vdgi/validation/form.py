@@ -56,7 +56,7 @@ class UdProblem(NamedTuple):
     is_error: bool = True  # else a warning
 
 
-class _Line(NamedTuple):
+class _TokenLine(NamedTuple):
     """A line of a word, a multiword token or an empty node."""
 
     word: int  # as in `UdProblem`
@@ -84,19 +84,19 @@ def problems_in(lines: Sequence[str]) -> list[UdProblem]:
     except DataError as error:
         text = f"{error.message} ({error.hint})" if error.hint else error.message
         return [UdProblem(0, "format", text, (error.line or 1) - 1)]
-    tokens: list[_Line] = []
+    tokens: list[_TokenLine] = []
     n_words = 0
     for row, line in enumerate(lines):
         if line[0] == "#":
             continue
         columns = line.split("\t")
         n_words += columns[0] == str(n_words + 1)
-        tokens.append(_Line(n_words + ("-" in columns[0]), row, columns))
+        tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
     words = [line for line in tokens if not line.is_range and not line.is_empty]
     nodes = [line for line in tokens if not line.is_range]
     found = [*_of_characters(lines), *_of_comments(lines, tokens), *_of_misc(tokens)]
-    for line in nodes:
-        found += _of_columns(line, {node.columns[0] for node in nodes})
+    for node in nodes:
+        found += _of_columns(node, {each.columns[0] for each in nodes})
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
         found += _of_graph(nodes)
     found += _of_tree(words)
@@ -114,7 +114,7 @@ def _of_characters(lines: Sequence[str]) -> Iterator[UdProblem]:
             yield UdProblem(0, "spaces", "two white spaces in a row", row)
 
 
-def _of_comments(lines: Sequence[str], tokens: list[_Line]) -> Iterator[UdProblem]:
+def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     for name, (pattern, expected) in _COMMENTS.items():
         places = []
         for row, line in enumerate(lines[: tokens[0].row]):
@@ -134,7 +134,7 @@ def _of_comments(lines: Sequence[str], tokens: list[_Line]) -> Iterator[UdProble
             yield UdProblem(0, name, "a second / in sent_id, where it is reserved", places[0][0])
 
 
-def _text_fault(text: str, tokens: list[_Line]) -> str:
+def _text_fault(text: str, tokens: list[_TokenLine]) -> str:
     """Where `# text` and the forms begin to differ; "" if they do not."""
     if not text or text[-1].isspace():
         return "# text ends with a space" if text else "# text is empty"
@@ -160,7 +160,7 @@ def _difference(rest: str, expected: str) -> str:
     return f"# text has {here} where the words have {there} (mend it, or SpaceAfter=No in MISC)"
 
 
-def _of_misc(tokens: list[_Line]) -> Iterator[UdProblem]:
+def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     inside = 0
     for line in tokens:
         misc = line.columns[MISC]
@@ -201,7 +201,7 @@ def _misc_oddity(misc: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------- columns
-def _of_columns(line: _Line, nodes: set[str]) -> Iterator[UdProblem]:
+def _of_columns(line: _TokenLine, nodes: set[str]) -> Iterator[UdProblem]:
     """The problems of UPOS, FEATS and DEPS of a word or an empty node."""
     tag = line.columns[UPOS]
     if tag not in UD2_TAGS and not (line.is_empty and tag == "_"):
@@ -265,7 +265,7 @@ def _is_enhanced(relation: str) -> bool:
     return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
 
 
-def _of_graph(nodes: list[_Line]) -> Iterator[UdProblem]:
+def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
     """Whether every node of the enhanced graph can be reached from its root."""
     below: dict[str, list[str]] = {}
     for node in nodes:
@@ -281,7 +281,7 @@ def _of_graph(nodes: list[_Line]) -> Iterator[UdProblem]:
 
 
 # ------------------------------------------------------------------------------------------- tree
-def _of_tree(words: list[_Line]) -> Iterator[UdProblem]:
+def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
     n, texts = len(words), [line.columns[HEAD] for line in words]
     if texts.count("_") == n:
         yield UdProblem(0, "head", NO_HEADS, 0)

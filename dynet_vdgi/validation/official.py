@@ -44,7 +44,7 @@ class CrashError(UsageError):
 
 
 def command(language: str = "", level: str = "") -> list[str] | None:
-    """The command that validates files, by default what holds in every language, or all that is known of one.
+    """The command that validates files, by default what holds in every language, or all rules of one.
 
     The command in VARIABLE has arguments of its own, and gets more only where they are given here. None: no
     validator is installed.
