@@ -55,6 +55,7 @@ setup(
     extras_require={
         "png": ["matplotlib>=3.7"],
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
+        "validate": ["udtools>=0.2.9"],
         "completion": ["argcomplete>=3.0"],
         "spacy": ["spacy>=3.7,<4"],
         "cluster": ["distributed>=2023.5"],

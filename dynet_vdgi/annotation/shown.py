@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation.column_changes import note_of, sentence_note
 from dynet_vdgi.annotation.marked import NOTHING, MarkedSentence
-from dynet_vdgi.annotation.problems import problems_of
+from dynet_vdgi.annotation.problems import grouped_problems
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.annotation.sentence_layout import has_space_after
 from dynet_vdgi.data.tags import UD2_TAGS
@@ -46,7 +46,7 @@ def shown_sentence(
         "flag": marked.is_flagged,
         "ranges": others.ranges,
         "empty": others.empty,
-        "problems": [{"word": p.word, "level": p.level, "text": p.text} for p in problems_of(marked)],
+        "problems": grouped_problems(marked),
         "words": [
             {
                 "wid": marked.wids[k],
