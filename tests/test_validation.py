@@ -83,6 +83,7 @@ FAULTS = {
     "another relation to 0": ("\t0\troot\t", "\t0\tdep\t", "root"),
     "an enhanced head that is no node": ("2:obj", "9:obj", "deps"),
     "an enhanced head that is no empty node": ("2:obj", "1.1:obj", "deps"),
+    "an enhanced head of 5,000 digits": ("2:obj", "9" * 5000 + ":obj", "deps"),
     "an enhanced relation in capitals": ("2:obj", "2:OBJ", "deps"),
     "an enhanced relation without a head": ("2:obj", "obj", "deps"),
     "an enhanced marker in capitals": ("2:obj", "2:obl:In", "deps"),

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from dynet_vdgi.data.conllu_blocks import Block, blocks
+from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError
@@ -129,8 +130,8 @@ def read(path: AnyPath) -> Side:
             if head == "_":
                 side.heads.append(-2)
                 continue
-            if not (head.isdecimal() and head.isascii() and int(head) <= n_words):
-                where = f"HEAD {head!r} of word {columns[0]}"
+            if not (NUMBER.fullmatch(head) and int(head) <= n_words):
+                where = f"HEAD {head[:20]!r} of word {columns[0]}"
                 raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence")
             side.heads.append(first + int(head) - 1 if int(head) else -1)
     side.characters = "".join(forms)

@@ -29,7 +29,7 @@ _FEATURE = re.compile(
     r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-_NODE = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?")
+_NODE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?")
 
 
 def sent_id_in(line: str) -> str:
