@@ -100,6 +100,13 @@ def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
+@pytest.mark.parametrize("head", ["3", "02", "9" * 5000])
+def test_heads_outside_the_sentence_are_refused_however_long(head: str, tmp_path: Path) -> None:
+    odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
+    with pytest.raises(DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"):
+        scored(tmp_path, odd, odd)
+
+
 def test_heads_that_are_missing_are_never_right(tmp_path: Path) -> None:
     bare = block(A, B, DOT).replace("\t2\tnsubj", "\t_\t_").replace("\t0\troot", "\t_\t_")
     found = scored(tmp_path, bare, bare)

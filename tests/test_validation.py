@@ -87,6 +87,7 @@ FAULTS = {
     "a subtype with a line": ("\t2\tobj\t", "\t2\tobj:x_y\t", "deprel"),
     "an enhanced head that is no node": ("2:obj", "9:obj", "deps"),
     "an enhanced head that is no empty node": ("2:obj", "1.1:obj", "deps"),
+    "an enhanced head of 5,000 digits": ("2:obj", "9" * 5000 + ":obj", "deps"),
     "an enhanced relation in capitals": ("2:obj", "2:OBJ", "deps"),
     "an enhanced relation without a head": ("2:obj", "obj", "deps"),
     "an enhanced marker in capitals": ("2:obj", "2:obl:In", "deps"),

@@ -22,7 +22,7 @@ import numpy as np
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import Block, blocks, warn
-from dynet_vdgi.data.conllu_faults import BlockCheck
+from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.raw_text import token_block
@@ -141,8 +141,8 @@ def read(path: AnyPath, *, only_trees: bool = False) -> Side:
             if head == "_":
                 side.heads.append(-2)
                 continue
-            if not (head.isdecimal() and head.isascii() and int(head) <= n_words):
-                where = f"HEAD {head!r} of word {columns[0]}"
+            if not (NUMBER.fullmatch(head) and int(head) <= n_words):
+                where = f"HEAD {head[:20]!r} of word {columns[0]}"
                 raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence")
             side.heads.append(first + int(head) - 1 if int(head) else -1)
         if only_trees:

@@ -42,7 +42,7 @@ _FEATURE = re.compile(
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
 _ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-z~]+(_[a-z~]+)*)?(:[a-z]+)?")
-_NODE = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?")
+_NODE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?")
 _ONCE_IN_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
 
 
