@@ -149,7 +149,7 @@ def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., 
         page.keyboard.press("9")
         expect(page.locator("#notice")).to_have_text("There is no word 9.")
         page.keyboard.press("a")
-        expect(page.locator("#heading")).to_contain_text("Sentence 2 (two)")
+        expect(page.locator("#heading")).to_contain_text("Sentence 2 (sent_id two)")
         expect(page.locator("#sentences-done")).to_have_text("1 of 3")
         found = Client(address).get("sentence/0")
         assert found["done"]
@@ -486,7 +486,7 @@ def test_the_first_sentence_is_shown_once_and_one_is_shown_if_all_are_done(
         client.change(2, "done")
         page.goto("about:blank")
         page.goto(address)
-        expect(page.locator("#heading")).to_contain_text("Sentence 3 (three) ✓ done")
+        expect(page.locator("#heading")).to_contain_text("Sentence 3 (sent_id three) ✓ done")
         expect(page.locator("#notice")).to_have_text("No other sentence is left to do.")
 
 

@@ -41,6 +41,16 @@ export function completions(typed) {
 }
 
 /**
+ * Whether a feature is one of UD or of the sentences seen, whatever its layer; so is what removes features.
+ * @param {string} text Name=Value
+ */
+export function isKnown(text) {
+  const [name, value = ""] = text.split("=");
+  const plain = name.replace(/\[.*\]$/, "");
+  return ofFile.has(text) || value.split(",").every((one) => !one || known.has(`${plain}=${one}`));
+}
+
+/**
  * The features after a change in words: Name=Value sets one, Name= removes it, "_" removes all, and several
  * with | replace all. Null: the text is none of these.
  * @param {string} feats "_": none
