@@ -30,14 +30,14 @@ export function remember({ words }) {
 }
 
 /**
- * The features that begin with a text; their names alone as long as no value is typed.
+ * The features that begin with a text, first the one that it is.
  * @param {string} typed
  * @returns {string[]}
  */
 export function completions(typed) {
   const found = [...ofFile, ...[...known].filter((one) => !ofFile.has(one))]
     .filter((one) => one.toLowerCase().startsWith(typed.toLowerCase()));
-  return found.slice(0, 30);
+  return found.sort((a, b) => Number(b === typed) - Number(a === typed)).slice(0, 30);
 }
 
 /**

@@ -18,7 +18,7 @@ const PRESSED = "button, summary, a"; // Enter and the space bar are theirs
 const PAUSE = 400; // milliseconds after which no other digit of a complete number is awaited
 const CONFIRMING = ["a", "c", " "]; // and Enter, if it ends no number
 
-let ended = ""; // the selected word when a number has just ended by itself: Enter directly after it means no more
+let ended = ""; // the selected word when a number has just ended without Enter, which directly after it means no more
 let complete = 0; // the timer of a complete number; 0: none waits
 
 /**
@@ -101,7 +101,7 @@ function type(digits) {
   const what = store.goes ? "word" : "head";
   const found = afterDigits(digits, store.sentence.words.length, what);
   store.typed = found.typed;
-  ended = "";
+  ended = found.typed || !digits ? "" : selected();
   clearTimeout(complete);
   complete = found.place === null ? 0 : setTimeout(finish, PAUSE);
   if (found.place === null) say(found.text, found.isBad);

@@ -56,7 +56,9 @@ export function askFeatures() {
     place,
     hint: `${word.bundles.length ? `1 to ${word.bundles.length} takes a bundle. ` : ""}${HINT}`,
     options: (typed) => {
-      if (typed) return completions(typed).map((value) => ({ value }));
+      const removes = typed.endsWith("=") && `|${word.feats}`.includes(`|${typed}`);
+      const first = removes ? [{ value: typed, aside: "removes it" }] : [];
+      if (typed) return [...first, ...completions(typed).map((value) => ({ value }))];
       return word.bundles.map(([value, share], k) => ({ value, aside: percent(share), key: String(k + 1) }));
     },
     answer: async (text) => {
