@@ -51,18 +51,19 @@ export function askFeatures() {
   const word = chosenWord();
   const place = store.chosen;
   if (!word) return;
+  const present = () => store.sentence.words[place - 1].feats; // what was set just before may come while one types
   ask({
     title: `Features of ${place} ${word.form}: ${word.feats === "_" ? "none" : word.feats.replaceAll("|", " | ")}`,
     place,
     hint: `${word.bundles.length ? `1 to ${word.bundles.length} takes a bundle. ` : ""}${HINT}`,
     options: (typed) => {
-      const removes = typed.endsWith("=") && `|${word.feats}`.includes(`|${typed}`);
+      const removes = typed.endsWith("=") && `|${present()}`.includes(`|${typed}`);
       const first = removes ? [{ value: typed, aside: "removes it" }] : [];
       if (typed) return [...first, ...completions(typed).map((value) => ({ value }))];
       return word.bundles.map(([value, share], k) => ({ value, aside: percent(share), key: String(k + 1) }));
     },
     answer: async (text) => {
-      const feats = merged(word.feats, text);
+      const feats = merged(present(), text);
       const slip = text.split("|").find((one) => !isKnown(one) && !doubted.has(one));
       if (feats !== null && slip) {
         doubted.add(slip);
