@@ -633,7 +633,7 @@ def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(
         page.keyboard.press("l")
         page.keyboard.type("nsbuj")
         page.keyboard.press("Enter")
-        message = "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores it"
+        message = "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores"
         for place in ("#notice.bad", "#choice-hint"):
             expect(page.locator(place)).to_contain_text(message)
         page.locator("#choice-input").fill("nmod:foo")
@@ -648,7 +648,7 @@ def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(
             page.keyboard.type(name)
             page.keyboard.press("Enter")
             if value != "":
-                expect(page.locator("#choice-hint")).to_contain_text(f"'{name}' is no feature of UD or of the")
+                expect(page.locator("#choice-hint")).to_contain_text(f"'{name}' is no feature of UD or of")
                 page.keyboard.press("Enter" if value else "Escape")
             expect(page.locator("#choice")).to_be_hidden()
         wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def")
@@ -707,7 +707,7 @@ def test_multiword_tokens_are_made_by_keys(path: Path, tab: Callable[..., Any]) 
         word(page, 2).click()
         page.keyboard.press("s")
         page.keyboard.press("Enter")
-        expect(page.locator("#choice-hint")).to_have_text("Put a bar or a blank where the word is to be split.")
+        expect(page.locator("#choice-hint")).to_have_text(re.compile("^Put a bar or a blank where the word"))
         page.keyboard.press("End")
         page.keyboard.press("ArrowLeft")
         page.keyboard.type("|")

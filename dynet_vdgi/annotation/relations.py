@@ -54,7 +54,7 @@ class Relations:
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
 
-        Each language has subtypes of its own, so one is known as soon as the file, or the project's list, has it.
+        Languages have subtypes of their own: one is known as soon as the file, or the project's list, has it.
         """
         known = self._known()
         if relation in (self.project or known):

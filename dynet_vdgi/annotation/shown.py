@@ -101,7 +101,7 @@ def likely_relations(
 def offered_xpos(
     sentences: Iterable[MarkedSentence], marked: MarkedSentence, word: int, choices: Choices | None
 ) -> list[str]:
-    """The tagger's best XPOS of a word, then those of the text: the most frequent with its form and tag first."""
+    """The tagger's best XPOS of a word, then those of the text: first the usual ones of its form and tag."""
     said = [name for name, _ in choices.xpos[word - 1]] if choices and choices.xpos else []
     own = marked.forms[word - 1], marked.tags[word - 1]
     counts: Counter[tuple[bool, bool, str]] = Counter()
