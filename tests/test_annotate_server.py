@@ -334,7 +334,19 @@ def test_an_unknown_relation_is_stored_only_if_it_is_said_again(tmp_path: Path) 
         assert client.post("change", order | {"anyway": True})[0] == 200
         assert client.get("relations/0?word=1")["relations"][0] == "comp@x"
         assert client.post("change", order | {"sentence": 1})[0] == 200
-        assert client("GET", "relations/0?word=99")[0] == 400
+        for kind in ("relations", "xpos"):
+            assert client("GET", f"{kind}/0?word=99")[0] == 400
+        order = {"sentence": 1, "edits": 1, "version": 2, "what": "label", "word": 1}
+        status, answer = client.post("change", order | {"value": "nmod:foo"})
+        assert (status, answer["unknown"]) == (400, True)
+
+
+def test_a_multiword_token_with_a_blank_is_refused_with_the_reason(client: Client) -> None:
+    found = client.get("sentence/1")
+    order = {"sentence": 1, "edits": found["edits"], "version": found["version"], "what": "range"}
+    status, answer = client.post("change", order | {"value": [1, 2, "a\u00a0b"]})
+    assert status == 400
+    assert "has a blank: UD has none in a multiword token" in answer["fault"]
 
 
 def test_deeply_nested_json_is_refused(client: Client) -> None:

@@ -66,6 +66,14 @@ def tagger(text):
     return Tagger().fit(text / "tagged.conllu", raw=text / "raw.conllu")
 
 
+def test_the_xpos_that_a_word_may_have_are_those_of_its_tag_and_feats(tagger, text):
+    for one in list(vdgi.read(text / "test.conllu"))[:10]:
+        for known in (one, replace(one, feats=(), xpos=())):
+            assert [word.xpos[0][0] for word in tagger.choices(known)] == list(one.xpos)
+    found = tagger.choices(replace(one, tags=("DET",) + ("X",) * (len(one) - 1)))
+    assert [[name for name, _ in word.xpos] for word in found] == [["D"]] + [[]] * (len(one) - 1)
+
+
 def bare(path):
     """The sentences of a file without any tags."""
     lines = path.read_text(encoding="utf-8").split("\n")

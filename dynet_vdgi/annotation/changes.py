@@ -61,6 +61,7 @@ def _with_tags(marked: MarkedSentence, state: SentenceState, by: str) -> Sentenc
             tag_by=word.tag_by if word.upos == shown.upos else by,
             feats_by=word.feats_by if word.feats == shown.feats else by,
             lemma_by=word.lemma_by if word.lemma == shown.lemma else by,
+            xpos_by=word.xpos_by if word.xpos == shown.xpos else by,
         )
         for word, shown in zip(state.columns, marked.columns)
     ]

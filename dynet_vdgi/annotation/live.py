@@ -254,7 +254,7 @@ class Live:
         if self.session.text.by_id[found[0]].edits == seen[0]:
             return found
         said = abs(_n_said(self.session.text.by_id[found[0]]) - before)
-        self._tags_said += max(said, what in ("tag", "feats", "lemma"))
+        self._tags_said += max(said, what in ("tag", "xpos", "feats", "lemma"))
         if self._tags_said >= (TAGS_EVERY if self._taggers else LEAST):
             self._tag_wake.set()
         for each in found:
@@ -367,4 +367,4 @@ def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Ch
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
     for place, its in zip(positions, (helpers.likely(tree) if positions else None) or ()):
         likely[place - 1] = its
-    return Choices([word.tags for word in words], [word.bundles for word in words], likely)
+    return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

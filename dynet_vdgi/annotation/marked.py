@@ -1,7 +1,8 @@
 """Sentences of a CoNLL-U file with a person's statements about their words.
 
-In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `FeatsBy=NAME`
-and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the file's.
+In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `XposBy=NAME`,
+`FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the
+file's.
 
 A word has a number for life (`wids`) and a place, which changes when words are split and joined: 1..n, what
 CoNLL-U calls ID and HEAD refers to.
@@ -27,7 +28,12 @@ from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuat
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
 
-COLUMN_MARKS = {"tag_by": "TagBy=", "feats_by": "FeatsBy=", "lemma_by": "LemmaBy="}
+COLUMN_MARKS = {
+    "tag_by": "TagBy=",
+    "feats_by": "FeatsBy=",
+    "lemma_by": "LemmaBy=",
+    "xpos_by": "XposBy=",
+}
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS.values())
 NO_LABEL = NOTHING = "_"
 
@@ -64,10 +70,11 @@ class MarkedColumns(NamedTuple):
     upos: str = NOTHING
     feats: str = NOTHING
     misc: str = NOTHING
-    xpos: str = NOTHING  # a guess is confirmed with the tag; nobody can change it otherwise
+    xpos: str = NOTHING
     tag_by: str = ""
     feats_by: str = ""
     lemma_by: str = ""
+    xpos_by: str = ""
 
 
 class SentenceState(NamedTuple):
@@ -115,6 +122,7 @@ class MarkedSentence:
     first: SentenceState  # as in the file
     state: SentenceState
     guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
+    guessed_xpos: dict[tuple[int, str], str] = field(default_factory=dict)  # by place and a person's UPOS
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
@@ -212,6 +220,10 @@ class MarkedSentence:
         known = self._shown
         if known is None or known[0] is not guess or known[1] is not columns:
             filled = tuple([_filled(word, *its) for word, its in zip(columns, guess.words)])
+            for (place, tag), xpos in self.guessed_xpos.items():
+                word = filled[place - 1]
+                if word.upos == tag and is_without_xpos(word):
+                    filled = (*filled[: place - 1], word._replace(xpos=xpos), *filled[place:])
             known = self._shown = guess, columns, filled
         return known[2]
 
@@ -336,6 +348,15 @@ class MarkedSentence:
         words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
         return self.guessed_tags if words == old else TagGuess(*map(tuple, zip(*words)))
 
+    def put_xpos(self, likely: Sequence[Sequence[tuple[str, float]]]) -> None:
+        """Adopts the likeliest XPOS of words whose tag a person has set, and that have none otherwise."""
+        places = [k for k, word in enumerate(self.columns) if is_without_xpos(word) and likely[k : k + 1]]
+        new = {(k + 1, self.tags[k]): likely[k][0][0] for k in places if likely[k]}
+        if new:
+            self.guessed_xpos |= new
+            self._shown = None
+            self.version += 1
+
     # --------------------------------------------------------------------------------------- comments
     @property
     def is_flagged(self) -> bool:
@@ -360,9 +381,14 @@ def _filled(word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str,
     return word._replace(
         upos=tag,
         lemma=lemma if word.lemma == NOTHING and not word.lemma_by else word.lemma,
-        xpos=xpos if word.xpos == NOTHING else word.xpos,
+        xpos=xpos if word.xpos == NOTHING and not word.xpos_by else word.xpos,
         feats=feats if word.feats == NOTHING and not word.feats_by else word.feats,
     )
+
+
+def is_without_xpos(word: MarkedColumns) -> bool:
+    """Whether a person has set the tag of a word that has no XPOS, and has not said that it has none."""
+    return bool(word.tag_by) and word.xpos == NOTHING and not word.xpos_by
 
 
 def _some(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -503,7 +529,7 @@ def block(
 
 def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
     """MISC with the marks of a word."""
-    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by
+    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
     parts = [] if word.misc == NOTHING else [word.misc]
     return "|".join([*parts, *(mark + name for mark, name in zip(MARKS, names) if name)]) or NOTHING
 

@@ -71,6 +71,7 @@ class WordChoices(NamedTuple):
 
     tags: list[tuple[str, float]]
     bundles: list[tuple[str, float]]  # FEATS
+    xpos: Sequence[tuple[str, float]] = ()
 
 
 @dataclass
@@ -138,9 +139,9 @@ class Tagger:
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
     def choices(self, sentence: Sentence, most: int = 5) -> list[WordChoices]:
-        """What each word of a sentence may be; its FEATS, up to `most`, are those of its UPOS.
+        """What each word of a sentence may be; its FEATS and XPOS, up to `most`, are those of its UPOS.
 
-        The tags are chosen as if no word had one.
+        The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most probable.
         """
         learnt = self._fitted()
         tags = universal(sentence)
@@ -148,6 +149,7 @@ class Tagger:
         tokens = words.tokens()
         free = _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
         found = []
+        pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
         for k, tag in enumerate(tags):
             order = np.argsort(-free[k], kind="stable").tolist()
             group = learnt.tags.index(tag) if tag in learnt.tags else order[0]
@@ -155,12 +157,23 @@ class Tagger:
             chances = learnt.of_feats.chances(tokens, k, group)
             best = np.argsort(-chances, kind="stable").tolist()[:most]
             known = tag in learnt.tags or tag == UNKNOWN
+            if known and pairs[k][1] == UNKNOWN:
+                pairs[k] = tag, learnt.bundles[first + best[0]][1]
             found.append(
                 WordChoices(
                     [(learnt.tags[t], float(free[k, t])) for t in order],
                     [(learnt.bundles[first + b][1], float(chances[b])) for b in best] if known else [],
                 )
             )
+        with_bundles = _with_bundles(tokens, pairs)
+        starts = learnt.of_xpos.parts.groups.tolist()
+        for k, tag in enumerate(tags):
+            group = learnt.tags.index(tag) if tag in learnt.tags else -1
+            if group >= 0 and starts[group] < starts[group + 1]:
+                chances = learnt.of_xpos.chances(with_bundles, k, group)
+                best = np.argsort(-chances, kind="stable").tolist()[:most]
+                its = [(learnt.xpos[starts[group] + b][1], float(chances[b])) for b in best]
+                found[k] = found[k]._replace(xpos=its)
         return found
 
     def save(self, path: str | Path) -> None:

@@ -20,7 +20,8 @@
 /**
  * @template {string} Path
  * @typedef {Path extends keyof Answers ? Answers[Path]
- *   : Path extends `relations/${number}` ? { relations: string[] } : Sentence} Answer
+ *   : Path extends `relations/${number}` ? { relations: string[] }
+ *   : Path extends `xpos/${number}` ? { xpos: string[] } : Sentence} Answer
  */
 
 /** @type {Promise<unknown>} */
