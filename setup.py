@@ -54,6 +54,7 @@ setup(
     ],
     extras_require={
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
+        "validate": ["udtools>=0.2.9"],
         "completion": ["argcomplete>=3.0"],
         "spacy": ["spacy>=3.7,<4"],
         "cluster": ["distributed>=2023.5"],
@@ -99,7 +100,7 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": ["vdgi = dynet_vdgi.cli:main"],
+        "console_scripts": ["vdgi = dynet_vdgi.__main__:run"],
         "spacy_factories": ["vdgi = dynet_vdgi.spacy_component:make"],
     },
     classifiers=[

@@ -11,11 +11,19 @@ Shift counts as a key. After every ten sentences it waits until the program has 
 person reads.
 
 "as before" counts the same corrections with the keys of earlier versions: arrow keys alone, and relations
-written out in full. Rows that are in --rows are not measured again.
+written out in full. Languages that are in --rows are not measured again.
+
+--whole corrects punctuation, too, and all columns, word after word; the export is compared with gold.
+--text does so from the treebank's text, one sentence a line, without a tagger:
+
+    python benchmarks/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text --sentences 10 \\
+        --rows rows.jsonl
 """
 
 from __future__ import annotations
 
+import argparse
+import re
 import shutil
 import subprocess
 import tempfile
@@ -26,6 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from annotate_text import GoldTokens
 from measuring import VDGI, add_json_rows, argument_parser, conditions, json_rows, print_table
 
 from dynet_vdgi.annotation.loop import PRESET
@@ -34,6 +43,8 @@ from dynet_vdgi.data.sentence import Sentence
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 KINDS = ("heads", "relations", "walking", "confirming")
+COLUMNS = {"tag": ("t", "tags"), "xpos": ("y", "xpos"), "feats": ("f", "feats"), "lemma": ("m", "lemmas")}
+"""With --whole: the key of each column's box, and its name in a sentence."""
 PATIENCE = 900.0
 """Seconds to wait for a tree or a lesson."""
 
@@ -54,6 +65,10 @@ QUIET = """async edits => {
   }
 }"""
 """Waits in the page until a sentence is as it will stay."""
+
+OPTIONS = """() => Object.fromEntries([...document.querySelectorAll("#choice-list li:has(kbd)")]
+  .map((one) => [one.querySelector(".value").textContent, one.querySelector("kbd").textContent]))"""
+ACTIVE = """() => document.querySelector("#choice-list [aria-selected=true] .value")?.textContent ?? "" """
 
 Keys = list[str]
 Shown = dict[str, Any]
@@ -145,10 +160,66 @@ class Driver:
             self.page.keyboard.press(key)
         self.keys[kind] += cost(keys)
 
+    def type(self, kind: str, text: str) -> None:
+        """Types letters; Shift counts once for capitals, bars and underscores that follow each other."""
+        self.page.keyboard.type(text)
+        self.keys[kind] += len(text) + len(re.findall("[A-Z|_:]+", text))
+
+    def choose(self, kind: str, key: str, goal: str, edits: int) -> Shown:
+        """Takes a value in a box: by its key, or by as many letters as bring it to the top of the list."""
+        self.press(kind, [key])
+        self.page.locator("#choice").wait_for()
+        self.page.wait_for_timeout(150)  # for the list
+        keys = self.page.evaluate(OPTIONS)
+        if goal in keys:
+            self.press(kind, [keys[goal]])
+            return self.shown(edits + 1)
+        for letter in goal:
+            self.type(kind, letter)
+            if self.page.evaluate(ACTIVE) == goal:
+                break
+        else:
+            self.press(kind, ["ArrowUp"] * bool(self.page.evaluate(ACTIVE)))  # what is written is meant
+        self.press(kind, ["Enter"])
+        self.page.wait_for_timeout(100)
+        if self.page.locator("#choice").is_visible():  # the page asks once whether it is meant
+            self.press(kind, ["Enter"])
+        return self.shown(edits + 1)
+
+    def edit(self, kind: str, key: str, goal: str, edits: int) -> Shown:
+        """Makes what a box proposes another text: from the first letter that differs on, or as a whole."""
+        self.press(kind, [key])
+        field = self.page.locator("#choice-input")
+        field.wait_for()
+        present = field.input_value()
+        ends = (k for k, (a, b) in enumerate(zip(present, goal)) if a != b)
+        same = next(ends, min(len(present), len(goal)))
+        if present != goal and 1 + len(present) - same < same:
+            self.press(kind, ["End"])
+            while not goal.startswith(field.input_value()):
+                self.press(kind, ["Backspace"])
+            self.type(kind, goal[len(field.input_value()) :])
+        elif present != goal or not self.has_xpos:  # in earlier versions Enter did not take what was proposed
+            self.type(kind, goal)
+        self.press(kind, ["Enter"])
+        return self.shown(edits + 1)
+
+    @property
+    def has_xpos(self) -> bool:
+        """Whether the page is one in which XPOS can be set."""
+        return bool(self.page.locator("#xpos").count())
+
     @property
     def place(self) -> int:
         """The selected word."""
         return int(self.page.locator("#words li[aria-selected=true]").get_attribute("data-place"))
+
+    def go(self, shown: Shown, place: int) -> None:
+        """Goes to a word; where the page stops at other words than expected, by its number."""
+        for keys in (walk(shown, self.place, place), ["g", *digits(place, len(shown["words"]))]):
+            if self.place != place:
+                self.press("walking", keys)
+                self.page.wait_for_timeout(500 if "g" in keys else 50)  # a number ends by a pause
 
     @property
     def is_refused(self) -> bool:
@@ -168,8 +239,9 @@ class Driver:
         is_new = keys[-2:] == ["Enter", "Enter"]  # the page asks once whether a new relation is meant
         self.press(kind, keys[:-1] if is_new else keys)
         if is_new:
-            self.page.locator("#notice.bad").wait_for()
-            self.press(kind, keys[-1:])
+            self.page.wait_for_timeout(200)
+            if self.page.locator("#choice").is_visible():
+                self.press(kind, keys[-1:])
         turns = len(keys) if keys[0] in (".", ",") or keys[0].startswith("Shift+") else 1
         return self.shown(shown["edits"] + turns)
 
@@ -183,28 +255,75 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def corrected(driver: Driver, gold: Sentence) -> dict[str, int]:
+def corrected(driver: Driver, gold: Sentence, whole: bool = False) -> dict[str, int]:
     """Corrects the sentence shown; returns the keys by kind, and the number of the earlier keys."""
     driver.keys.clear()
     counts = dict.fromkeys(("heads_set", "relations_set", "before"), 0)
     number = driver.shown()["id"]
     while True:
-        correct(driver, gold, counts)
+        edits = -1
+        while edits != (edits := driver.shown()["edits"]):  # guesses may have changed meanwhile
+            if whole:
+                correct_tokens(driver, gold)
+                correct_columns(driver, gold)
+            correct(driver, gold, counts, whole)
         driver.press("confirming", ["a"])
         counts["before"] += 1
         wait_for(lambda: driver.get(f"sentence/{number}")["done"] or driver.is_refused)
         if driver.get(f"sentence/{number}")["done"]:
-            return {kind: driver.keys[kind] for kind in KINDS} | counts
+            return {kind: driver.keys[kind] for kind in (*KINDS, "tokens", *COLUMNS)} | counts
 
 
-def correct(driver: Driver, gold: Sentence, counts: dict[str, int]) -> None:
+def correct_tokens(driver: Driver, gold: Sentence) -> None:
+    """Makes tokens and multiword tokens those of gold, from the first on."""
+    shown, place = driver.shown(), 1
+    for form, words in GoldTokens.of(gold).tokens:
+        while (present := shown["words"][place - 1]["form"]) not in (form, words[0]):
+            driver.go(shown, place)
+            if form.startswith(present):
+                shown = driver.change("tokens", ["j"], shown)
+            else:
+                shown = driver.edit("tokens", "s", f"{form} {present.removeprefix(form)}", shown["edits"])
+        if len(words) > 1 and [one["form"] for one in shown["words"][place - 1 :]][: len(words)] != [*words]:
+            driver.go(shown, place)
+            mark = "|" if "".join(words) == form else " "
+            shown = driver.edit("tokens", "s", mark.join(words), shown["edits"])
+        place += len(words)
+
+
+def correct_columns(driver: Driver, gold: Sentence) -> None:
+    """Makes tags, XPOS, features and lemmas those of gold, word after word."""
+    shown = driver.shown()
+    for place in range(1, len(gold) + 1):
+        for name, (key, column) in COLUMNS.items():
+            goal = (getattr(gold, column) or ("_",) * len(gold))[place - 1]
+            while (word := shown["words"][place - 1])[name] != goal and (name != "xpos" or driver.has_xpos):
+                driver.go(shown, place)
+                wish = step_to(word, goal) if name == "feats" else goal
+                shown = (driver.edit if name == "lemma" else driver.choose)(name, key, wish, shown["edits"])
+
+
+def step_to(word: Shown, goal: str) -> str:
+    """What is to be typed or taken next to make a word's features those of gold: few steps are left then."""
+
+    def steps(feats: str) -> list[str]:
+        has, wanted = ({*one.split("|")} - {"_"} for one in (feats, goal))
+        names = {one.split("=")[0] for one in wanted}
+        return [*sorted(wanted - has), *(f"{n}=" for n in sorted({o.split("=")[0] for o in has} - names))]
+
+    bundles = [bundle for bundle, _ in word["bundles"] if "|" in bundle or bundle == "_"]
+    best = min([word["feats"], *bundles, "_"], key=lambda feats: len(steps(feats)) + (feats != word["feats"]))
+    return steps(best)[0] if best == word["feats"] else best
+
+
+def correct(driver: Driver, gold: Sentence, counts: dict[str, int], whole: bool) -> None:
     """Makes heads and relations those of gold, from the first word on."""
     shown = driver.shown()
-    while place := first_wrong(shown, gold):
+    while place := first_wrong(shown, gold, whole):
         head, relation = (gold.heads or ())[place - 1], gold.deprels[place - 1]
         start = driver.place
         counts["before"] += abs(place - start)
-        driver.press("walking", walk(shown, start, place))
+        driver.go(shown, place)
         if shown["words"][place - 1]["head"] != head:
             keys = digits(head, len(gold))
             counts["before"] += len(keys)
@@ -227,24 +346,24 @@ def offered_relations(driver: Driver, shown: Shown, place: int) -> list[str]:
     return [relation for relation in relations if (relation == "root") == is_root]
 
 
-def first_wrong(shown: Shown, gold: Sentence) -> int:
-    """The first word but punctuation with another head or relation than gold; 0: there is none."""
+def first_wrong(shown: Shown, gold: Sentence, whole: bool) -> int:
+    """The first word with another head or relation than gold, 0: none; punctuation only if `whole`."""
     pairs = zip(shown["words"], gold.heads or (), gold.deprels)
     for place, (word, head, relation) in enumerate(pairs, 1):
-        if place not in shown["punctuation"] and (word["head"], word["label"]) != (head, relation):
+        if (whole or place not in shown["punctuation"]) and (word["head"], word["label"]) != (head, relation):
             return place
     return 0
 
 
 # ------------------------------------------------------------------------------------------- sessions
 @contextmanager
-def opened(path: Path, every: int, preset: str) -> Iterator[Driver]:
+def opened(path: Path, every: int, preset: str, *more: str) -> Iterator[Driver]:
     """The page of a file, in a browser."""
     from playwright.sync_api import sync_playwright
 
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     command = [*VDGI, "annotate", str(path), "--no-browser", "--annotator", "x", "--order", "document"]
-    command += ["--every", str(every), "--preset", preset]
+    command += ["--every", str(every), "--preset", preset, *more]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert running.stdout is not None
@@ -258,7 +377,7 @@ def opened(path: Path, every: int, preset: str) -> Iterator[Driver]:
             window.close()
     finally:
         running.terminate()
-        running.wait(20)
+        running.wait(60)
 
 
 def bare(path: Path) -> str:
@@ -272,23 +391,52 @@ def bare(path: Path) -> str:
     return "\n".join(lines)
 
 
-def measured(name: str, path: Path, count: int, every: int, preset: str) -> Iterator[dict[str, Any]]:
+def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One row per sentence."""
-    done = 0
+    done, every = 0, arguments.every
     gold = list(read(path, heads="required"))
+    count = min(arguments.sentences, len(gold))
     with tempfile.TemporaryDirectory() as folder:
-        own = Path(folder) / "own.conllu"
-        own.write_text(bare(path), encoding="utf-8")
-        with opened(own, every, preset) as driver:
-            wait_for_lesson(driver, 0)
-            while done < min(count, len(gold)):
+        own = Path(folder) / ("own.txt" if arguments.text else "own.conllu")
+        lines = [GoldTokens.of(one).text + "\n" for one in gold] if arguments.text else [bare(path)]
+        own.write_text("".join(lines), encoding="utf-8")
+        with opened(own, every, arguments.preset, *["--lines"] * arguments.text) as driver:
+            if not arguments.text:
+                wait_for_lesson(driver, 0)
+            while done < count:
                 number = driver.shown()["number"]
                 row = {"language": name, "sentence": number, "words": len(gold[number])}
-                yield row | corrected(driver, gold[number])
+                yield row | corrected(driver, gold[number], arguments.whole or arguments.text)
                 done += 1
-                if done % every == 0:
+                if done % every == 0 and done < count:
                     wait_for_lesson(driver, done)
                 wait_for(lambda: driver.shown()["number"] != number)  # noqa: B023
+        if arguments.whole or arguments.text:
+            out = own.with_name("out.conllu")
+            command = [*VDGI, "annotate", str(own.with_suffix(".conllu")), "--finished", "--export", str(out)]
+            subprocess.run(command, check=True)
+            print(f"{name}: {compared(list(read(out, heads='required')), gold[:count], arguments.text)}")
+
+
+def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
+    """In how many sentences all lines are equal, and the cells that are not, by column.
+
+    Of sentences from text neither comments nor DEPS are compared, and of MISC only SpaceAfter=No.
+    """
+
+    def lines(sentence: Sentence) -> list[list[str]]:
+        assert sentence.source is not None
+        columns = [line.split("\t") for line in sentence.source.lines]
+        if is_text:
+            columns = [[*one[:8], str("SpaceAfter=No" in one[9])] for one in columns if len(one) == 10]
+        return columns
+
+    pairs = [(lines(a), lines(b)) for a, b in zip(found, gold)]
+    other = Counter(
+        k for mine, its in pairs for a, b in zip(mine, its) for k, (x, y) in enumerate(zip(a, b), 1) if x != y
+    )
+    same = sum(a == b for a, b in pairs)
+    return f"{same} of {len(gold)} sentences equal; other cells by column: {dict(other)}"
 
 
 def wait_for_lesson(driver: Driver, trees: int) -> None:
@@ -305,6 +453,9 @@ def main() -> None:
     """Measures what is missing, and prints the table."""
     parser = argument_parser(__doc__)
     parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "FILE"))
+    parser.add_argument("--data", type=Path, default=Path(), help="folder of the treebanks")
+    parser.add_argument("--whole", action="store_true", help="correct all columns, and punctuation")
+    parser.add_argument("--text", action="store_true", help="the same, from plain text")
     parser.add_argument("--sentences", type=int, default=60)
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument(
@@ -317,29 +468,31 @@ def main() -> None:
     rows = json_rows(arguments.rows)
     for name, file in arguments.language:
         if not any(row["language"] == name for row in rows):
-            for row in measured(name, Path(file), arguments.sentences, arguments.every, arguments.preset):
-                rows.append(row)
-                add_json_rows(arguments.rows, [row])
+            new = list(measured(name, arguments.data / file, arguments))
+            add_json_rows(arguments.rows, new)
+            rows += new
     print(conditions())
-    header = ["", "sentences", "words", *KINDS, "keys", "as before", "heads set", "relations set"]
+    kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
+    header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]
     table = [
-        [name, *line([row for row in rows if row["language"] == name])] for name, _ in arguments.language
+        [name, *line([row for row in rows if row["language"] == name], kinds)]
+        for name, _ in arguments.language
     ]
     print_table("Keys a sentence", header, table)
 
 
-def line(rows: Sequence[dict[str, Any]]) -> list[str]:
+def line(rows: Sequence[dict[str, Any]], which: Sequence[str]) -> list[str]:
     """The number of sentences, and means of the figures."""
 
     def mean(*keys: str) -> str:
         return f"{sum(row[key] for row in rows for key in keys) / len(rows):.1f}"
 
-    kinds = [mean(kind) for kind in KINDS]
+    kinds = [mean(kind) for kind in which]
     return [
         str(len(rows)),
         mean("words"),
         *kinds,
-        mean(*KINDS),
+        mean(*which),
         *map(mean, ("before", "heads_set", "relations_set")),
     ]
 

@@ -1,4 +1,4 @@
-"""From plain text to a treebank: what somebody changes in `vdgi annotate`, and what validators say of it.
+"""From plain text to a treebank: what somebody changes in `vdgi annotate`, and what the validator says of it.
 
     python benchmarks/annotate_text.py ta_ttb-ud-test.conllu --sentences 30 --out ta.conllu
 
@@ -6,17 +6,15 @@ The text is the `# text` of the treebank's first sentences in one paragraph. `vd
 and the script makes a person's changes by the page's own requests, sentence after sentence, towards the gold
 sentences, tokens and multiword tokens, then tags, heads and relations of all words; then it says that the
 sentence is right. It is quicker than a person, so the program has learnt less: it needs more changes. In the
-end the file is exported to --out, compared with the treebank and checked on level 2 by `vdgi validate` and,
-where it is installed, by the official validator.
+end the file is exported to --out, compared with the treebank and checked by `vdgi validate --level 2` (extra
+`validate`).
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -29,7 +27,6 @@ from measuring import VDGI, argument_parser, conditions, print_table
 
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.validation import official
 
 KINDS = {
     "glue": "sentences joined",
@@ -206,16 +203,6 @@ def main() -> None:
     print(f"Sentences equal to the treebank's: {same} of {len(gold)}, with the same text: {texts}.\n")
     checked = subprocess.run([*VDGI, "validate", "--level", "2", arguments.out], check=False)
     print(f"`vdgi validate --level 2` ends with status {checked.returncode}.")
-    if official.command() is None:
-        print("The official validator is not installed (`pip install udtools`).")
-        return
-    os.environ[official.VARIABLE] = os.environ.get(official.VARIABLE, "") or (
-        f"{Path(sys.executable).with_name('udvalidate')} --lang ud --level 2"
-    )
-    messages = official.messages(Path(arguments.out).read_text(encoding="utf-8"))
-    print(f"The official validator, level 2: {len(messages)} messages.")
-    for line, text in messages[:20]:
-        print(f"    line {line}: {text}")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
 """Learns what share of heads a universal parser will find, and checks it on languages kept aside.
 
-    python benchmarks/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv --out FILE.npz
-    python benchmarks/expect.py trees --out FILE.npz
-    python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --data DIR --rows ROWS.csv --out FILE.npz
+    python benchmarks/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv
+    python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --data DIR --rows ROWS.csv
+    python benchmarks/expect.py fit --rows ROWS.csv --out FILE.npz
     python benchmarks/expect.py check MODEL --data DIR --set check --rows ROWS.csv
     python benchmarks/expect.py near MODEL --data DIR
 
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
 eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the first 400 sentences,
-in random order, of each such treebank of resources/universal/treebanks.csv, fits the line from the mean
-marginal probability of the heads to the share of right ones, and takes its error from lines that were fitted
-without the branch. The lines for gold trees, which `trees` fits again, are fitted to universal.csv and
-few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. `tags`
-fits what wrong tags cost, after `learn`: it parses sentences of the texts of these languages with gold tags
-and with those of taggers that have learnt from 50, 100 and 300 other sentences. `check` compares predictions
-for test files with their gold heads. `near` prints the distances of parts of the texts of `choose` and
-`check` to the nearest treebank learnt from, first in languages that the model knows; it reads no heads.
+in random order, of each such treebank of resources/universal/treebanks.csv. `tags` parses sentences of the
+texts of sixteen languages with gold tags and with those of taggers that have learnt from 50, 100 and 300
+other sentences. `fit` fits, to these rows, the line from the mean marginal probability of the heads to the
+share of right ones, and what wrong tags cost. It fits the lines for gold trees to universal.csv and
+few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. Widths
+are of lines that were fitted without the branch or language. `check` compares predictions for test files with
+their gold heads. `near` prints the distances of parts of the texts of `choose` and `check` to the nearest
+treebank learnt from, first in languages that the model knows; it reads no heads.
 """
 
 from __future__ import annotations
@@ -93,34 +93,56 @@ def learn(arguments: argparse.Namespace) -> None:
                 read[name] = random.Random(1).sample(found, min(SENTENCES, len(found)))
             known = {"set": "left out", "network": Path(path).stem, "treebank": name, "branch": row["branch"]}
             rows.append({**known, **measured(scorer, read[name])})
-    rows = [row for row in rows if row["words"] >= LEAST]
+    write(arguments.rows, [row for row in rows if row["words"] >= LEAST], "left out")
+
+
+def fit(arguments: argparse.Namespace) -> None:
+    """Fits all numbers to the rows, and puts what lines without a branch or language say into these."""
+    rows = csv_rows(arguments.rows)
+    line, width = of_left_out([row for row in rows if row["set"] == "left out"])
+    price = of_tags(line, [row for row in rows if row["set"] == "guessed tags"])
+    expectation = Expectation(line, width, of_trees(), price)
+    np.savez(arguments.out, **expectation.arrays())
+    write_csv(arguments.rows, COLUMNS, rows)
+    checked = [row for row in rows if row["set"] == "check"]
+    ends = [expectation(float(row["marginal"]), int(row["words"])).interval for row in checked]
+    inside = sum(low <= float(row["right"]) <= high for row, (low, high) in zip(checked, ends))
+    print(f"{inside} of {len(checked)} test files are within their intervals")
+
+
+def of_left_out(rows: list[Row]) -> tuple[np.ndarray, float]:
+    """The line (2,) without trees, and its width; in the rows, what lines without the branch say."""
     of_treebank = Counter(row["treebank"] for row in rows)
     weights = np.array([1 / of_treebank[row["treebank"]] for row in rows])
-    x, y = (np.array([row[name] for row in rows]) for name in ("marginal", "right"))
+    x, y = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right"))
     branches = np.array([row["branch"].partition("+")[0] for row in rows])
-    said = np.zeros(len(rows))
+    said, is_inside = np.zeros(len(rows)), np.zeros(len(rows), bool)
     for branch in set(branches):
         others = branches != branch
         said[~others] = on_line(fitted(x[others], y[others], weights[others]), x[~others])
-    for row, share in zip(rows, said):
-        row["expected"] = round(float(share), 4)
-    error = float(np.sqrt(np.average((said - y) ** 2, weights=weights)))
+    said = np.round(said, 4)
+    odds = abs(log_odds(said) - log_odds(y))
+    for branch in set(branches):
+        others = branches != branch
+        is_inside[~others] = odds[~others] <= nine_of_ten(odds[others], weights[others])
+    for row, share in zip(rows, said.tolist()):
+        row["expected"] = share
     off = np.average(abs(said - y), weights=weights)
+    inside, width = np.average(is_inside, weights=weights), nine_of_ten(odds, weights)
     print(f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by")
-    print(f"{100 * off:.2f} points in the mean, standard error {100 * error:.2f}")
-    expectation = Expectation(np.round(fitted(x, y, weights), 4), round(error, 4), of_trees(), np.zeros(2))
-    np.savez(arguments.out, **expectation.arrays())
-    write(arguments.rows, rows, "left out")
+    print(f"{100 * off:.2f} points in the mean; 9 of 10 are within {width:.4f} nats of log-odds, and")
+    print(f"{100 * inside:.1f} % within the width that the other branches have")
+    return np.round(fitted(x, y, weights), 4), round(width, 4)
 
 
-def trees(arguments: argparse.Namespace) -> None:
-    """Fits the lines for gold trees again and leaves the rest as it is."""
-    expectation = Expectation.from_arrays(dict(np.load(arguments.out)))
-    np.savez(arguments.out, **replace(expectation, trees=of_trees()).arrays())
+def nine_of_ten(off: np.ndarray, weights: np.ndarray) -> float:
+    """What another one is within with a probability of .9: the k-th of n is what k of n + 1 are within."""
+    order = np.argsort(off)
+    return float(np.interp(0.9, np.cumsum(weights[order]) / (weights.sum() + 1), off[order]))
 
 
 def of_trees() -> np.ndarray:
-    """The lines (K, 4) from the share without gold trees to that with some; errors leave a language out."""
+    """The lines (K, 4) from the share without gold trees to that with some; widths leave a language out."""
     without = {
         row["language"]: row["dda40"]
         for row in csv_rows(RESULTS / "universal.csv")
@@ -147,16 +169,15 @@ def of_trees() -> np.ndarray:
         even, off = np.ones(len(languages)), []
         for left in range(len(languages)):
             others = np.arange(len(languages)) != left
-            off.append(float(on_line(fitted(x[others], y[others], even[others]), x[left])) - y[left])
-        error = float(np.sqrt(np.mean(np.square(off))))
-        print(f"{k} trees: {100 * y.mean():.1f} % in the mean, standard error of the line {100 * error:.2f}")
-        result.append([k, *np.round(fitted(x, y, even), 4), round(error, 4)])
+            said = on_line(fitted(x[others], y[others], even[others]), x[left])
+            off.append(abs(float(log_odds(said) - log_odds(y[left]))))
+        width = nine_of_ten(np.array(off), even)
+        print(f"{k} trees: {100 * y.mean():.1f} % in the mean, width of the line {width:.4f}")
+        result.append([k, *np.round(fitted(x, y, even), 4), round(width, 4)])
     return np.array(result)
 
 
 def tags(arguments: argparse.Namespace) -> None:
-    """Fits what wrong tags cost, and leaves the rest as it is."""
-    expectation = Expectation.from_arrays(dict(np.load(arguments.out)))
     rows = []
     for each in arguments.models:
         path, _, codes = each.partition("=")
@@ -167,28 +188,33 @@ def tags(arguments: argparse.Namespace) -> None:
                 paths = universal.files_of(arguments.data, row["text"])
                 text = [sentence for path in paths for sentence in conllu.read(path)]
                 rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
-    x, y, tags = (np.array([row[name] for row in rows]) for name in ("marginal", "right", "tags"))
-    loss = log_odds(on_line(expectation.line, x)) - log_odds(y)
+    write(arguments.rows, rows, "guessed tags")
+
+
+def of_tags(line: np.ndarray, rows: list[Row]) -> np.ndarray:
+    """What wrong tags cost and its width (2,); in the rows, what is said without the language."""
+    x, y, tags = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right", "tags"))
+    loss = log_odds(on_line(line, x)) - log_odds(y)
     # With gold tags, too, the line is off in each language; only what comes on top is the wrong tags' doing.
     of_language = np.array([row["treebank"] for row in rows])
     is_gold = tags == 1
     for language in set(of_language):
         loss[of_language == language] -= loss[(of_language == language) & is_gold]
-    wrong = 1 - tags
+    wrong, off = 1 - tags, np.zeros(len(rows))
     for row, share, k in zip(rows, wrong.tolist(), range(len(rows))):
         others = of_language != of_language[k]
         price = slope(wrong[others], loss[others])
         odds = log_odds(y[k]) + loss[k] - price * share  # as far off as with gold tags
         row["expected"] = round(float(sigmoid(odds)), 4)
-    price = slope(wrong, loss)
-    spread = float(np.sqrt(np.mean((loss[~is_gold] / wrong[~is_gold] - price) ** 2)))
-    print(f"{price:.3f} nats of log-odds if all tags were wrong, plus or minus {spread:.3f}")
+        off[k] = abs(loss[k] / share - price) if share else 0
+    price, of_each = slope(wrong, loss), len(TAGGED)
+    width = nine_of_ten(off[~is_gold], np.full(sum(~is_gold), 1 / of_each))
+    print(f"{price:.3f} nats of log-odds if all tags were wrong, width {width:.3f}")
     for k in TAGGED:
-        of_k = [row for row in rows if row["tagged"] == k]
-        off = [abs(row["expected"] - row["right"]) for row in of_k]
-        print(f"{k} tagged sentences: off by {100 * np.mean(off):.2f} points")
-    np.savez(arguments.out, **replace(expectation, tags=np.round([price, spread], 4)).arrays())
-    write(arguments.rows, rows, "guessed tags")
+        of_k = [row for row in rows if row["tagged"] == str(k)]
+        off_by = [abs(row["expected"] - float(row["right"])) for row in of_k]
+        print(f"{k} tagged sentences: off by {100 * np.mean(off_by):.2f} points")
+    return np.round([price, width], 4)
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> float:
@@ -264,22 +290,22 @@ def write(path: Path, rows: list[Row], name: str) -> None:
 def main() -> None:
     parser = argument_parser(__doc__)
     tasks = parser.add_subparsers(dest="task", required=True)
-    tasks.add_parser("trees").add_argument("--out", type=Path, required=True)
+    task = tasks.add_parser("fit")
+    task.add_argument("--rows", type=Path, required=True)
+    task.add_argument("--out", type=Path, required=True)
     for name in ("learn", "tags", "check", "near"):
         task = tasks.add_parser(name)
         task.add_argument("models", nargs="+")
         task.add_argument("--data", type=Path, required=True)
         if name != "near":
             task.add_argument("--rows", type=Path, required=True)
-        if name in ("learn", "tags"):
-            task.add_argument("--out", type=Path, required=True)
-        elif name == "check":
+        if name == "check":
             task.add_argument("--set", choices=sorted(universal.FILES), required=True)
             task.add_argument("--codes", nargs="*", default=[])
     arguments = parser.parse_args()
     shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
     print("python benchmarks/expect.py", shlex.join(shown))
-    {task.__name__: task for task in (learn, trees, tags, check, near)}[arguments.task](arguments)
+    {task.__name__: task for task in (learn, tags, fit, check, near)}[arguments.task](arguments)
 
 
 if __name__ == "__main__":

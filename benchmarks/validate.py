@@ -1,7 +1,7 @@
 """Messages of the validator of Universal Dependencies about parses of the treebanks in a list.
 
 For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole
-file, and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file
+file, and the validator (the extra `validate`) reads the parse and, for comparison, the file
 itself. A message up to level 2, the format of UD, is an error of ours unless the file gets it, too. Level 3
 is about the use of relations; its errors are counted by kind.
 
@@ -10,9 +10,6 @@ is about the use of relations; its errors are counted by kind.
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,27 +22,17 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.validation import official
 
-INCIDENT = re.compile(r"\[L(\d) \w+ ([\w-]+)\]")
 LEVEL = 3
 
 Incidents = Counter[tuple[int, str]]
 
 
-def installed() -> str:
-    """The validator beside this Python, or else the one on the PATH."""
-    beside = Path(sys.executable).with_name("udvalidate")
-    return str(beside) if beside.exists() else "udvalidate"
-
-
-def incidents(validator: str, path: str) -> Incidents:
-    """Counts of the validator's messages, by level and kind."""
-    command = [validator, "--lang", "ud", "--level", str(LEVEL), "--no-warnings", "--max-err", "0", path]
-    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    found = Counter((int(level), kind) for level, kind in INCIDENT.findall(said.stdout))
-    if not found and said.returncode:
-        raise SystemExit(f"{validator} failed: {said.stdout[-500:]}")
-    return found
+def incidents(path: str | Path) -> Incidents:
+    """Counts of the validator's errors, by level and kind."""
+    found = official.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
+    return Counter((message.level, message.rule) for message in found if message.is_error)
 
 
 def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
@@ -73,7 +60,6 @@ def main() -> None:
     """Parses, validates, prints."""
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
-    parser.add_argument("--validator", default=installed(), help="the program (default: udvalidate)")
     parser.add_argument("--out", required=True, type=Path, help="folder for parsers and parses")
     parser.add_argument("--sentences", type=int, default=200, help="to learn from (default: %(default)s)")
     parser.add_argument("--labels", default="ud2", help="table of labels (default: %(default)s)")
@@ -83,7 +69,7 @@ def main() -> None:
     for bank in listed(arguments):
         (test,) = bank.scored
         output = parsed(test, arguments.out, arguments.sentences, arguments.labels)
-        ours, theirs = incidents(arguments.validator, output), incidents(arguments.validator, str(test))
+        ours, theirs = incidents(output), incidents(test)
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
         size = sum(map(len, conllu.read(output)))
         level3, gold3 = (

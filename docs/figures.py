@@ -155,11 +155,23 @@ def off(name: str) -> str:
     )
 
 
+def expectation() -> Expectation:
+    """That of the shipped model."""
+    found = Expectation.from_arrays(np.load(ROOT / "resources" / "universal" / "expectation.npz"))
+    assert found is not None
+    return found
+
+
+def inside_of_check() -> str:
+    """How many of the languages that nothing was chosen on are within their intervals."""
+    chosen = [row for row in rows("expect.csv") if row["set"] == "check"]
+    ends = [expectation()(float(row["marginal"]), int(row["words"])).interval for row in chosen]
+    return str(sum(low <= float(row["right"]) <= high for row, (low, high) in zip(chosen, ends)))
+
+
 def off_with_fifty() -> str:
     """How far the mean share with fifty trees, measured later, is from the interpolated one, in points."""
-    expectation = Expectation.from_arrays(np.load(ROOT / "resources" / "universal" / "expectation.npz"))
-    assert expectation is not None
-    line = next(row[1:3] for row in expectation.trees if row[0] == 50)
+    line = next(row[1:3] for row in expectation().trees if row[0] == 50)
     none, fifty = (
         {
             row["language"]: float(row["dda40"]) / 100
@@ -295,6 +307,7 @@ FIGURES = {
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.tags": Figure(*_EXPECT, expected_of_tags),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
+    "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN[1], _of_plan("knowledge", "best")),

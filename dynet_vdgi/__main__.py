@@ -1,8 +1,19 @@
-"""`python -m dynet_vdgi` is the `vdgi` command."""
+# PYTHON_ARGCOMPLETE_OK
+"""The `vdgi` command, also as `python -m dynet_vdgi`."""
 
 import sys
 
-from dynet_vdgi.cli import main
+
+def run() -> int:
+    """Runs the command and returns its exit status, also where Ctrl-C comes while the program is loaded."""
+    try:
+        from dynet_vdgi.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

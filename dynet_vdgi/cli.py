@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """The `vdgi` command: verbs, exit statuses, messages.
 
 Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output cannot be written (disk full);

@@ -113,6 +113,80 @@ def test_all_of_one_side_is_that_side(folder: Path) -> None:
         work.close()
 
 
+RICH = (
+    "# sent_id = s\n# text = do n't go\n# note = odd\n"
+    "0.1\tyou\t_\tPRON\t_\t_\t_\t_\t3:nsubj\t_\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\tTypo=No\n"
+    "1\tdo\tdo\tAUX\t_\t_\t3\taux\t3:aux\tGloss=x|Note=why\n2\tn't\tnot\tPART\t_\t_\t3\tadvmod\t3:advmod\t_\n"
+    "3\tgo\tgo\tVERB\t_\t_\t0\troot\t0:root\tHeadBy=anna\n3.1\tthere\t_\t_\t_\t_\t_\t_\t3:obl\tCopyOf=3\n\n"
+)
+POOR = (
+    "# sent_id = s\n# translation = no\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\tdo\tdo\tAUX\t_\t_\t3\taux\t_\tLang=en\n"
+    "2\tn't\tnot\tADV\t_\t_\t1\tadvmod\t_\t_\n3\tgo\tgo\tVERB\t_\t_\t0\troot\t_\tHeadBy=ben|HeadConf=0.9\n\n"
+)
+
+
+@pytest.mark.parametrize("names", [("a.conllu", "b.conllu"), ("b.conllu", "a.conllu")])
+def test_what_only_one_file_has_besides_the_compared_columns_is_kept(
+    folder: Path, names: tuple[str, str]
+) -> None:
+    Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
+    Path("b.conllu").write_text(SAME + POOR, encoding="utf-8")
+    work = opened(*names)
+    assert work.not_compared() == {}
+    for number, part in enumerate(work.parts):
+        work.decide(number, part.keys, names.index("a.conllu"))
+    work.close()
+    found = Path("c.conllu").read_text(encoding="utf-8").split("\n\n")[1].split("\n")
+    comments = [line for line in found if line.startswith("#")]
+    assert sorted(comments) == ["# note = odd", "# sent_id = s", "# text = do n't go", "# translation = no"]
+    expected = [line.split("\t") for line in RICH.strip("\n").split("\n")[3:]]
+    rows = [line.split("\t") for line in found[len(comments) :]]
+    assert [row[:9] for row in rows] == [row[:9] for row in expected]
+    misc = [set(row[9].split("|")) for row in rows]
+    assert misc[2] == {"Gloss=x", "Note=why", "Lang=en"}
+    assert misc[4] in ({"HeadBy=anna"}, {"HeadBy=ben", "HeadConf=0.9"})
+    assert (rows[1][9], rows[3][9], rows[5][9]) == ("Typo=No", "TagBy=eve|HeadBy=eve", "CopyOf=3")
+
+
+def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_start(
+    vdgi: Vdgi, folder: Path
+) -> None:
+    other = RICH.replace("Gloss=x", "Gloss=y").replace("3:obl", "1:obl").replace("= odd", "= even")
+    Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
+    Path("b.conllu").write_text(SAME + other, encoding="utf-8")
+    kinds = {"DEPS and empty nodes": 1, "MISC": 1, "comments": 1}
+    work = opened()
+    assert (work.parts, work.not_compared()) == ([], kinds)
+    work.close()
+    assert Path("c.conllu").read_text(encoding="utf-8") == SAME + RICH
+    running, _ = started(folder)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate()
+    what = (
+        "DEPS and empty nodes in 1 sentence, MISC in 1 sentence, comments in 1 sentence; a.conllu's are kept"
+    )
+    assert f"not compared, though both files have them and they differ: {what}" in err.decode()
+    assert (
+        "DEPS, empty nodes, MISC and comments are not compared"
+        in vdgi.good("agreement", "a.conllu", "b.conllu").out
+    )
+
+
+def test_a_sentence_that_one_side_has_cut_keeps_the_others_miscellaneous_entries(folder: Path) -> None:
+    Path("a.conllu").write_text(lines("a X _ 0 root _", "b X _ 1 dep Z=1"), encoding="utf-8")
+    Path("b.conllu").write_text(
+        lines("a X _ 0 root Y=2") + "# note = n\n" + lines("b X _ 0 root _"), encoding="utf-8"
+    )
+    work = opened()
+    assert work.not_compared() == {"comments": 1}
+    work.save()
+    assert [columns(1, 0)[9], columns(2, 0)[9]] == ["Y=2", "Z=1|Differs=head,deprel"]
+    work.decide(0, [TOKENS], 1)
+    work.close()
+    assert columns(1, 1)[9] == "Z=1|Differs=head,deprel"
+
+
 def test_heads_that_are_no_tree_wait_until_they_are(folder: Path) -> None:
     work = opened()
     work.decide(0, ["4:head"], 1)  # cats below big, and big below cats
@@ -255,6 +329,8 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
             assert client.post("decide", bad)[0] == 400, bad
         assert client.post("decide", {**order, "version": 1, "keys": ["9:upos"]})[0] == 400
         assert client("GET", "part/7")[0] == 400
+        for number in ("9" * 5000, "-1", "x", "1.0"):
+            assert client("GET", f"part/{number}")[0] == 404
         assert client.get("next?after=0")["next"] == 1
         assert client.get("state")["decided"] == 1
     finally:

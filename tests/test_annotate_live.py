@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import shell
-from annotating import Client, chain, seen, written
+from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.annotation import helpers, serving
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
@@ -91,6 +91,19 @@ def lived(path: Path, scene: Callable[[Live, Unsteady], Awaitable[None]]) -> Non
             await scene(live, tools)
         finally:
             await live.stop()
+            session.close()
+
+    asyncio.run(run())
+
+
+def untaught(path: Path, scene: Callable[[Live, Unsteady], Awaitable[None]]) -> None:
+    """Runs a scene in a page that learns nothing by itself; every word hangs from the next."""
+
+    async def run() -> None:
+        session = guessed(Session(path, "anna"))
+        try:
+            await scene(Live(session), Unsteady())
+        finally:
             session.close()
 
     asyncio.run(run())
@@ -211,6 +224,49 @@ def test_a_parser_that_has_ended_is_no_fault_of_a_request(
     lived(path, scene)
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+# ------------------------------------------------------------------------------------------- guessed tags
+def tag_guess(*tags: str) -> TagGuess:
+    """A guess in which every column goes with the tag."""
+    names = tuple([f"lemma of {tag}" for tag in tags]), tuple([f"X{tag}" for tag in tags])
+    return TagGuess(tags, (0.5,) * len(tags), *names, tuple([f"Is={tag}" for tag in tags]))
+
+
+def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(folder: Path) -> None:
+    sentence = "".join(f"{k}\t{form}{chr(9)}{chr(9).join('________')}\n" for k, form in ((1, "a"), (2, "b")))
+    path = written(Path("a.conllu"), f"{sentence}\n" * 4)
+    old, new = tag_guess("NOUN", "_"), tag_guess("VERB", "ADJ")
+    both = dict.fromkeys(range(4), new)
+
+    async def scene(live: Live, tools: Unsteady) -> None:
+        sentences = live.session.sentences
+        for marked in sentences:
+            marked.guessed_tags = old
+        live._open.clear()
+        await live.show(0)
+        change(live, 1, "feats", 1, "")
+        change(live, 3, "note", 1, "?")
+        live.back("undo")
+        live._open = {0: live._open[0]}
+        versions = [marked.version for marked in sentences]
+        await live._take_tags(both)
+        mixed = tag_guess("NOUN", "ADJ").words
+        assert [marked.guessed_tags.words for marked in sentences] == [mixed, mixed, new.words, mixed]
+        await live._take_tags({number: tag_guess("PRON", "ADV") for number in both})
+        assert [marked.tags for marked in sentences] == [("NOUN", "ADJ")] * 2 + [
+            ("PRON", "ADV"),
+            ("NOUN", "ADJ"),
+        ]
+        assert [marked.version - before for marked, before in zip(sentences, versions)] == [1, 1, 2, 1]
+        shown = [sentences[0].columns[0], sentences[1].columns[0]]
+        for number in (0, 1):
+            change(live, number, "done")
+        after = [marked.state.columns[0] for marked in sentences[:2]]
+        assert [word[:5] for word in after] == [word[:5] for word in shown]
+        assert after[0][:5] == ("lemma of NOUN", "NOUN", "Is=NOUN", "_", "XNOUN")
+
+    untaught(path, scene)
 
 
 # ------------------------------------------------------------------------------------------- next

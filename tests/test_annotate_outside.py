@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +14,12 @@ import pytest
 from annotating import ROWS, guessed, seen, without_sums, written
 from shell import Vdgi, names_in
 
-from dynet_vdgi.annotation.marked import ChangeError, block
+from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
 from dynet_vdgi.annotation.plain_text import by_rule, conllu_of
 from dynet_vdgi.annotation.relations import read_list
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu
-from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.annotation.session import Session, UnwrittenError
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
 SENTENCES = ROWS.strip("\n").split("\n\n")
 
@@ -225,3 +230,284 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
         Path("list.txt").write_text(content, encoding="utf-8")
         with pytest.raises(ConfigError, match=message.replace("|", r"\|")):
             read_list("list.txt")
+
+
+# ------------------------------------------------------------------------------------------- nothing is lost
+def test_cutting_cuts_and_joins_outlive_changes_of_other_sentences(folder: Path) -> None:
+    for what, word, value, forms in (
+        ("cut", 3, 0, [2, 4]),
+        ("glue", 0, 0, [8]),
+        ("split", 2, 2, [7]),
+    ):
+        Path("a.conllu.journal").unlink(missing_ok=True)
+        found = guessed(Session(written(Path("a.conllu")), "anna"))
+        found.change(2, seen(found.text.of_id(2)), "head", 1, 3)
+        found.save()
+        change(found, 0, what, word, value)
+        found = edited(found, ("1\tCats\tcat", "1\tCats\tkitty"))
+        assert [len(marked) for marked in found.sentences][: len(forms)] == forms
+        assert sum(map(len, found.sentences)) == 14 + (what == "split")
+        found.close()
+        assert Path("a.conllu").read_text(encoding="utf-8").count("kitty") == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "word", "value", "old", "new", "message"),
+    [
+        ("cut", 3, 0, "Gloss=a b", "Gloss=c", "a.conllu:1: .* a sentence that was cut, joined or split here"),
+        (
+            "glue",
+            0,
+            0,
+            "Dogs\tdog",
+            "Dogs\thound",
+            "a.conllu:12: .* a sentence that was cut, joined or split",
+        ),
+        (
+            "lemma",
+            5,
+            "yap",
+            "bark\tbark\tV",
+            "bark\twoof\tV",
+            "lemma of word 5 to 'woof', which is 'yap' here",
+        ),
+        (
+            "head",
+            1,
+            5,
+            "\t2\tdep\t_\t_",
+            "\t4\tdep\t_\tHeadBy=ben",
+            "the head of word 1 to 4, which is 5 here",
+        ),
+    ],
+)
+def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_line(
+    folder: Path, what: str, word: int, value: Any, old: str, new: str, message: str
+) -> None:
+    found = guessed(Session(written(Path("a.conllu")), "anna"))
+    change(found, 0, "head", 2, 4)
+    found.save()
+    change(found, 0, what, word, value)
+    whole = [block(marked) for marked in found.sentences]
+    with pytest.raises(DataError, match=message) as caught:
+        edited(found, (old, new))
+    assert "move a.conllu away to have it written again from a.conllu.journal" in str(caught.value)
+    Path("a.conllu").rename("other.conllu")
+    Session("a.conllu", "anna").close()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    assert [one for one in whole if one not in text] == []
+
+
+def test_changes_of_one_word_and_comments_of_one_sentence_by_both_are_kept(session: Session) -> None:
+    change(session, 0, "lemma", 2, "hound")
+    change(session, 0, "note", 2, "why")
+    change(session, 0, "note", 0, "mine")
+    found = edited(session, ("Gloss=a b", "Gloss=c"), ("# sent_id = one", "# sent_id = one\n# more = x"))
+    text = block(found.text.of_id(0))
+    assert "\n# more = x\n" in text
+    assert "\n# note = mine\n" in text
+    assert "2\tdogs\thound\tNOUN\t_\t_\t4\tdep\t_\tGloss=c|Note=why|HeadBy=anna|LemmaBy=anna\n" in text
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+@pytest.mark.parametrize(
+    "text", [ROWS, "\ufeff" + ROWS.replace("\n", "\r\n").replace("\r\n\r\n", "\r\n\r\n\r\n", 1)]
+)
+def test_a_file_that_is_gone_or_empty_is_written_again_from_its_journal(
+    folder: Path, vdgi: Vdgi, text: str, mode: int
+) -> None:
+    path = written(Path("a.conllu"), text)
+    path.chmod(mode)
+    found = guessed(Session(path, "anna"))
+    change(found, 1, "done")
+    change(found, 0, "note", 0, "mine")
+    found.close()
+    whole = path.read_bytes()
+    for spoil in (path.unlink, lambda: path.write_bytes(b""), lambda: path.write_bytes(b"\r\n")):
+        spoil()
+        found = Session(path, "anna")
+        assert found.is_unsaved
+        found.close()
+        assert path.read_bytes() == whole
+        assert path.stat().st_mode & 0o777 == mode
+    path.unlink()
+    assert vdgi("annotate", "a.conllu", "--annotator", "a|b").err.startswith("--annotator")
+    Path("a.conllu.journal").write_bytes(b"")
+    with pytest.raises(DataError, match="a.conllu: no such file"):
+        Session(path, "anna")
+    Path("a.conllu.journal").unlink()
+    assert "no such file" in vdgi("annotate", "a.conllu").err
+
+
+def confirmed(path: Path) -> set[tuple[object, ...]]:
+    """Everything with a mark in a file."""
+    return {
+        (marked.sent_id, marked.forms, word, name, value)
+        for marked in read_marked(path)
+        for word, (arc, columns) in enumerate(zip(marked.arcs, marked.state.columns), 1)
+        for name, value, by in (
+            ("head", arc.head, arc.head_by),
+            ("label", arc.label, arc.label_by),
+            ("upos", columns.upos, columns.tag_by),
+            ("lemma", columns.lemma, columns.lemma_by),
+        )
+        if by
+    }
+
+
+def test_a_journal_cut_at_any_byte_never_takes_from_the_file_what_is_confirmed_there(folder: Path) -> None:
+    found = guessed(Session(written(Path("a.conllu")), "anna"))
+    for number, what, word, value in (
+        (0, "head", 2, 4), (0, "lemma", 1, "der"), (1, "done", 0, 0), (2, "tag", 1, "X"), (2, "cut", 4, 0),
+    ):  # fmt: skip
+        change(found, number, what, word, value)
+        found.save()
+    found.close()
+    whole, journal = Path("a.conllu").read_bytes(), Path("a.conllu.journal").read_bytes()
+    before, n_opened = confirmed(Path("a.conllu")), 0
+    assert len(before) == 7
+    for end in range(0, len(journal), int(os.environ.get("VDGI_CUTS", "31"))):
+        Path("a.conllu").write_bytes(whole)
+        Path("a.conllu.journal").write_bytes(journal[:end])
+        try:
+            Session("a.conllu", "anna").close()
+        except DataError:
+            assert Path("a.conllu").read_bytes() == whole
+        else:
+            n_opened += 1
+            assert confirmed(Path("a.conllu")) >= before
+    assert n_opened > 20
+
+
+def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
+    numbers = random.Random(3)
+    outcomes: Counter[str] = Counter()
+    for _ in range(80):
+        Path("a.conllu.journal").unlink(missing_ok=True)
+        session = guessed(Session(written(Path("a.conllu")), "anna"))
+        for step in range(numbers.randint(1, 7)):
+            marked = numbers.choice(session.sentences)
+            what = numbers.choice(
+                ["lemma", "note", "note", "head", "tag", "split", "cut", "glue", "undo", "save"]
+            )
+            word = numbers.randint(1, len(marked))
+            value = {"lemma": f"in{step}", "note": f"in{step}", "head": 1, "tag": "NOUN", "split": 1}.get(
+                what, 0
+            )
+            with contextlib.suppress(ChangeError):
+                if what == "save":
+                    session.save()
+                elif what == "undo":
+                    session.undo()
+                else:
+                    session.change(marked.id, seen(marked), what, word, value)
+        mine = "".join(map(block, session.sentences))
+        forms = "".join(form for marked in session.sentences for form in marked.forms)
+        session.release()
+        lines = Path("a.conllu").read_text(encoding="utf-8").split("\n")
+        for edit in range(numbers.randint(1, 3)):
+            k = numbers.choice([k for k, line in enumerate(lines) if line])
+            columns = lines[k].split("\t")
+            if len(columns) < 10:
+                lines[k] += f"\n# out = out{edit}x"
+            elif numbers.random() < 0.5 and columns[0].isdecimal():
+                columns[2] = f"out{edit}x"
+            else:
+                columns[9] = f"Out=out{edit}x" if columns[9] == "_" else f"{columns[9]}|Out=out{edit}x"
+            lines[k] = lines[k] if len(columns) < 10 else "\t".join(columns)
+        theirs = "\n".join(lines)
+        Path("a.conllu").write_text(theirs, encoding="utf-8")
+        try:
+            session = Session("a.conllu", "anna")
+        except DataError:
+            outcomes["refused"] += 1
+            continue
+        session.close()
+        after = Path("a.conllu").read_text(encoding="utf-8")
+        outcomes["kept"] += 1
+        assert set(re.findall(r"\bin\d", after)) == set(re.findall(r"\bin\d", mine))
+        assert set(re.findall(r"\bout\dx", after)) == set(re.findall(r"\bout\dx", theirs))
+        assert "".join(form for marked in read_marked("a.conllu") for form in marked.forms) == forms
+        again = Session("a.conllu", "anna")
+        assert not again.is_unsaved
+        again.close()
+    assert min(outcomes["kept"], outcomes["refused"]) > 10, outcomes
+
+
+def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = guessed(Session(written(Path("a.conllu")), "anna"))
+    change(session, 1, "head", 1, 2)
+    session.save()
+
+    def full(path: Path) -> Any:
+        raise UsageError(f"cannot write '{path}': the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "atomic_bytes_writer", full)
+        for number, lemma in ((0, "a"), (0, "b"), (1, "c")):
+            change(session, number, "lemma", 1, lemma)
+            with pytest.raises(UnwrittenError):
+                session.save()
+    found = edited(session, ("Cats\tcat", "Cats\tkitty"))
+    assert [marked.columns[0].lemma for marked in found.sentences] == ["b", "c", "kitty"]
+    found.close()
+
+
+def test_a_change_while_the_file_is_prepared_is_in_the_file_too(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late() -> list[str]:
+        found = pieces()
+        if len(session.text.undo) < 6:
+            change(session, 0, "lemma", 1, f"der{len(session.text.undo)}")
+        return found
+
+    pieces = session._pieces
+    monkeypatch.setattr(session, "_pieces", late)
+    change(session, 0, "lemma", 1, "der")
+    assert session.save()
+    session.release()
+    assert "\tder5\t" in Path("a.conllu").read_text(encoding="utf-8")
+    assert not Session("a.conllu", "anna").is_unsaved
+
+
+@pytest.mark.parametrize(
+    "how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"]
+)
+def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_written(
+    session: Session, how: str
+) -> None:
+    path = Path("a.conllu")
+    text, before = path.read_bytes(), path.stat()
+    other = text.replace(b"Gloss=a b", b"Gloss=b a")
+    if how in ("truncated", "cut"):
+        os.truncate(path, 0 if how == "truncated" else 100)
+    elif how == "same size and time":
+        with path.open("r+b") as handle:
+            handle.write(other)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    else:
+        path.unlink()
+    if how == "replaced":
+        path.write_bytes(other)
+    elif how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    change(session, 0, "lemma", 1, "der")
+    assert not session.save()
+    assert "a.conllu was changed by another program and is no longer saved" in session.fault
+    change(session, 0, "note", 1, "later")
+    session.close()
+    content = path.read_bytes() if path.is_file() else None
+    expected = {"truncated": b"", "cut": text[:100]}
+    assert content == expected.get(how, other if how in ("replaced", "same size and time") else None)
+    if how in ("folder", "pipe", "cut"):
+        path.rename("away")
+    found = Session("a.conllu", "anna")
+    word = found.text.of_id(0).state.columns[0]
+    assert (word.lemma, word.misc) == ("der", "Note=later")
+    found.close()
+    assert (b"Gloss=b a" in path.read_bytes()) == (how in ("replaced", "same size and time"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import http.client
 import json
 import math
@@ -12,6 +13,7 @@ import random
 import re
 import signal
 import socket
+import stat
 import threading
 import time
 from collections import Counter
@@ -23,12 +25,18 @@ from urllib.parse import quote
 
 import pytest
 from annotating import ROWS, Client, served, start, written
+from shell import names_in
 
 from dynet_vdgi.annotation.guard import Guard
+from dynet_vdgi.annotation.journal import Journal, JournalError
+from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import UsageError
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
+
+from dynet_vdgi.annotation import beside, server, serving
 
 JSON = "application/json"
 PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"
@@ -313,7 +321,7 @@ def test_numbers_of_thousands_of_digits_are_not_found_nor_changes(client: Client
 def test_a_request_of_twenty_megabytes_is_told_that_it_is_too_long(client: Client) -> None:
     headers = {"Origin": client.origin, "Content-Type": JSON}
     status, _, body = client("POST", "change", b" " * 20_000_000, headers)
-    assert (status, body) == (413, b"the request is too long")
+    assert (status, json.loads(body)) == (413, {"fault": "the request is too long"})
 
 
 def test_an_unknown_relation_is_stored_only_if_it_is_said_again(tmp_path: Path) -> None:
@@ -326,7 +334,19 @@ def test_an_unknown_relation_is_stored_only_if_it_is_said_again(tmp_path: Path) 
         assert client.post("change", order | {"anyway": True})[0] == 200
         assert client.get("relations/0?word=1")["relations"][0] == "comp@x"
         assert client.post("change", order | {"sentence": 1})[0] == 200
-        assert client("GET", "relations/0?word=99")[0] == 400
+        for kind in ("relations", "xpos"):
+            assert client("GET", f"{kind}/0?word=99")[0] == 400
+        order = {"sentence": 1, "edits": 1, "version": 2, "what": "label", "word": 1}
+        status, answer = client.post("change", order | {"value": "nmod:foo"})
+        assert (status, answer["unknown"]) == (400, True)
+
+
+def test_a_multiword_token_with_a_blank_is_refused_with_the_reason(client: Client) -> None:
+    found = client.get("sentence/1")
+    order = {"sentence": 1, "edits": found["edits"], "version": found["version"], "what": "range"}
+    status, answer = client.post("change", order | {"value": [1, 2, "a\u00a0b"]})
+    assert status == 400
+    assert "has a blank: UD has none in a multiword token" in answer["fault"]
 
 
 def test_deeply_nested_json_is_refused(client: Client) -> None:
@@ -376,6 +396,83 @@ def wait_until(condition) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("reason", "status"), [(errno.ENOSPC, 507), (errno.EIO, 503)])
+def test_a_change_that_the_disk_does_not_take_has_a_status_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, reason: int, status: int
+) -> None:
+    def fails(*_: object) -> int:
+        raise OSError(reason, os.strerror(reason))
+
+    with contextlib.closing(Journal(Path("a.conllu.journal"))) as journal:
+        monkeypatch.setattr(os, "write", fails)
+        with pytest.raises(JournalError) as caught:
+            journal.add({})
+        monkeypatch.undo()
+        for page in (server, beside):
+            answer = asyncio.run(page._refused(None, caught.value))
+            assert (answer.status_code, os.strerror(reason).encode() in answer.body) == (status, True)
+
+
+# ------------------------------------------------------------------------------------------- started again
+def test_a_tab_finds_the_program_again_after_a_kill_and_is_told_after_another_end(tmp_path: Path) -> None:
+    path, note = written(tmp_path / "a.conllu"), tmp_path / "a.conllu.address"
+    addresses = []
+    for end in (signal.SIGKILL, signal.SIGKILL, signal.SIGINT):
+        running, address = start(path)
+        addresses.append(address)
+        client = Client(address)
+        client.change(0, "flag", 0, len(addresses) % 2 == 1)
+        assert stat.S_IMODE(note.stat().st_mode) == 0o600
+        running.send_signal(end)
+        running.communicate()
+    assert addresses[0] == addresses[1] == addresses[2]
+    assert Tab.of(path) == (note, client.port, "")
+    with served(path) as address:
+        assert (Client(address).port, address == addresses[0]) == (client.port, False)
+        status, _, body = client("GET", "state")
+        assert (status, "open the address that it has printed" in json.loads(body)["fault"]) == (404, True)
+    assert names_in(tmp_path) == ["a.conllu", "a.conllu.address", "a.conllu.journal"]
+
+
+def test_a_known_token_is_used_at_its_port_for_its_journal_and_if_it_was_private(folder: Path) -> None:
+    token, note = "a" * 32, Path("a.conllu.address")
+    Tab.of("a.conllu").keep(1234, token)
+    assert Tab.of("a.conllu") == (note, 1234, token)
+    assert Tab.of("a.conllu").token_at(1234) == token
+    assert len(Tab.of("a.conllu").token_at(1235)) == 32
+    assert Tab.of("a.conllu").token_at(1235) != token
+    assert Tab.of("a.conllu", is_new=True) == (note, 1234, "")
+    for mode in (0o640, 0o604, 0o660):
+        note.chmod(mode)
+        assert Tab.of("a.conllu") == (note, 0, "")
+    for content in (b"", b"1234", b"x y\n", b"\xff" * 40, f"1234 {token}\nmore".encode()):
+        note.unlink()
+        note.write_bytes(content)
+        note.chmod(0o600)
+        assert Tab.of("a.conllu") == (note, 0, "")
+    note.rename("elsewhere")
+    Path("elsewhere").write_text(f"1234 {token}\n", encoding="ascii")
+    note.symlink_to("elsewhere")
+    assert Tab.of("a.conllu") == (note, 0, "")
+    note.unlink()
+    os.mkfifo(note, 0o600)
+    assert Tab.of("a.conllu") == (note, 0, "")
+    note.unlink()
+    note.mkdir()
+    Tab.of("a.conllu").keep(1234, token)  # impossible, and no reason to end
+    assert names_in(folder) == ["a.conllu.address", "elsewhere"]
+
+
+def test_a_port_that_was_the_pages_is_wished_for_only() -> None:
+    with serving.listening(0) as one:
+        port = one.getsockname()[1]
+        one.listen()
+        with serving.listening(0, port) as other:
+            assert other.getsockname()[1] not in (0, port)
+        with pytest.raises(UsageError, match=f"cannot listen on port {port}"):
+            serving.listening(port, port)
 
 
 # ------------------------------------------------------------------------------------------- kills

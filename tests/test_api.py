@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from shell import ROOT
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.runs.model_file import ModelFile
@@ -450,3 +453,58 @@ def test_a_parser_says_what_it_is(parser: Parser) -> None:
     assert (info["preset"], info["recipe"], info["gold_trees"]) == ("best", "taught", [])
     assert info["settings"]["data"]["protocol"] == "standard"
     assert json.loads(json.dumps(info)) == info
+
+
+@pytest.mark.parametrize("column", ["forms", "tags", "upos", "lemmas", "xpos", "feats"])
+def test_half_a_character_names_its_word_in_every_way_of_parsing(parser: Parser, column: str) -> None:
+    """Other programs make lone surrogates of bytes or JSON that they cannot read; no file can hold one."""
+    good = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))
+    bad = replace(good, **{column: ("x", "a\ud800")})  # type: ignore[arg-type]
+    universal = vdgi.load("universal")
+    calls: list[Callable[[], Any]] = [
+        lambda: list(parser.pipe([good, bad])),
+        lambda: list(universal.pipe([*[good] * 12, bad])),
+        lambda: universal.measured([bad]),
+        lambda: universal.parse_all([bad]),
+        lambda: vdgi.train([bad]),
+        lambda: vdgi.train([good], preset="best", trees=[bad]),
+        lambda: vdgi.train([good], raw=[bad]),
+        lambda: vdgi.Tagger().fit([bad]),
+    ]
+    for call in calls:
+        with pytest.raises(vdgi.UsageError, match=r"word 2 of \('.*half a character"):
+            call()
+
+
+def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser: Parser) -> None:
+    for name, column, message in [
+        (
+            "words",
+            ["a\ud800", "b"],
+            r"words: 'a\\ud800' has half a character \(a lone surrogate\) \(word 1\)",
+        ),
+        ("words", ["a", ""], r"words: column 2 \(FORM\) is empty \(word 2\)"),
+        ("words", ["a", "a\tb"], r"words: column 2 \(FORM\) cannot hold a tab, .* \(word 2\)"),
+        ("tags", ["NOUN", "NO UN"], r"tags: stray white space in column 4 \(UPOS\): 'NO UN' \(word 2\)"),
+        ("feats", ["==", "_"], r"feats: column 6 \(FEATS\): '==' is malformed \(word 1\)"),
+        ("lemmas", ["a", "b\n"], r"lemmas: column 3 \(LEMMA\) cannot hold a tab, .* \(word 2\)"),
+        ("xpos", ["a b", "b"], r"xpos: stray white space in column 5 \(XPOS\): 'a b' \(word 1\)"),
+    ]:
+        with pytest.raises(vdgi.UsageError, match=message):
+            parser(**{"words": ["a", "b"], "tags": ["NOUN", "VERB"], name: column})
+    spacys = parser(["a", "b"], ["NOUN", "VERB"], feats=["", "Number=Plur"], lemmas=["", ""])
+    assert (spacys.feats, spacys.lemmas) == (("_", "Number=Plur"), ("_", "_"))
+    handle = io.StringIO()
+    vdgi.write([spacys], handle)
+    assert handle.getvalue().startswith("1\ta\t_\tNOUN\t_\t_\t")
+
+
+def test_what_does_not_go_together_is_told_in_python_too(parser: Parser) -> None:
+    sentence = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))
+    with pytest.raises(vdgi.UsageError, match="leave out `exact`"):
+        parser.parse_all([sentence], vdgi.How(exact=True, confidence=True))
+    with pytest.raises(vdgi.UsageError, match="n_samples='x': a number of trees is expected"):
+        parser.sample_all([sentence], vdgi.Sampling(n_samples="x", n_best=2))  # type: ignore[arg-type]
+    for call in (lambda t: t.predict([sentence]), lambda t: t.save("x")):
+        with pytest.raises(vdgi.UsageError, match="call fit first"):
+            call(vdgi.Tagger())  # type: ignore[no-untyped-call]

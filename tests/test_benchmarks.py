@@ -79,8 +79,8 @@ RUNS = {
         ["| multiword tokens | 0 |", "treebank's: 2 of 2, with the same text: 2"],
     ),
     "annotate_keys": (
-        f"--language xx '{DEV}' --sentences 2 --every 2 --rows rows.jsonl",
-        ["| as before |", "| xx | 2 |"],
+        "--language xx ud2.conllu --text --sentences 2 --rows rows.jsonl",
+        ["| as before |", "| xx | 2 |", "xx: 2 of 2 sentences equal; other cells by column: {}"],
     ),
     "few_trees": (
         f"{LISTED} --rows rows.jsonl --trees 0 3 --shuffles 1 --both --universal scorer.vdgi "
@@ -165,7 +165,7 @@ def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
     demo_in(tmp_path)
     if script == "few_trees":
         written_scorer(tmp_path, random_scorer())
-    if script == "annotate_text":  # the page has the tags of UD 2
+    if script in ("annotate_keys", "annotate_text"):  # the page has the tags of UD 2
         demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
     arguments, headers = RUNS[script]

@@ -61,6 +61,42 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
     assert threads() == 2
 
 
+def test_another_thread_has_one_blas_thread_and_leaves_the_caller_free_to_set_more(two_threads):
+    with blas.one_thread():  # as a parser that was loaded here
+        pass
+    seen, done, leave = [], threading.Event(), threading.Event()
+
+    def other():
+        for _ in range(2):
+            with blas.one_thread():
+                seen.append(threads())
+            seen.append(threads())
+        done.set()
+        leave.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert done.wait(60)
+    assert seen == [1, 2, 1, 2]
+    with threadpool_limits(1, user_api="blas"):  # while the other thread lives
+        assert threads() == 1
+    leave.set()
+    thread.join()
+
+
+def test_a_thread_that_leaves_does_not_end_the_limit_of_the_others(two_threads):
+    def other():
+        with blas.one_thread():
+            pass
+
+    with blas.one_thread():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert threads() == 1
+    assert threads() == 2
+
+
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
     seen, batches = [], arena._batches
 

@@ -21,8 +21,8 @@ import dynet_vdgi
 from dynet_vdgi.data import column_kernels, column_sentences, columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, Types, columns_of, restored, with_trees
-from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
+from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
 from dynet_vdgi.data.punctuation import FAMILIES, heads_without, is_projective, restore_punctuation

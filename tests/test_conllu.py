@@ -8,6 +8,7 @@ import io
 import itertools
 import logging
 import random
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -22,7 +23,7 @@ from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu, conllu_writing
+from dynet_vdgi.data import conllu, conllu_writing, raw_text
 from dynet_vdgi.data.conllu import Repair, read
 from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
 from dynet_vdgi.data.conllu_writing import render, unchanged, write
@@ -385,6 +386,12 @@ FORMS = (
     .filter(bool)
 )
 TAGS = st.sampled_from(["NOUN", "VERB", "ADJ", "PUNCT", "NN$"])
+VALUES = st.one_of(
+    st.text(st.characters(), max_size=4),
+    st.text("aA=|_ \t\n\r\u00a0\u2028\x85\0\ud800#", max_size=4),
+    st.sampled_from(["_", "A=b", "A=b|C=d", "nsubj"]),
+)
+"""What might stand in a column, and much that cannot."""
 
 
 @st.composite
@@ -406,6 +413,46 @@ def test_read_undoes_write(file_of: Callable[[str], str], made: list[Sentence]) 
     assert [(s.forms, s.tags, s.heads) for s in back] == [(s.forms, s.tags, s.heads) for s in made]
     again = "".join(render(sentence, sentence.heads or ()) for sentence in back)
     assert again == handle.getvalue()
+
+
+@st.composite
+def wild_sentences(draw: st.DrawFn) -> Sentence:
+    """Sentences that a program may make by mistake: any text in each column, any heads."""
+    n = draw(st.integers(1, 3))
+    column = st.one_of(st.just(()), st.tuples(*[VALUES] * n))
+    words = st.tuples(*[st.one_of(FORMS, VALUES)] * n)
+    heads = st.one_of(
+        st.none(), st.tuples(*[st.integers(-2, n + 1)] * n), st.permutations(range(n)).map(tuple)
+    )
+    tags = st.tuples(*[st.one_of(TAGS, VALUES)] * n)
+    made = Sentence(draw(words), draw(tags), draw(heads))
+    names = ("upos", "lemmas", "xpos", "feats", "deprels")
+    return replace(made, **{name: draw(column) for name in names})
+
+
+@given(wild_sentences())
+def test_what_write_accepts_is_read_back_equal(file_of: Callable[[str], str], made: Sentence) -> None:
+    handle = io.StringIO()
+    try:
+        write([made], handle)
+    except (DataError, UsageError):
+        return
+    (back,) = read(file_of(handle.getvalue()), heads="partial", tags="known", on_repair=no_repair)
+    again = io.StringIO()
+    write([replace(back, source=None)] if "_" not in back.tags else [back], again)
+    assert again.getvalue() == handle.getvalue()
+
+    def known(column: tuple[str, ...]) -> tuple[str, ...]:
+        values = tuple([value or "_" for value in column])
+        return values if {*values} - {"_"} else ()
+
+    assert back.forms == made.forms
+    assert back.heads == (None if {*(made.heads or (-1,))} == {-1} else made.heads)
+    assert back.tags == tuple([tag or "_" for tag in made.upos or made.tags])
+    xpos = made.tags if made.upos else made.xpos
+    assert (back.lemmas, back.xpos, back.feats) == tuple(map(known, (made.lemmas, xpos, made.feats)))
+    if back.heads and known(made.deprels):
+        assert back.deprels == known(made.deprels)
 
 
 @given(
@@ -454,35 +501,92 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 @pytest.mark.parametrize("heads", [[0], [0, 1, 1], [0, 3], [-1, 0]])
 def test_render_refuses_heads_that_do_not_fit(heads: list[int]) -> None:
-    with pytest.raises(ValueError, match="do not fit a sentence of 2 words"):
+    with pytest.raises(UsageError, match="do not fit a sentence of 2 words"):
         render(Sentence(("a", "b"), ("X", "X")), heads)
 
 
 def test_render_refuses_relations_that_do_not_fit() -> None:
-    with pytest.raises(ValueError, match="1 relations for a sentence of 2 words"):
+    with pytest.raises(UsageError, match="1 relations for a sentence of 2 words"):
         render(Sentence(("a", "b"), ("X", "X")), [0, 1], ["root"])
 
 
+BAD_VALUES = ["a\tb", "a\nb", "a\r", "a\0", " a", "a  b", "a\u00a0", "a\ud800"]
+
+
 @pytest.mark.parametrize(
-    ("form", "tag"),
+    ("column", "number", "bad"),
     [
-        ("", "X"),
-        ("a\tb", "X"),
-        ("a\nb", "X"),
-        (" a", "X"),
-        ("a  b", "X"),
-        ("a", ""),
-        ("a", "_"),
-        ("a", "X Y"),
+        ("forms", 2, ["", *BAD_VALUES]),
+        ("lemmas", 3, BAD_VALUES),
+        ("tags", 4, ["X Y", "X\u2003", *BAD_VALUES]),
+        ("xpos", 5, ["X Y", *BAD_VALUES]),
+        ("feats", 6, ["==", "A=", "A=b c", "x", *BAD_VALUES]),
+        ("deprels", 8, ["n subj", *BAD_VALUES]),
     ],
 )
-def test_render_refuses_what_the_format_cannot_hold(form: str, tag: str) -> None:
-    with pytest.raises(ValueError, match="cannot be written in CoNLL-U"):
-        render(Sentence((form,), (tag,)), [0])
+def test_what_a_column_cannot_hold_is_refused_by_every_writer(
+    column: str, number: int, bad: list[str]
+) -> None:
+    made = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0), deprels=("nsubj", "root"))
+    good = {"feats": "A=b"}.get(column, "x")
+    for value in bad:
+        for writer in (lambda s: write([s], io.StringIO()), to_conllu):
+            with pytest.raises(UsageError, match=rf"word 2.*(column {number} \(|lone surrogate)"):
+                writer(replace(made, **{column: (good, value)}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tag", ["", "_"])
+def test_a_made_sentence_needs_tags_to_be_written(tag: str) -> None:
+    with pytest.raises(UsageError, match=f"word 1: a tag '{tag}' cannot be written"):
+        render(Sentence(("a",), (tag,)), [0])
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ((2, 1), "<sentence>:1: no root"),
+        ((0, 3), "<sentence>:2: HEAD 3 is outside the sentence"),
+        ((0, 0), "<sentence>:1: HEAD is 0 for every word"),
+        ((0, 2), "<sentence>:2: word 2 is its own head"),
+        ((0, 3, 2), "<sentence>:2: cycle of heads through words 2, 3"),
+        ((-1, 3, 2), "<sentence>:2: cycle of heads through words 2, 3"),
+        ((0, 1, 0), "<sentence>:3: 2 roots"),
+        ((0, -2), "<sentence>:2: HEAD '-2' is not a valid number"),
+    ],
+)
+def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], message: str) -> None:
+    made = Sentence(("w",) * len(heads), ("X",) * len(heads), heads)
+    for writer in (lambda s: write([s], io.StringIO()), to_conllu):
+        with pytest.raises(DataError, match=re.escape(message)):
+            writer(made)  # type: ignore[no-untyped-call]
+
+
+def test_nothing_known_is_written_as_such() -> None:
+    made = Sentence(
+        ("a", "b"), ("X", "Y"), (2, -1), lemmas=("", "b"), xpos=("", "B"), feats=("", "A=b"), deprels=("", "")
+    )
+    handle = io.StringIO()
+    write([made], handle)
+    assert handle.getvalue() == "1\ta\t_\tX\t_\t_\t2\t_\t_\t_\n2\tb\tb\tY\tB\tA=b\t_\t_\t_\t_\n\n"
+
+
+def test_a_sentence_whose_columns_differ_in_length_is_refused() -> None:
+    with pytest.raises(UsageError, match="tags: 1 for 2 words"):
+        Sentence(("a", "b"), ("DET",))
+    for name in ("heads", "upos", "lemmas", "xpos", "feats", "deprels"):
+        with pytest.raises(UsageError, match=f"{name}: 1 for 2 words"):
+            Sentence(("a", "b"), ("DET", "NOUN"), **{name: (0,) if name == "heads" else ("x",)})  # type: ignore[arg-type]
+
+
+def test_only_paths_and_text_files_are_written_to() -> None:
+    for output in (io.BytesIO(), [Sentence(("a",), ("X",))] * 200, 3):
+        with pytest.raises(UsageError, match="a path or an open text file is expected") as caught:
+            write([Sentence(("a",), ("X",))], output)  # type: ignore[arg-type]
+        assert len(str(caught.value)) < 200
 
 
 def test_render_refuses_a_sentence_without_words() -> None:
-    with pytest.raises(ValueError, match="without words"):
+    with pytest.raises(UsageError, match="without words"):
         render(Sentence((), ()), [])
 
 
@@ -646,7 +750,7 @@ def test_a_file_is_written_as_it_was_read(file_of: Callable[[str], str], tmp_pat
 def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "out.conllu").write_text("old")
     good, bad = Sentence(("a",), ("NOUN",), (0,)), Sentence(("",), ("NOUN",), (0,))
-    with pytest.raises(ValueError, match="cannot be written in CoNLL-U"):
+    with pytest.raises(UsageError, match=r"column 2 \(FORM\) is empty"):
         write([good, bad], tmp_path / "out.conllu")
     assert (tmp_path / "out.conllu").read_text() == "old"
 
@@ -739,3 +843,59 @@ def test_without_nltk_or_without_heads_it_is_said(
     monkeypatch.setitem(sys.modules, "nltk.parse", None)
     with pytest.raises(UsageError, match="pip install nltk"):
         to_nltk(sentence)
+
+
+NBSP = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\tSpacesAfter=\u00a0\n\n"
+
+
+def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(file_of: Callable[[str], str]) -> None:
+    text = NBSP + NBSP.replace("SpacesAfter", "Gloss=x|SpacesBefore=\u3000|SpacesInToken=\u00a0a")
+    read_back = list(read(file_of(text)))
+    handle = io.StringIO()
+    write(read_back, handle)
+    assert handle.getvalue() == text
+    (document,) = raw_text.read_documents([file_of(NBSP)])
+    assert document.text == "a\u00a0"
+    for faulty in ("Gloss=\u00a0", "SpacesAfter= ", "SpacesAfter=a  b", "SpacesAfter=\u00a0|A=\u00a0"):
+        with pytest.raises(DataError, match=r"stray white space in column 10 \(MISC\)"):
+            list(read(file_of(NBSP.replace("SpacesAfter=\u00a0", faulty))))
+
+
+COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
+
+
+@pytest.mark.parametrize(
+    ("columns", "n_columns"),
+    [
+        (COLUMNS.replace("LEMMA UPOS", "UPOS LEMMA"), 10),
+        ("ID FORM UPOS HEAD DEPREL", 5),
+        (COLUMNS + " PARSEME:MWE", 11),
+    ],
+)
+def test_other_columns_are_refused_by_their_names(
+    file_of: Callable[[str], str], columns: str, n_columns: int
+) -> None:
+    row = "\t".join(["1", "w", "X", "x", *["_"] * 7][:n_columns])
+    path = file_of(f"# global.columns = {columns}\n{row}\n\n{row}\n\n")
+    message = (
+        f"{path}:1: this is CoNLL-U Plus with the columns {columns}, not CoNLL-U (convert it to {COLUMNS})"
+    )
+    faults: list[DataError] = []
+    assert list(read(path, on_error=faults.append)) == []
+    assert list(map(str, faults)) == [message]
+    with pytest.raises(DataError, match=re.escape(message)):
+        raw_text.read_documents([path])
+
+
+def test_the_usual_columns_may_be_named(file_of: Callable[[str], str]) -> None:
+    assert len(list(read(file_of(f"#global.columns  = {COLUMNS}\n{BARE}")))) == 1
+
+
+def test_an_object_of_the_library_without_words_is_refused() -> None:
+    for tokens in parse("1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n\n# end of file\n")[1:]:
+        with pytest.raises(DataError, match="<TokenList>:1: a sentence with no words"):
+            from_conllu(tokens)
+    tokens = to_conllu(Sentence(("a",), ("X",)))
+    tokens[0]["misc"] = "x\n\ny"
+    with pytest.raises(DataError, match="<TokenList>:2: a sentence with an empty line"):
+        from_conllu(tokens)

@@ -42,6 +42,28 @@ def test_a_signal_ends_training_as_ctrl_c_does(
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    """Python reads this `sitecustomize` first; the signal comes where cli imports argparse."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupter:\n"
+        "    def find_spec(self, name, *others):\n"
+        "        if name == 'argparse':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupter())\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-m", "dynet_vdgi", "check", "x"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert '"vdgi = dynet_vdgi.__main__:run"' in (ROOT / "setup.py").read_text(encoding="utf-8")
+
+
 def test_only_the_first_signal_interrupts() -> None:
     with ended_by_signals() as received:
         with pytest.raises(KeyboardInterrupt):

@@ -44,5 +44,5 @@ def test_every_extra_that_a_message_names_is_one() -> None:
         if path.name != "extras.py"
         for call in path.read_text(encoding="utf-8").split("how_to_install(")[1:]
     ]
-    assert sorted(calls) == ["annotate", "cluster", "png"]
+    assert sorted(calls) == ["annotate", "cluster", "png", "validate"]
     assert [call for call in calls if f'"{call}": [' not in setup] == []

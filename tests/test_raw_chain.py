@@ -15,6 +15,7 @@ import dynet_vdgi
 from dynet_vdgi.data import conllu, raw_text
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing.steps import Steps
+from dynet_vdgi.recipes import run as run_module
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.learnt_steps import with_learnt
 from dynet_vdgi.runs import model_file
@@ -233,6 +234,30 @@ def test_a_run_keeps_its_tokeniser_and_tagger(there: Path, run: Path, vdgi: Vdgi
             "tokeniser": Path("my.tokeniser").read_bytes(),
             "tagger": Path("my.tagger").read_bytes(),
         }
+
+
+def test_a_run_that_ends_while_it_adds_them_has_both_once_it_is_resumed(
+    there: Path, run: Path, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "run"
+    shutil.copytree(run, own)
+    whole = {name: model_file.load(own / name).steps for name in ("model.vdgi", "fast.vdgi")}
+    for name in whole:
+        model_file.save(own / name, replace(model_file.load(own / name, training=True), steps={}))
+    n_saved = 0
+
+    def save(path: Path, model: model_file.ModelFile) -> None:
+        nonlocal n_saved
+        n_saved += 1
+        if n_saved == 2:
+            raise KeyboardInterrupt
+        model_file.save(path, model)
+
+    monkeypatch.setattr(run_module, "save_model", save)
+    again = ["train", "--train", "half.conllu", *STEPS, "--out", own, "--resume"]
+    assert vdgi(*again).status == 130
+    vdgi.good(*again)
+    assert {name: model_file.load(own / name).steps for name in whole} == whole
 
 
 def test_the_model_says_whose_tags_it_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:

@@ -7,12 +7,14 @@ import json
 import random
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from shell import Vdgi
 
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation import raw_scores
 from dynet_vdgi.evaluation.raw_scores import METRICS, longest_common, score_files
 
 Word = tuple[str, str, int, str]  # form, UPOS, HEAD, DEPREL
@@ -98,6 +100,13 @@ def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
+@pytest.mark.parametrize("head", ["3", "02", "9" * 5000])
+def test_heads_outside_the_sentence_are_refused_however_long(head: str, tmp_path: Path) -> None:
+    odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
+    with pytest.raises(DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"):
+        scored(tmp_path, odd, odd)
+
+
 def test_heads_that_are_missing_are_never_right(tmp_path: Path) -> None:
     bare = block(A, B, DOT).replace("\t2\tnsubj", "\t_\t_").replace("\t0\troot", "\t_\t_")
     found = scored(tmp_path, bare, bare)
@@ -112,6 +121,70 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
         assert all(left[i] == right[j] for i, j in pairs)
         assert pairs == sorted(set(pairs))
         assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == _length(left, right)
+        i = j = 0
+        for pair in [*pairs, (len(left), len(right))]:  # of several, the one that skips the left side first
+            while (i, j) < pair and i < len(left) and j < len(right) and left[i] != right[j]:
+                skips_left = _length(left[i + 1 :], right[j:]) == _length(left[i:], right[j:])
+                i, j = (i + 1, j) if skips_left else (i, j + 1)
+            assert pair == (i, j) or pair[0] == len(left)
+            i, j = i + 1, j + 1
+
+
+def test_long_sequences_take_a_bit_for_each_pair() -> None:
+    rng = random.Random(2)
+    left, right = (rng.choices("abcdefgh", k=2000) for _ in range(2))
+    tracemalloc.start()
+    try:
+        longest_common(left, right)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2000 * 2000 / 8 + 1_000_000
+
+
+def test_chains_of_overlapping_multiword_tokens_have_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def word(form: str, k: int) -> Word:
+        return form, "X", k, "dep" if k else "root"
+
+    gold = [("ab", [word("a", 2 * k), word("b", 2 * k + 1)]) for k in range(4)]
+    parse = [
+        word("a", 0),
+        *(("ba", [word("b", 2 * k - 1), word("a", 2 * k)]) for k in range(1, 4)),
+        word("b", 7),
+    ]
+    (tmp_path / "g.conllu").write_text(block(*gold))
+    (tmp_path / "p.conllu").write_text(block(*parse))
+    paths = tmp_path / "g.conllu", tmp_path / "p.conllu"
+    found = score_files(paths[0], paths[1:])[str(paths[1])]
+    assert (found["Words"].right, found["UAS"].right, found["Tokens"].right) == (8, 8, 0)
+    monkeypatch.setattr(raw_scores, "MOST_PAIRS", 63)
+    with pytest.raises(DataError, match=r"p.conllu:1: multiword tokens overlap .* in a chain of 8 words"):
+        score_files(paths[0], paths[1:])
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ((2, 1, 0), "cycle of heads through words 1, 2"),
+        ((0, 1, 0), "2 roots: words 1, 3"),
+        ((2, 3, 1), "no root"),
+        ((0, 0, 0), "HEAD is 0 for every word"),
+        ((2, 1, "_"), "cycle of heads through words 1, 2"),
+    ],
+)
+def test_heads_that_are_no_tree_are_not_scored(
+    tmp_path: Path, heads: tuple[int | str, ...], message: str
+) -> None:
+    """The script of the shared task refuses them, too."""
+    bad = "".join(f"{k}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1)) + "\n"
+    good = tmp_path / "good.conllu"
+    good.write_text(block(*[("w", "X", k, "dep" if k else "root") for k in range(3)]))
+    (tmp_path / "bad.conllu").write_text(bad)
+    for gold, parse in ((good, tmp_path / "bad.conllu"), (tmp_path / "bad.conllu", good)):
+        with pytest.raises(DataError, match=f"bad.conllu:[123]: {message}"):
+            score_files(gold, [parse])
 
 
 def _length(left: list[str], right: list[str]) -> int:

@@ -112,6 +112,14 @@ def test_the_universal_parser_measures_a_text_once(files):
     assert tuple(0 if t.head == t else t.head.i + 1 for t in doc) == heads
 
 
+def test_documents_one_by_one_get_one_warning_without_a_measured_text(files, caplog):
+    nlp = pipeline(files, model="universal", tagger=str(files / "my.tagger"))
+    for _ in range(2):
+        nlp("det0 noun0 verb0 punct0")
+    (message,) = caplog.messages
+    assert message.startswith("only 1 sentence, 3 words to tell what kind of language it is")
+
+
 def test_the_package_does_not_import_spacy():
     code = "import sys, dynet_vdgi.api, dynet_vdgi.tagging.tagger; print('spacy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -134,4 +142,5 @@ def test_spacy_finds_the_component_by_the_entry_point(tmp_path):
         "print([token.head.i for token in nlp(spacy.tokens.Doc(nlp.vocab, ['go'], pos=['VERB']))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[0]\n", "")
+    assert done.stdout == "[0]\n"
+    assert re.fullmatch("only 1 sentence, 1 word .*\n", done.stderr)

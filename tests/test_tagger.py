@@ -11,7 +11,7 @@ import pytest
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
@@ -64,6 +64,14 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tagger(text):
     return Tagger().fit(text / "tagged.conllu", raw=text / "raw.conllu")
+
+
+def test_the_xpos_that_a_word_may_have_are_those_of_its_tag_and_feats(tagger, text):
+    for one in list(vdgi.read(text / "test.conllu"))[:10]:
+        for known in (one, replace(one, feats=(), xpos=())):
+            assert [word.xpos[0][0] for word in tagger.choices(known)] == list(one.xpos)
+    found = tagger.choices(replace(one, tags=("DET",) + ("X",) * (len(one) - 1)))
+    assert [[name for name, _ in word.xpos] for word in found] == [["D"]] + [[]] * (len(one) - 1)
 
 
 def bare(path):
@@ -197,7 +205,7 @@ def test_files_that_are_no_taggers_are_refused(tagger, tmp_path):
 
 
 def test_predicting_before_learning_is_refused():
-    with pytest.raises(ValueError, match="call fit first"):
+    with pytest.raises(UsageError, match="call fit first"):
         Tagger().predict([])
 
 

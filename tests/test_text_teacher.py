@@ -18,6 +18,7 @@ from dynet_vdgi.universal.stored import Measures
 from dynet_vdgi.universal.text_teacher import (
     FLOOR,
     LONGEST,
+    MOST_TAGS,
     SHARE,
     SHORT,
     TextTeacher,
@@ -145,3 +146,18 @@ def test_a_damaged_teacher_is_refused(name, value):
         arrays[name] = arrays[name] * value if isinstance(value, float) else value
     with pytest.raises(ModelError, match="damaged"):
         TextTeacher.from_arrays(arrays)
+
+
+def test_many_unknown_tags_share_a_symbol_because_tables_are_square():
+    def text(n_tags):
+        tags = [f"T{k}" for k in range(n_tags)]
+        return [*VERB_LAST, *[Sentence.of_tags([tag, "VERB"]) for tag in tags]]
+
+    few, many, x = text(MOST_TAGS - 4), text(3000)[:-500], [Sentence.of_tags(["X", "VERB"])]
+    teacher, _ = taught(few, encode(few, FEATURES))
+    assert {"T0", "T90"} <= set(teacher.symbols)
+    teacher, _ = taught(many, encode(many, FEATURES))
+    assert set(teacher.symbols) == {"NOUN", "VERB", "PRON", "ADJ", "X"}
+    other, _ = taught(text(0) + x * 2500, encode(text(0) + x * 2500, FEATURES))
+    np.testing.assert_array_equal(teacher.model.choose, other.model.choose)
+    assert teacher.log_probabilities([Sentence.of_tags(["T0", "VERB"])]).shape == (6,)

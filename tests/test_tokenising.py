@@ -113,7 +113,7 @@ def test_lines_of_any_text_lose_nothing(
     rng, path = random.Random(5), tmp_path / "text.conllu"
     for _ in range(40):
         text = "\n".join(random_text(rng) for _ in range(4))
-        if not raw_text.SPACES.sub("", text):
+        if not raw_text.GAP.sub("", text):
             continue
         document = learnt.tokenise(text, lines=True)
         for one, other in zip(document.sentences, document.sentences[1:]):
@@ -211,6 +211,7 @@ KINDS = (
     "אבגدهوकखगதமிழ்ไทย漢字かなハングル한ⲁⲃ",
     "0123456789²½",
     "👩\u200d👩\u200d👧🏽🇫🇷e\u0301",
+    "\u00ad\u200b\u200c\u200d\u200e\u202b\u2060\U000e0067 e\u0301\u1100\u1161\u11a8\u0958\u0340\u212b",
 )
 
 
@@ -230,7 +231,9 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
         places = [place for s in document.sentences for t in s.tokens for place in (t.start, t.end)]
         assert places == sorted(places)
         between = [text[a:b] for a, b in zip([0, *places[1::2]], [*places[::2], len(text)])]
-        assert not raw_text.SPACES.sub("", "".join(between)), "what is in no token is white space"
+        assert not raw_text.GAP.sub("", "".join(between)), "what is in no token cannot be seen"
+        for a, gap in zip([0, *places[1::2]], between):
+            assert a == 0 or not raw_text.FORMAT.match(gap), "it stays with the letters before it"
         if document.sentences:
             path.write_bytes(raw_text.conllu(document).encode())
             assert read_documents([path]) == [document]
@@ -246,10 +249,10 @@ def test_passages_lose_nothing(
         text = " ".join(random_text(rng) for _ in range(3))
         found = [passage for _, passage, _ in passages(text)]
         assert "".join(found) == text
-        assert not any(raw_text.SPACES.match(passage) for passage in found[1:])
+        assert not any(raw_text.GAP.match(passage) for passage in found[1:])
         parts = list(learnt.parts(text))
         path.write_bytes("".join(raw_text.conllu(part, begins=start == 0) for part, start in parts).encode())
-        if raw_text.SPACES.sub("", text):
+        if raw_text.GAP.sub("", text):
             assert [document.text for document in read_documents([path])] == [text]
 
 

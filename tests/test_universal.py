@@ -93,6 +93,25 @@ def test_measures_survive_the_file(tmp_path: Path, parser: Parser, sentences: li
     assert again.parse_all(sentences) == measured.parse_all(sentences)
 
 
+def test_few_sentences_without_a_measured_text_get_one_warning(
+    parser: Parser, sentences: list[Sentence], caplog: pytest.LogCaptureFixture
+) -> None:
+    first = sentences[0]
+    list(parser.pipe([]))
+    for _ in range(2):
+        parser(first.forms, first.tags)
+        parser.parse_all([first])
+        list(parser.pipe([first]))
+    (message,) = caplog.messages
+    assert message.startswith("only 1 sentence, ")
+    assert message.endswith("`Parser.measured` or, in spaCy, `text`")
+    caplog.clear()
+    many = Parser(universal.model())
+    list(many.pipe(sentences))
+    many.measured(sentences).parse_all([first])
+    assert not caplog.messages
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -163,7 +182,7 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
     assert Parser(model).measures_text
     expectation = Expectation.from_arrays(model.parameters)
     assert expectation is not None
-    assert 0.01 < expectation.error < 0.1
+    assert 0.05 < expectation.width < 0.5
     assert model.parameters[SOURCES].shape[0] == len(model.provenance.treebanks)
 
 

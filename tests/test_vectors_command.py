@@ -94,6 +94,7 @@ def test_treebanks_patterns_and_standard_input(
         (["my.txt", "-o", "no/a.vec"], "cannot write 'no/a.vec': the directory "),
         (["my.txt", "-o", "my.txt"], "-o my.txt: this is an input, which would be lost"),
         (["my.txt", "-o", "a.vec", "--dim", "0"], "--dim 0: must be at least 1"),
+        (["my.txt", "-o", "a.vec", "--dim", "9" * 20], f"--dim {'9' * 20}: must be at most 2500000"),
         (["my.txt", "-o", "a.vec", "--epochs", "0"], "--epochs 0: must be at least 1"),
         (["my.txt", "-o", "a.vec", "--min-count", "-1"], "--min-count -1: must be at least 1"),
         (["my.txt", "-o", "a.vec", "--seed", "-1"], "--seed -1: must be from 0 to 4294967295"),

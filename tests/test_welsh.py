@@ -11,9 +11,9 @@ import pytest
 from shell import Vdgi
 
 import dynet_vdgi
+from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.tags import UD2_TAGS
-from dynet_vdgi.validation.checking import problems_in_file
-from dynet_vdgi.validation.form import NO_HEADS
+from dynet_vdgi.validation.form import NO_HEADS, problems_in
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
@@ -34,8 +34,8 @@ def test_it_has_the_size_that_its_page_says(tagged: list[conllu.TokenList]) -> N
 
 
 def test_it_follows_universal_dependencies_but_for_the_trees() -> None:
-    found = [problem.text for _, problems in problems_in_file(str(TAGGED), 3) for problem in problems]
-    assert set(found) == {NO_HEADS}
+    found = {problem.text for block in blocks(TAGGED) for problem in problems_in(block.lines)}
+    assert found == {NO_HEADS}
 
 
 def test_every_word_has_a_tag_a_lemma_and_its_place_in_the_text(tagged: list[conllu.TokenList]) -> None:

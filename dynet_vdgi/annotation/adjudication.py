@@ -3,7 +3,7 @@
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
 a whole (`TOKENS`); of words in both files, each column is decided on its own. Until then the result has what
 the first file has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi
-annotate`: `HeadBy=NAME` and so on.
+annotate`: `HeadBy=NAME` and so on. The rest is joined, see `joining`.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """
@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dynet_vdgi.annotation import joining
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, Record
 from dynet_vdgi.annotation.marked import COLUMN_MARKS
 from dynet_vdgi.annotation.own_file import OwnFile
@@ -62,6 +64,7 @@ class Differing:
         for found in two.disagreements(stretch):
             self.differences[f"{places[found.pair]}:{found.column}"] = found
         self.choices: dict[str, Decision] = {}
+        self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
         self.version = 0
 
     @property
@@ -94,16 +97,17 @@ class Differing:
         """The lines of each sentence of the result."""
         side = (self.two.one, self.two.other)[self.base]
         numbers = (self.stretch.ones, self.stretch.others)[self.base]
+        joined = self._joined()
         if not self.keys:  # most of a long text
-            return [side.blocks[number].lines for number in numbers]
+            return joined
         is_tree = not self.tree_fault()
         changed = {
             pair[self.base]: self._changed(place, is_tree) for place, pair in enumerate(self.stretch.pairs, 1)
         }
         sentences = []
-        for number in numbers:
+        for number, whole in zip(numbers, joined):
             word, lines = side.firsts[number], []
-            for line in side.blocks[number].lines:
+            for line in whole:
                 if line.partition("\t")[0].isdecimal():
                     lines.append(_rewritten(line, *changed.get(word, ({}, {}))))
                     word += 1
@@ -113,6 +117,36 @@ class Differing:
                 lines.insert(0, f"# differs = {TOKENS}")
             sentences.append(lines)
         return sentences
+
+    def _joined(self) -> list[list[str]]:
+        """The sentences of the base with what only the other side has besides the columns that are compared.
+
+        The names of what both have differently are then in `differing`.
+        """
+        sides, numbers = (self.two.one, self.two.other), (self.stretch.ones, self.stretch.others)
+        side, other = sides[self.base], sides[1 - self.base]
+        others = [line for number in numbers[1 - self.base] for line in other.blocks[number].lines]
+        is_one = len(numbers[0]) == len(numbers[1]) == 1
+        if self.stretch.same_words:
+            partners = {line.partition("\t")[0]: line for line in others}
+        pairs = {pair[self.base]: pair[1 - self.base] for pair in self.stretch.pairs}
+        found = []
+        self.differing = set()
+        for number in numbers[self.base]:
+            if not self.stretch.same_words:
+                words = side.words_in(range(number, number + 1))
+                named = {side.columns[word][0]: pairs[word] for word in words if word in pairs}
+                partners = {name: "\t".join(other.columns[word]) for name, word in named.items()}
+            lines, differing = joining.joined(
+                side.blocks[number].lines,
+                others,
+                partners,
+                same_words=self.stretch.same_words,
+                is_one=is_one,
+            )
+            found.append(lines)
+            self.differing |= differing
+        return found
 
     def _changed(self, place: int, is_tree: bool) -> tuple[dict[str, str], dict[str, str]]:
         """New values of a pair's columns, and who decided each; "" for what is open."""
@@ -324,6 +358,10 @@ class Adjudication:
         return next(
             (number for number in order if self.parts[number].open or self.parts[number].tree_fault()), None
         )
+
+    def not_compared(self) -> dict[str, int]:
+        """Where both files have something different that nobody can decide here: kinds, with sentences."""
+        return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
 
     def counts(self) -> dict[str, int]:
         """How many differences there are, and how many are decided."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dynet_vdgi.annotation import changes, records
 from dynet_vdgi.annotation.finished import Progress
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, SentenceState, TagGuess
+from dynet_vdgi.annotation.mending import UNSET, mended
 from dynet_vdgi.annotation.records import ChangeRecord, WholeSentence
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.errors import DataError
@@ -194,7 +195,8 @@ class AnnotatedText:
     def settle(self) -> None:
         """Makes trees of the arcs of all sentences that were changed. Raises: CircleError."""
         for marked in self.sentences:
-            if marked.edits:
+            heads = marked.heads
+            if marked.edits and (UNSET in heads or mended(heads, marked.fixed) != heads):
                 marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.forms))
 
     def forget_shown(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -19,6 +20,7 @@ from starlette.routing import Route
 from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.adjudication import Adjudication, DecisionError, Differing, items
 from dynet_vdgi.annotation.guard import Reach
+from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.data.sentence import sent_id_of
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.raw_scores import Side
@@ -33,7 +35,8 @@ def serve(
     work: Adjudication, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
 ) -> None:
     """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    serving.serve(lambda token: _app(work, token), listener, announce, reach)
+    tab = Tab.of(work.path, is_new=work.journal.is_new)
+    serving.serve(lambda token: _app(work, token), listener, announce, reach, tab)
 
 
 def _app(work: Adjudication, token: str) -> Starlette:
@@ -49,7 +52,7 @@ def _app(work: Adjudication, token: str) -> Starlette:
     routes = [
         Route(f"/{token}/state", answers.state),
         Route(f"/{token}/next", answers.next),
-        Route(f"/{token}/part/{{number:int}}", answers.part),
+        Route(f"/{token}/part/{{number}}", answers.part),
         Route(f"/{token}/decide", answers.decide, methods=["POST"]),
         Route(f"/{token}/undo", answers.undo, methods=["POST"]),
         *serving.files(token, "beside.html"),
@@ -67,10 +70,8 @@ async def _write_on(work: Adjudication) -> None:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = (
-        409 if isinstance(error, StaleDecisionError) else 400 if isinstance(error, DecisionError) else 500
-    )
-    return JSONResponse({"fault": str(error)}, status)
+    status = 400 if isinstance(error, DecisionError) else serving.status_of(error)
+    return JSONResponse({"fault": str(error)}, 409 if isinstance(error, StaleDecisionError) else status)
 
 
 class StaleDecisionError(DecisionError):
@@ -95,7 +96,9 @@ class _DecisionAnswers:
         return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
-        return self._shown(request.path_params["number"])
+        if (number := serving.number_in(request.path_params["number"])) is None:
+            raise HTTPException(404)
+        return self._shown(number)
 
     async def decide(self, request: Request) -> Response:
         """Takes a side for some differences; the answer comes when that is on the disk."""

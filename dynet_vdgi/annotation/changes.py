@@ -44,7 +44,10 @@ def new_arcs(marked: MarkedSentence, what: str, word: int, value: Any, by: str) 
     if what != "done" and not 1 <= word <= len(marked.arcs):
         raise ChangeError(f"there is no word {word}")
     try:
-        return settled(ARC_CHANGES[what](marked, word, value, by), marked.positions, marked.forms)
+        arcs = ARC_CHANGES[what](marked, word, value, by)
+        if UNSET not in marked.heads and marked.heads == tuple([arc.head for arc in arcs]):
+            return arcs  # as they are on the screen, punctuation too
+        return settled(arcs, marked.positions, marked.forms)
     except mending.CircleError as error:
         raise ChangeError(_circle(error.words, marked.forms)) from None
 
@@ -58,6 +61,7 @@ def _with_tags(marked: MarkedSentence, state: SentenceState, by: str) -> Sentenc
             tag_by=word.tag_by if word.upos == shown.upos else by,
             feats_by=word.feats_by if word.feats == shown.feats else by,
             lemma_by=word.lemma_by if word.lemma == shown.lemma else by,
+            xpos_by=word.xpos_by if word.xpos == shown.xpos else by,
         )
         for word, shown in zip(state.columns, marked.columns)
     ]

@@ -38,6 +38,14 @@ def tag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState
     return _with(marked, word, upos=value, tag_by=by)
 
 
+def xpos(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """XPOS; "" for none."""
+    is_text = type(value) is str and len(value) <= LONGEST and not _NO_TEXT.search(value)
+    if not is_text or any(map(str.isspace, value)):
+        raise ChangeError(f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)")
+    return _with(marked, word, xpos=value or NOTHING, xpos_by=by)
+
+
 def feats(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """FEATS, sorted as UD wants."""
     return _with(marked, word, feats=sorted_feats(value), feats_by=by)
@@ -98,6 +106,7 @@ def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
 
 COLUMN_CHANGES: dict[str, Callable[[MarkedSentence, int, Any, str], SentenceState]] = {
     "tag": tag,  # value: UPOS
+    "xpos": xpos,  # value: XPOS, "_" for none
     "feats": feats,  # value: FEATS, "_" for none
     "lemma": lemma,  # value: LEMMA
     "note": note,  # value: a text; word 0: of the sentence

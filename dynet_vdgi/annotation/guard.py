@@ -10,6 +10,7 @@ A tunnel or a proxy in front of the server has another name, which the user has 
 from __future__ import annotations
 
 import hmac
+import json
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
@@ -131,7 +132,7 @@ class Guard:
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]
         if not hmac.compare_digest(path[: len(self._begin)], self._begin):
-            return 404, "no such page; use the address that the program has printed"
+            return 404, "no such page; if the program was started again, open the address that it has printed"
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
             return 414, "the address is too long"
         if scope["method"] not in ("GET", "POST"):
@@ -160,6 +161,6 @@ async def _body(receive: Receive) -> tuple[bytes, bool]:
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": why.encode()})
+    await send({"type": "http.response.body", "body": json.dumps({"fault": why}).encode()})

@@ -2,11 +2,13 @@
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
 noticed. Journals of format 1 have no checksums; they are read, and continued without. Format 3 holds the text
-at the beginning, and changes of more than arcs.
+at the beginning, and changes of more than arcs; format 4 holds the text byte for byte, and what was said of
+its trees.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -22,8 +24,8 @@ from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
-FORMAT = 3
-FORMATS = (1, 2, FORMAT)
+FORMAT = 4
+FORMATS = (1, 2, 3, FORMAT)
 
 Record = dict[str, Any]
 
@@ -36,7 +38,11 @@ _ENDING = len(b',"sum":"00000000"}\n')
 
 
 class JournalError(VdgiError):
-    """The journal cannot be written to, and so the change was not made."""
+    """The journal cannot be written to, and so the change was not made; `is_full`: for want of room."""
+
+    def __init__(self, message: str, *, is_full: bool = False) -> None:
+        super().__init__(message)
+        self.is_full = is_full
 
 
 class Journal:
@@ -122,13 +128,16 @@ class Journal:
                 raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
             written = os.write(self._file, line)
             if written < len(line):
-                raise OSError(28, "the disk is full")
+                raise OSError(errno.ENOSPC, "the disk is full")
             os.fsync(self._file)
         except OSError as error:
             with suppress(OSError):  # a partly written record goes
                 if os.fstat(self._file).st_size > self._size:
                     os.ftruncate(self._file, self._size)
-            raise JournalError(f"{self.path.name} cannot be written: {error.strerror}") from None
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise JournalError(
+                f"{self.path.name} cannot be written: {error.strerror}", is_full=is_full
+            ) from None
         self._size += len(line)
         self._sum = total
 

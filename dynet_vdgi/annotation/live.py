@@ -72,6 +72,8 @@ class Live:
         self._tagged: dict[int, Sentence] = {}  # sentences as the tagger has them
         self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
         self._tag_wake = asyncio.Event()
+        for marked in session.sentences:  # what a tab has seen of an earlier start is not this one's guess
+            marked.version += secrets.randbelow(1 << 40)
         self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
         self._taggers = 0
 
@@ -150,8 +152,8 @@ class Live:
             marked = sentences.get(k)
             if marked is None or k not in seen or marked.bare is not self._told.get(k):
                 continue
-            is_open = time.monotonic() - self._open.get(k, -OPEN_FOR) < OPEN_FOR
-            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or (is_open and marked.sure)
+            is_shown = self._is_open(k) and marked.sure
+            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
             if marked.edits == seen[k] and not is_kept:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
@@ -193,12 +195,16 @@ class Live:
             self.tagger = f"Learning to tag has stopped: {error}"
 
     async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
-        """Adopts guesses of tags, a few sentences at a time; then there is more to parse."""
+        """Adopts guesses of tags, a few sentences at a time; then there is more to parse.
+
+        In sentences that somebody views or has edited, only words for which nothing is shown get one.
+        """
         text = self.session.text
         for number, (k, guess) in enumerate(guesses.items()):
             marked = text.by_id.get(k)
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
-                text.put_tags(marked, guess)
+                is_kept = marked.edits or self._is_open(k)
+                text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -248,7 +254,7 @@ class Live:
         if self.session.text.by_id[found[0]].edits == seen[0]:
             return found
         said = abs(_n_said(self.session.text.by_id[found[0]]) - before)
-        self._tags_said += max(said, what in ("tag", "feats", "lemma"))
+        self._tags_said += max(said, what in ("tag", "xpos", "feats", "lemma"))
         if self._tags_said >= (TAGS_EVERY if self._taggers else LEAST):
             self._tag_wake.set()
         for each in found:
@@ -314,6 +320,10 @@ class Live:
         finally:
             del self._parsing[number]
 
+    def _is_open(self, number: int) -> bool:
+        """Whether a page shows a sentence."""
+        return time.monotonic() - self._open.get(number, -OPEN_FOR) < OPEN_FOR
+
     def touch(self, number: int) -> None:
         """Records that a page still shows a sentence."""
         self._open[number] = time.monotonic()
@@ -357,4 +367,4 @@ def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Ch
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
     for place, its in zip(positions, (helpers.likely(tree) if positions else None) or ()):
         likely[place - 1] = its
-    return Choices([word.tags for word in words], [word.bundles for word in words], likely)
+    return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

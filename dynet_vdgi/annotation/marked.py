@@ -1,7 +1,8 @@
 """Sentences of a CoNLL-U file with a person's statements about their words.
 
-In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `FeatsBy=NAME`
-and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the file's.
+In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `XposBy=NAME`,
+`FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the
+file's.
 
 A word has a number for life (`wids`) and a place, which changes when words are split and joined: 1..n, what
 CoNLL-U calls ID and HEAD refers to.
@@ -27,7 +28,12 @@ from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuat
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
 
-COLUMN_MARKS = {"tag_by": "TagBy=", "feats_by": "FeatsBy=", "lemma_by": "LemmaBy="}
+COLUMN_MARKS = {
+    "tag_by": "TagBy=",
+    "feats_by": "FeatsBy=",
+    "lemma_by": "LemmaBy=",
+    "xpos_by": "XposBy=",
+}
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS.values())
 NO_LABEL = NOTHING = "_"
 
@@ -64,10 +70,11 @@ class MarkedColumns(NamedTuple):
     upos: str = NOTHING
     feats: str = NOTHING
     misc: str = NOTHING
-    xpos: str = NOTHING  # a guess is confirmed with the tag; nobody can change it otherwise
+    xpos: str = NOTHING
     tag_by: str = ""
     feats_by: str = ""
     lemma_by: str = ""
+    xpos_by: str = ""
 
 
 class SentenceState(NamedTuple):
@@ -115,6 +122,7 @@ class MarkedSentence:
     first: SentenceState  # as in the file
     state: SentenceState
     guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
+    guessed_xpos: dict[tuple[int, str], str] = field(default_factory=dict)  # by place and a person's UPOS
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
@@ -123,6 +131,10 @@ class MarkedSentence:
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
     moved: frozenset[int] = field(default=frozenset())  # wids of words whose head a person changed
     renamed: frozenset[int] = field(default=frozenset())  # wids of words whose relation a person changed
+    is_found: bool = (
+        True  # whether the lines of `source` are a file's, not made when words were cut or joined
+    )
+    given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
     _shown: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
 
@@ -160,6 +172,37 @@ class MarkedSentence:
             path, line = (self.source.path, self.source.line) if self.source else ("", 0)
             raise DataError(path, line, str(error)) from None
 
+    @property
+    def has_tree_without_marks(self) -> bool:
+        """True if the file has heads, which nobody has confirmed; 0 for every word is none."""
+        heads = {arc.head for arc in self.first.arcs} - {UNSET}
+        return bool(heads) and not has_arc_marks(self.first) and (heads != {0} or len(self) == 1)
+
+    def take_as_right(self, by: str) -> None:
+        """Confirms what the file has of a tree, punctuation too. Raises: DataError, it can be in no tree."""
+        self.given = by
+        self.arcs = self.recorded = self.as_found.arcs
+        self._check()
+
+    @property
+    def as_found(self) -> SentenceState:
+        """The state that the file's lines stand for."""
+        if not self.given:
+            return self.first
+        arcs = [
+            arc._replace(
+                head_by="" if arc.head == UNSET else self.given,
+                label_by="" if arc.head == UNSET or arc.label == NO_LABEL else self.given,
+            )
+            for arc in self.first.arcs
+        ]
+        return self.first._replace(arcs=tuple(arcs))
+
+    def is_as_found(self, state: SentenceState) -> bool:
+        """Whether a state says what the file's lines say; guesses aside."""
+        found = self.as_found
+        return state[1:] == found[1:] and confirmed_parts(state.arcs) == confirmed_parts(found.arcs)
+
     # --------------------------------------------------------------------------------------- words
     def __len__(self) -> int:
         return len(self.forms)
@@ -177,6 +220,10 @@ class MarkedSentence:
         known = self._shown
         if known is None or known[0] is not guess or known[1] is not columns:
             filled = tuple([_filled(word, *its) for word, its in zip(columns, guess.words)])
+            for (place, tag), xpos in self.guessed_xpos.items():
+                word = filled[place - 1]
+                if word.upos == tag and is_without_xpos(word):
+                    filled = (*filled[: place - 1], word._replace(xpos=xpos), *filled[place:])
             known = self._shown = guess, columns, filled
         return known[2]
 
@@ -295,6 +342,21 @@ class MarkedSentence:
         self.guessed_tags = guess
         self.version += before != self.columns
 
+    def with_tags_shown(self, guess: TagGuess) -> TagGuess:
+        """A guess that changes nothing that is shown, but says something of words without any tag."""
+        old = self.guessed_tags.words or [(NOTHING, 0.0, NOTHING, NOTHING, NOTHING)] * len(self)
+        words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
+        return self.guessed_tags if words == old else TagGuess(*map(tuple, zip(*words)))
+
+    def put_xpos(self, likely: Sequence[Sequence[tuple[str, float]]]) -> None:
+        """Adopts the likeliest XPOS of words whose tag a person has set, and that have none otherwise."""
+        places = [k for k, word in enumerate(self.columns) if is_without_xpos(word) and likely[k : k + 1]]
+        new = {(k + 1, self.tags[k]): likely[k][0][0] for k in places if likely[k]}
+        if new:
+            self.guessed_xpos |= new
+            self._shown = None
+            self.version += 1
+
     # --------------------------------------------------------------------------------------- comments
     @property
     def is_flagged(self) -> bool:
@@ -319,9 +381,14 @@ def _filled(word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str,
     return word._replace(
         upos=tag,
         lemma=lemma if word.lemma == NOTHING and not word.lemma_by else word.lemma,
-        xpos=xpos if word.xpos == NOTHING else word.xpos,
+        xpos=xpos if word.xpos == NOTHING and not word.xpos_by else word.xpos,
         feats=feats if word.feats == NOTHING and not word.feats_by else word.feats,
     )
+
+
+def is_without_xpos(word: MarkedColumns) -> bool:
+    """Whether a person has set the tag of a word that has no XPOS, and has not said that it has none."""
+    return bool(word.tag_by) and word.xpos == NOTHING and not word.xpos_by
 
 
 def _some(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -339,6 +406,14 @@ def _fitting(label: str, head: int) -> str:
 def has_arc_marks(state: SentenceState) -> bool:
     """True if any head or relation is confirmed."""
     return any(arc.head_by or arc.label_by for arc in state.arcs)
+
+
+def confirmed_parts(arcs: Iterable[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
+    """The confirmed parts of arcs."""
+    return [
+        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
+        for arc in arcs
+    ]
 
 
 def label_fault(text: Any) -> str:
@@ -454,7 +529,7 @@ def block(
 
 def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
     """MISC with the marks of a word."""
-    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by
+    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
     parts = [] if word.misc == NOTHING else [word.misc]
     return "|".join([*parts, *(mark + name for mark, name in zip(MARKS, names) if name)]) or NOTHING
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
 from dynet_vdgi.annotation.journal import DAMAGED, HINT, Record
-from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked
+from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, confirmed_parts, read_marked
 from dynet_vdgi.annotation.mending import CircleError
 from dynet_vdgi.annotation.records import ChangeRecord, record_of
 from dynet_vdgi.errors import DataError
@@ -53,8 +53,8 @@ def replayed(
         raise DataError(str(journal), None, str(error), HINT) from None
     if all(record.get("written") != digest for record in records):
         _check_other_file(path, journal, in_file)
-    for marked, arcs in zip(found, read):
-        if parts(arcs) == parts(marked.arcs):  # the guesses of the file are newer than the journal's
+    for marked, arcs in zip(found, read):  # guesses of the file are newer than those of the journal
+        if confirmed_parts(arcs) == confirmed_parts(marked.arcs):
             marked.arcs = arcs
     text.forget_shown()
     return text
@@ -67,16 +67,8 @@ def _check(change: ChangeRecord, said: dict[tuple[int, int], Arc]) -> None:
     """
     for word, arc in (change.old.arcs or {}).items():
         before = said.get((change.s, word), arc)
-        if parts([MarkedArc(*arc)]) != parts([MarkedArc(*before)]):
+        if confirmed_parts([MarkedArc(*arc)]) != confirmed_parts([MarkedArc(*before)]):
             raise ValueError(f"word {word} was not so after the lines before")
-
-
-def parts(arcs: Sequence[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
-    """The confirmed parts of arcs."""
-    return [
-        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
-        for arc in arcs
-    ]
 
 
 def _check_other_file(path: Path, journal: Path, in_file: Sequence[Sequence[MarkedArc]]) -> None:
@@ -94,8 +86,8 @@ def check_arc(
     is_other_label = mine.label_by and mine.label != theirs.label
     if found.source is not None and (is_other_head or is_other_label):
         hint = (
-            f"{journal.name} says {mine.head} {mine.label}; restore the file, or move "
-            "the journal away to go on from the file as it stands"
+            f"{journal.name} says {mine.head} {mine.label}; move the file away to have it written again "
+            "from the journal, or the journal to go on from the file as it stands"
         )
         line = found.source.line + found.source.rows[word - 1]
         message = f"another program has changed confirmed word {word} to {theirs.head} {theirs.label}"

@@ -1,17 +1,51 @@
-"""The annotated file: locked, replaced as a whole, and with changes by other programs noticed."""
+"""The annotated file: locked, replaced as a whole, and with changes by other programs noticed.
+
+Its text is cut into pieces, each a sentence as it stands there with the empty lines behind it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import InUseError, VdgiError
+from dynet_vdgi.errors import InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = "\ufeff"
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_EMPTY_LINE_AT_END = re.compile(r"\n[^\S\n]*\n\Z")
+
+
+def pieces(text: str) -> list[str]:
+    """The pieces of a CoNLL-U text without faults; lines before the first sentence are in the first."""
+    found: list[str] = []
+    lines: list[str] = []
+    has_words = was_empty = False
+    for line in _LINE.findall(text):
+        is_empty = line.isspace()
+        if has_words and was_empty and not is_empty:
+            found.append("".join(lines))
+            lines, has_words = [], False
+        lines.append(line)
+        has_words, was_empty = has_words or not is_empty, is_empty
+    return [*found, "".join(lines)]
+
+
+def plain(piece: str) -> str:
+    """A piece as `marked.block` writes an unchanged sentence."""
+    lines = [line.removesuffix("\n").removesuffix("\r") for line in _LINE.findall(piece)]
+    return "\n".join([line for line in lines if line and not line.isspace()]) + "\n\n"
+
+
+def is_ended(piece: str) -> bool:
+    """Whether there is an empty line at the end, so that another sentence can follow."""
+    return _EMPTY_LINE_AT_END.search(piece) is not None
 
 
 class OwnFile:
@@ -34,33 +68,43 @@ class OwnFile:
                 f"{path.name} is being annotated by another process (end it with Ctrl-C in its terminal)"
             )
             raise InUseError(message)
-        self._ends, self._mark = b"\n", b""
+        self._ends, self._mark = "\n", ""
         self._stat: tuple[int, ...] = ()
         self.digest = ""
 
-    def look(self) -> None:
-        """Records the present state of the file, after it was read without fault."""
+    def look(self) -> bytes:
+        """Records the present state of the file; returns its content. Raises: OSError."""
+        self._stat = self._stat_now()  # first, so that a change after it is noticed
         content = self.path.read_bytes()
-        self._stat, self.digest = self._stat_now(), hashlib.sha256(content).hexdigest()
+        self.digest = hashlib.sha256(content).hexdigest()
+        self.follow(content)
+        return content
+
+    def follow(self, content: bytes) -> None:
+        """Takes line ends and byte order mark from a content."""
         n_lines = content.count(b"\n")
-        self._ends = b"\r\n" if n_lines and content.count(b"\r\n") == n_lines else b"\n"
-        self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
+        self._ends = "\r\n" if n_lines and content.count(b"\r\n") == n_lines else "\n"
+        self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK.encode()) else ""
 
-    def encoded(self, text: str) -> bytes:
-        """A text with the line ends and the byte order mark of the file."""
-        return self._mark + text.encode().replace(b"\n", self._ends)
+    def formatted(self, text: str) -> str:
+        """A text with the line ends of the file."""
+        return text.replace("\n", self._ends)
 
-    def decoded(self) -> str:
-        """The text of the file as `encoded` takes it."""
-        content = self.path.read_bytes().removeprefix(BYTE_ORDER_MARK)
-        return content.replace(self._ends, b"\n").decode()
+    def encoded(self, found: Sequence[str]) -> bytes:
+        """The file's content with these pieces."""
+        return (self._mark + "".join(found)).encode()
 
     def write(self, content: bytes, digest: str) -> None:
-        """Replaces the file's content, which has this checksum. Raises: UsageError, it cannot be written."""
+        """Replaces the file's content by one with this checksum.
+
+        Raises: UsageError, it cannot be written, or has been changed meanwhile.
+        """
         new: int | None = None
         try:
             with files.atomic_bytes_writer(self.path) as handle:
                 handle.write(content)
+                if self.is_changed_by_others():
+                    raise UsageError("it was changed by another program meanwhile")
                 new = os.dup(handle.fileno())  # locked, as all files that are being written
         except BaseException:
             if new is not None:
@@ -74,6 +118,8 @@ class OwnFile:
         now = self._stat_now()
         if now == self._stat:
             return False
+        if not self.path.is_file():  # gone, or a pipe, which would never end
+            return True
         try:
             if files.sha256(self.path) != self.digest:
                 return True

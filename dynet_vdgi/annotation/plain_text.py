@@ -2,14 +2,16 @@
 
 The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ? and such
 marks of other scripts, with the closing quotation marks and brackets behind them, before white space. Words
-end at white space; the marks at a word's edges are words of their own, except the apostrophe and the hyphen.
-If each line is a sentence, no other ends are looked for. What this gets wrong is what the page's splitting,
-joining, cutting and gluing is for.
+end at white space; the marks at a word's edges are words of their own, except the apostrophe, the hyphen, and
+those of addresses, @names and the like (`tokenising.whole`). If each line is a sentence, no other ends are
+looked for. What this gets wrong is what the page's splitting, joining, cutting and gluing is for.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dynet_vdgi.data import files, raw_text
@@ -17,6 +19,8 @@ from dynet_vdgi.data.punctuation import is_mark
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.parsing.steps import Steps, step_file
+from dynet_vdgi.tokenising.seen import Seen
+from dynet_vdgi.tokenising.whole import wholes
 
 ENDS = ".!?…。！？｡।॥؟۔։።፧၊။"
 """Characters that may end a sentence."""
@@ -56,7 +60,21 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
     """
+    seen = Seen.of(raw_text.lined(text))
+    return [s._replace(tokens=tuple(_original(text, seen, s.tokens))) for s in _found(seen.text, lines=lines)]
+
+
+def _original(text: str, seen: Seen, tokens: Sequence[Token]) -> Iterator[Token]:
+    """Tokens of what is seen as tokens of the text."""
+    for token in tokens:
+        start, end = int(seen.starts[token.start]), int(seen.ends[token.end - 1])
+        yield Token(start, end, (text[start:end],))
+
+
+def _found(text: str, *, lines: bool) -> list[TokenisedSentence]:
+    """`by_rule`, of a text as it is seen."""
     sentences = []
+    kept = [(found.start, found.end) for found in wholes(text)]
     for paragraph in _PARAGRAPH.finditer(text):
         tokens: list[Token] = []
         is_first = True
@@ -64,7 +82,8 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
             if lines and tokens and "\n" in text[tokens[-1].end : word.start()]:
                 sentences.append(TokenisedSentence(tuple(tokens), is_first))
                 tokens, is_first = [], False
-            tokens += [Token(start, end, (text[start:end],)) for start, end in _pieces(text, *word.span())]
+            its = _pieces(text, *word.span(), kept)
+            tokens += [Token(start, end, (text[start:end],)) for start, end in its]
             if _END.search(word[0]) and not lines:
                 sentences.append(TokenisedSentence(tuple(tokens), is_first))
                 tokens, is_first = [], False
@@ -73,13 +92,19 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     return sentences
 
 
-def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """A stretch without white space as words: marks at its edges are words, equal ones together."""
+def _pieces(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A stretch without white space as words: marks at its edges are words, equal ones together.
+
+    kept: stretches of the text whose marks are not cut off.
+    """
     first, last = start, end
+    its = kept[bisect_left(kept, (start, start)) : bisect_left(kept, (end, end))]
     while first < last and _is_word(text[first]):
         first += 1
     while last > first and _is_word(text[last - 1]):
         last -= 1
+    if its:
+        first, last = min(first, its[0][0]), max(last, its[-1][1])
     before, after = _runs(text, start, first), _runs(text, last, end)
     return [*before, *([(first, last)] if first < last else []), *after]
 

@@ -51,6 +51,8 @@ class WholeSentence(Struct, frozen=True, omit_defaults=True):
     moved: tuple[int, ...] = ()
     renamed: tuple[int, ...] = ()
     since: Replaced = Replaced()
+    given: str = ""  # see `MarkedSentence`
+    found: bool = False
 
 
 class ChangeRecord(Struct, frozen=True, omit_defaults=True):
@@ -130,10 +132,10 @@ def whole(marked: MarkedSentence) -> WholeSentence:
     assert marked.source is not None
     is_in_file = marked.is_touched or has_arc_marks(marked.first)
     state = marked.state if is_in_file else marked.state._replace(arcs=marked.first.arcs)
-    since, _ = difference(marked, marked.first, state)
+    since, _ = difference(marked, marked.as_found, state)
     moved, renamed = tuple(sorted(marked.moved)), tuple(sorted(marked.renamed))
     lines = "\n".join(marked.source.lines) + "\n\n"
-    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since)
+    return WholeSentence(marked.id, marked.wids, lines, moved, renamed, since, marked.given, marked.is_found)
 
 
 def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
@@ -142,8 +144,10 @@ def sentence_of(record: WholeSentence, name: str) -> MarkedSentence:
     if len(found) != 1 or len(found[0]) != len(record.wids) or len({*record.wids}) < len(record.wids):
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
     (marked,) = found
-    marked.id, marked.wids = record.id, record.wids
+    marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
     marked.moved, marked.renamed = frozenset(record.moved), frozenset(record.renamed)
+    if record.given:
+        marked.take_as_right(record.given)
     marked.state = applied(record.since, marked)
     marked.recorded = marked.arcs
     return marked

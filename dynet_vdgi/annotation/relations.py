@@ -54,14 +54,15 @@ class Relations:
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
 
-        A subtype of a relation of UD is, because each language has its own, unless a project lists its own.
+        Languages have subtypes of their own: one is known as soon as the file, or the project's list, has it.
         """
         known = self._known()
         if relation in (self.project or known):
             return ""
         universal, _, subtype = relation.partition(":")
         if not self.project and subtype and universal in LABELS:
-            return ""
+            hint = did_you_mean(relation, sorted(name for name in known if ":" in name))
+            return f"{relation!r} is a subtype of {universal} that this file does not have{hint}"
         where = "the project's list" if self.project else "UD or of this file"
         return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
 

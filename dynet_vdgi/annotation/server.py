@@ -19,10 +19,11 @@ from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.finding import found
 from dynet_vdgi.annotation.guard import Reach
 from dynet_vdgi.annotation.live import ORDERS, Live
-from dynet_vdgi.annotation.marked import ChangeError, label_fault
+from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
-from dynet_vdgi.annotation.shown import Choices, likely_relations, shown_sentence
+from dynet_vdgi.annotation.shown import Choices, likely_relations, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.annotation.tokens import MOST_PARTS
 from dynet_vdgi.annotation.validator import Validator
 from dynet_vdgi.errors import VdgiError
@@ -32,7 +33,8 @@ def serve(
     live: Live, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
 ) -> None:
     """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    serving.serve(lambda token: _app(live, token), listener, announce, reach)
+    tab = Tab.of(live.session.path, is_new=live.session.journal.is_new)
+    serving.serve(lambda token: _app(live, token), listener, announce, reach, tab)
 
 
 def _app(live: Live, token: str) -> Starlette:
@@ -50,6 +52,7 @@ def _app(live: Live, token: str) -> Starlette:
         Route(f"/{token}/sentence/{{number}}", answers.sentence),
         Route(f"/{token}/guess/{{number}}", answers.guess),
         Route(f"/{token}/relations/{{number}}", answers.relations),
+        Route(f"/{token}/xpos/{{number}}", answers.xpos),
         Route(f"/{token}/change", answers.change, methods=["POST"]),
         Route(f"/{token}/undo", answers.undo, methods=["POST"]),
         Route(f"/{token}/redo", answers.redo, methods=["POST"]),
@@ -61,8 +64,8 @@ def _app(live: Live, token: str) -> Starlette:
 async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, UnknownRelationError):
         return JSONResponse({"fault": str(error), "unknown": True}, 400)
-    status = 409 if isinstance(error, StaleError) else 400 if isinstance(error, ChangeError) else 500
-    return JSONResponse({"fault": str(error)}, status)
+    status = 400 if isinstance(error, ChangeError) else serving.status_of(error)
+    return JSONResponse({"fault": str(error)}, 409 if isinstance(error, StaleError) else status)
 
 
 class UnknownRelationError(ChangeError):
@@ -129,20 +132,35 @@ class _PageAnswers:
         return JSONResponse(await asyncio.to_thread(found, self._text, kind, query))
 
     async def sentence(self, request: Request) -> Response:
-        marked = await self._live.show(_in_path(request))
-        return self._shown(marked.id, await self._live.choices(marked))
+        return await self._with_choices(await self._live.show(_in_path(request)))
 
     async def guess(self, request: Request) -> Response:
         """A sentence, after it was parsed again around a new head if that takes only a moment."""
-        marked = await self._live.parsed(_in_path(request))
-        return self._shown(marked.id, await self._live.choices(marked))
+        return await self._with_choices(await self._live.parsed(_in_path(request)))
 
-    async def relations(self, request: Request) -> Response:
-        """The relations to offer for a word, the likeliest first."""
+    async def _with_choices(self, marked: MarkedSentence) -> Response:
+        choices = await self._live.choices(marked)
+        if choices is not None:
+            marked.put_xpos(choices.xpos)
+        return self._shown(marked.id, choices)
+
+    async def xpos(self, request: Request) -> Response:
+        """The XPOS to offer for a word, the likeliest first."""
+        marked, word = self._word(request)
+        choices = await self._live.choices(marked)
+        return JSONResponse({"xpos": offered_xpos(self._text.sentences, marked, word, choices)})
+
+    def _word(self, request: Request) -> tuple[MarkedSentence, int]:
+        """The sentence and the word that are asked about. Raises: ChangeError, there is none."""
         marked = self._text.of_id(_in_path(request))
         word = _number(request, "word") or 0
         if not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
+        return marked, word
+
+    async def relations(self, request: Request) -> Response:
+        """The relations to offer for a word, the likeliest first."""
+        marked, word = self._word(request)
         known = self._text.relations
         likely = likely_relations(marked, word, known, await self._live.choices(marked))
         offered = [*(relation for relation, _ in likely), *known.offered(*tags_of(marked, word))]

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import re
-import secrets
 import socket
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,8 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 from dynet_vdgi.annotation.guard import App, Guard, Reach
+from dynet_vdgi.annotation.journal import JournalError
+from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.extras import how_to_install
 
@@ -52,14 +53,16 @@ def reach(hosts: Sequence[str], prefix: str) -> Reach:
     return Reach(tuple(host.lower() for host in hosts), prefix)
 
 
-def listening(port: int) -> socket.socket:
-    """A socket on 127.0.0.1; port 0: any free port. Raises: UsageError, the port is taken."""
+def listening(port: int, wish: int = 0) -> socket.socket:
+    """A socket on 127.0.0.1; port 0: `wish` if it is free, or any. Raises: UsageError, the port is taken."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((ADDRESS, port))
+        found.bind((ADDRESS, port or wish))
     except OSError as error:
         found.close()
+        if wish and not port:
+            return listening(0)
         raise UsageError(
             f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
         ) from None
@@ -70,15 +73,18 @@ def serve(
     app_of: Callable[[str], App],
     listener: socket.socket,
     announce: Callable[[str], None],
-    reached: Reach | None = None,
+    reached: Reach | None,
+    tab: Tab,
 ) -> None:
-    """Serves the app of a new token until the program is interrupted.
+    """Serves the app until the program is interrupted.
 
-    `announce` is called with the address when the page is there. The app's paths begin with the token.
+    `announce` is called with the address when the page is there. The app's paths begin with the token; `tab`
+    is where the page was the last time.
     """
     reached = reached or Reach()
     port = listener.getsockname()[1]
-    token = secrets.token_urlsafe(24)
+    token = tab.token_at(port)
+    tab.keep(port, token)
     app = Guard(app_of(token), token, port, reached)
     config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
     config.lifespan = "on"
@@ -94,8 +100,12 @@ def serve(
                 logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
         await serving
 
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
+    try:
         asyncio.run(run())
+    except KeyboardInterrupt:  # uvicorn raises it again after its end
+        pass
+    finally:
+        tab.keep(port)
 
 
 def files(token: str, first: str) -> list[Route]:
@@ -112,6 +122,13 @@ def _file(name: str) -> Response:
     if name not in known:
         return JSONResponse({"fault": "no such page"}, 404)
     return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
+
+
+def status_of(error: Exception) -> int:
+    """The status of HTTP for an error that is no fault of the request."""
+    if isinstance(error, JournalError):
+        return 507 if error.is_full else 503
+    return 500
 
 
 def number_in(text: str) -> int | None:

@@ -3,43 +3,54 @@
 Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file and its
 text, then each change with what it replaced, and the checksum of each state of the file that was written.
 
-The file gets the trees of sentences in which somebody has confirmed something. The others stay in it as they
-are, and an unchanged file is not written.
+The file gets the trees of sentences in which somebody has confirmed something. The others stay in it byte for
+byte, and an unchanged file is not written.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Literal
 
 from dynet_vdgi.annotation import edits, taking_over
 from dynet_vdgi.annotation.annotated_text import AnnotatedText, ids_of
-from dynet_vdgi.annotation.changes import new_arcs
 from dynet_vdgi.annotation.finished import heads_by_wid
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record
 from dynet_vdgi.annotation.marked import (
     ChangeError,
     Guess,
     MarkedSentence,
     SentenceState,
     block,
+    confirmed_parts,
     read_marked,
     read_text,
 )
 from dynet_vdgi.annotation.mending import UNSET, CircleError
-from dynet_vdgi.annotation.old_journals import parts, replayed
-from dynet_vdgi.annotation.own_file import OwnFile
+from dynet_vdgi.annotation.old_journals import replayed
+from dynet_vdgi.annotation.own_file import BYTE_ORDER_MARK, OwnFile, is_ended, pieces, plain
 from dynet_vdgi.annotation.records import ChangeRecord, record_of
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 
 Given = Literal["right", "guessed"]
+
+LAST_WRITINGS = 5
+"""The states of the file that are compared with one that another program has changed: some were announced in
+the journal and then not written, because the disk was full or the program was killed."""
+
+logger = logging.getLogger("dynet_vdgi")
 
 
 class StaleError(ChangeError):
@@ -58,7 +69,7 @@ class Session:
     `given` says whether trees in a file without marks are right, or guessed by a program.
 
     Raises:
-        UsageError: another process annotates the file, or `given` is missing or has no effect.
+        UsageError: another process annotates or changes the file, or `given` is missing or has no effect.
         DataError: file or journal are malformed or do not belong together.
     """
 
@@ -67,23 +78,25 @@ class Session:
         self.fault = ""  # why the file is no longer saved
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
+        self._n_added = 0  # changes that are in the journal, or will be next
         self._written: dict[int, tuple[SentenceState, str]] = {}  # blocks, by id, and their states
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         journal = self.path.with_name(self.path.name + ENDING)
         try:
+            content = self._looked_at(journal)
             found = None if os.path.lexists(journal) else read_marked(self.path)
-            try:
-                self._file.look()
-            except OSError:
-                read_marked(self.path)  # gives the reason
-                raise
             self.journal = Journal(journal)
         except BaseException:
             self._file.close()
             raise
         try:
-            self.text = self._begun(found, given)
+            base = next((record["base"] for record in self.journal.records if "base" in record), "")
+            is_lost = bool(base) and not content.strip()
+            if is_lost:
+                content = self._restored(base)
+            self.text = self._begun(found, content, given, is_lost=is_lost)
+            self._odd = self._odd_pieces(content.decode())  # pieces by id that are not as `plain` gives them
         except BaseException:
             self.release()
             if self.journal.is_new and self.journal.is_empty:
@@ -96,19 +109,51 @@ class Session:
         return self.text.sentences
 
     # --------------------------------------------------------------------------------------- beginning
-    def _begun(self, found: list[MarkedSentence] | None, given: Given | None) -> AnnotatedText:
-        """The text as it was left; `found` are the sentences of the file, None: it has not been read."""
+    def _looked_at(self, journal: Path) -> bytes:
+        """The file's content; nothing if it is gone, but its journal is there."""
+        try:
+            return self._file.look()
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and os.path.lexists(journal):
+                return b""
+            read_marked(self.path)  # gives the reason
+            raise
+
+    def _restored(self, content: str) -> bytes:
+        """The first content of a file that is gone or empty; the journal has all changes since then."""
+        with files.writing(self.path):
+            if not self.path.exists():
+                mode = stat.S_IMODE(self.journal.path.stat().st_mode)
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+                self._file = OwnFile(self.path)
+                self._file.look()
+        self._file.follow(content.encode())
+        logger.warning("%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name)
+        return content.encode()
+
+    def _begun(
+        self, found: list[MarkedSentence] | None, content: bytes, given: Given | None, *, is_lost: bool
+    ) -> AnnotatedText:
+        """The text as it was left; `found` are the sentences of the file, None: it has not been read.
+
+        `is_lost`: the content is not that of the file, which is gone or empty.
+        """
         records = self.journal.records
-        has_base = any("base" in record for record in records)
-        is_known = has_base and any(record.get("written") == self._file.digest for record in records)
-        if found is None and not is_known:
-            found = read_marked(self.path)
-        if not has_base and not any("s" in record for record in records):
-            return self._new(found or [], given)
-        if given is not None:
-            raise UsageError(f"--given has no effect: {self.path.name} has been annotated before")
+        base = next((record for record in records if "base" in record), None)
+        if is_lost:
+            self._check_given(given, base or {})
+            text = self._continued(None, "")
+            self.is_unsaved = True
+            return text
         digest = self._file.digest
-        if not has_base and found is not None:
+        if found is None and (base is None or all(record.get("written") != digest for record in records)):
+            found = read_marked(self.path)
+        if found is not None and self._file.is_changed_by_others():
+            raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
+        if base is None and not any("s" in record for record in records):
+            return self._new(found or [], content.decode(), given)
+        self._check_given(given, base or {})
+        if base is None and found is not None:
             before = "".join(map(block, found))
             text = replayed(self.path, found, records, self.journal.path, digest)
             after = "".join(map(block, text.sentences))
@@ -116,28 +161,34 @@ class Session:
             self.journal.add({"written": digest})
             self.is_unsaved = after != before
             return text
-        return self._continued(found)
+        return self._continued(found, content.decode())
 
-    def _new(self, found: list[MarkedSentence], given: Given | None) -> AnnotatedText:
+    def _check_given(self, given: Given | None, base: Record) -> None:
+        """Raises: UsageError, the trees of this file were said to be something else at the beginning."""
+        name, known = self.path.name, base.get("given", given)
+        if given != known and given is not None:
+            why = f"{name} was begun with --given {known}; to begin anew, move {self.journal.path.name} away"
+            raise UsageError(f"--given {given} has no effect: {why}")
+        if given is not None:
+            logger.info("--given has no effect: %s has been annotated before", name)
+
+    def _new(self, found: list[MarkedSentence], content: str, given: Given | None) -> AnnotatedText:
         self._take(found, given)
         if not self.journal.records:
             self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        self.journal.add({"base": "".join(map(block, found))})
-        self.text = AnnotatedText(found, str(self.path))
-        if given == "right":
-            self.save()
-        else:
-            self.journal.add({"written": self._file.digest})
-        return self.text
+        said = {} if given is None else {"given": given, "by": self.annotator}
+        self.journal.add({"base": content, **said})
+        self.journal.add({"written": self._file.digest})
+        return AnnotatedText(found, str(self.path))
 
     def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
         """Decides what the trees of a new file are."""
-        trees = [m for m in found if m.positions and any(arc.head != UNSET for arc in m.arcs)]
+        trees = [marked for marked in found if marked.has_tree_without_marks]
         has_marks = any(marked.is_touched for marked in found)
-        if given is not None and (has_marks or not trees):
+        if given is not None and not trees:
             why = "its arcs are marked already" if has_marks else "the file has no trees"
             raise UsageError(f"--given has no effect: {why}")
-        if has_marks or not trees:
+        if not trees or (given is None and has_marks):
             return
         if given is None:
             what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
@@ -147,9 +198,22 @@ class Session:
             )
         if given == "right":
             for marked in trees:
-                marked.arcs = tuple(new_arcs(marked, "done", 0, 0, self.annotator))
+                marked.take_as_right(self.annotator)
 
-    def _continued(self, found: list[MarkedSentence] | None) -> AnnotatedText:
+    def _odd_pieces(self, content: str) -> dict[int, tuple[str, str]]:
+        """By id, the block and the piece of the file of sentences whose piece is not just that block."""
+        known: dict[str, list[str]] = {}
+        for piece in reversed(pieces(content.removeprefix(BYTE_ORDER_MARK))):
+            known.setdefault(plain(piece), []).append(piece)
+        blocks = [(marked.id, self._block(marked, marked.state)) for marked in self.sentences]
+        found = {number: (text, known[text].pop()) for number, text in blocks if known.get(text)}
+        return {
+            number: (text, piece)
+            for number, (text, piece) in found.items()
+            if piece != self._file.formatted(text)
+        }
+
+    def _continued(self, found: list[MarkedSentence] | None, content_now: str) -> AnnotatedText:
         """Repeats the changes in the journal; changes of the file by other programs are taken over.
 
         `found` is None if the file is as this program has read or written it.
@@ -159,10 +223,14 @@ class Session:
         matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
         writings = [k for k, record in enumerate(records) if "written" in record and k > begin]
         last = (matches or writings or [begin])[-1]
-        text = AnnotatedText(
-            read_text(records[begin]["base"], self.journal.path.name), self.journal.path.name
-        )
-        in_file: list[tuple[int, str]] = []  # the sentences of the file when it was last written
+        base = records[begin]
+        right_by = base.get("by", "") if base.get("given") == "right" else ""
+        content = "".join(map(plain, pieces(base["base"].removeprefix(BYTE_ORDER_MARK))))
+        text = AnnotatedText(read_text(content, self.journal.path.name), self.journal.path.name)
+        for marked in text.sentences:
+            if right_by and marked.has_tree_without_marks:
+                marked.take_as_right(right_by)
+        in_file: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
         guesses: list[int] = []
         for number, record in enumerate(records):
             if "first" in record:
@@ -174,16 +242,19 @@ class Session:
                 self._repeat(text, record, number, is_history=number < begin)
             if number == last:
                 guesses = [marked.id for marked in text.sentences]
-                if not matches:
-                    in_file = [(marked.id, block(marked)) for marked in text.sentences]
+            if not matches and number in (writings[-LAST_WRITINGS:] or [begin]):
+                in_file.append([copy(marked) for marked in text.sentences])
         text.forget_shown()
         self._settled(text)
         self.text = text
         self.is_unsaved = any("s" in record for record in records[last + 1 :])
-        if found is None:
-            self._take_guesses(guesses)
-        else:
-            self._take_over(found, in_file)
+        if found is None and content_now:
+            self._take_guesses(content_now, guesses)
+        elif found is not None:
+            theirs = Counter("\n".join(m.source.lines) + "\n\n" for m in found if m.source is not None)
+            likest = [(theirs & Counter(self._block(m, m.state) for m in each)).total() for each in in_file]
+            last_written = in_file[-1 - likest[::-1].index(max(likest))]
+            self._take_over(found, last_written, right_by)
         return text
 
     def _repeat(
@@ -207,22 +278,21 @@ class Session:
         except CircleError as error:
             raise DataError(str(self.journal.path), None, str(error), HINT) from None
 
-    def _take_guesses(self, ids: Sequence[int]) -> None:
+    def _take_guesses(self, content: str, ids: Sequence[int]) -> None:
         """The guessed arcs of the file are newer than those of the journal."""
-        blocks = self._file.decoded().strip("\n").split("\n\n")
-        if len(blocks) != len(ids):  # it has not been written yet, and its empty lines are odd
-            return
-        for number, content in zip(ids, blocks):
+        for number, piece in zip(ids, pieces(content.removeprefix(BYTE_ORDER_MARK))):
             marked = self.text.by_id.get(number)
             if marked is not None and marked.is_touched:
-                (its,) = read_text(content + "\n\n", self.path.name)
-                if marked.forms == its.forms and parts(marked.arcs) == parts(its.arcs):
+                (its,) = read_text(plain(piece), self.path.name)
+                if marked.forms == its.forms and confirmed_parts(marked.arcs) == confirmed_parts(its.arcs):
                     marked.arcs = its.arcs
 
-    def _take_over(self, found: Sequence[MarkedSentence], in_file: Sequence[tuple[int, str]]) -> None:
+    def _take_over(
+        self, found: Sequence[MarkedSentence], in_file: Sequence[MarkedSentence], right_by: str
+    ) -> None:
         """Takes over what other programs have changed in the file."""
         before = [block(marked) for marked in found]
-        record = taking_over.record_of(self.text, found, in_file, self.path, self.journal.path)
+        record = taking_over.record_of(self.text, found, in_file, self.path, self.journal.path, right_by)
         if record is not None:
             self.journal.add(record.to_json())
             self.text.apply(record)
@@ -275,6 +345,7 @@ class Session:
         return next(number for number in [record.s, *ids_of(record)] if number in self.text.by_id)
 
     def _add(self, record: ChangeRecord) -> None:
+        self._n_added += 1
         self.journal.add(record.to_json())
         self.text.apply(record)
         self.place = _place_of(record)
@@ -286,7 +357,7 @@ class Session:
         if marked is None or marked.version != version:
             return False
         marked.put(guess)
-        self.is_unsaved |= marked.is_touched
+        self.is_unsaved |= marked.is_touched and not marked.is_as_found(marked.state)
         return True
 
     def keep_first_parse(self) -> None:
@@ -307,14 +378,19 @@ class Session:
             UnwrittenError: the file cannot be written; it is unchanged, and the journal has everything.
         """
         self.is_unsaved = False
-        content = self._file.encoded("".join(self._blocks()))
-        digest = hashlib.sha256(content).hexdigest()
         try:
             with self._guard:
                 self._look_for_others()
                 if self.fault:
                     return False
-                self.journal.add({"written": digest})
+                n_added = -1
+                while n_added != self._n_added:  # otherwise changes before "written" are not in the content
+                    n_added = self._n_added
+                    content = self._file.encoded(self._pieces())
+                    digest = hashlib.sha256(content).hexdigest()
+                    if digest == self._file.digest:
+                        return True
+                    self.journal.add({"written": digest})
                 self._file.write(content, digest)
         except (OSError, UsageError) as error:
             self.is_unsaved = True
@@ -326,16 +402,25 @@ class Session:
             raise
         return True
 
-    def _blocks(self) -> list[str]:
-        """The sentences as CoNLL-U; only changed sentences are formatted again."""
+    def _pieces(self) -> list[str]:
+        """The sentences as they are to be in the file; only changed sentences are formatted again."""
         found = []
         for marked in list(self.sentences):  # may change while this runs in a thread
             state = marked.state
             known = self._written.get(marked.id)
             if known is None or known[0] is not state:
-                known = self._written[marked.id] = state, block(marked, state)
+                text = self._block(marked, state)
+                odd = self._odd.get(marked.id)
+                piece = odd[1] if odd is not None and odd[0] == text else self._file.formatted(text)
+                known = self._written[marked.id] = state, piece
             found.append(known[1])
-        return found
+        return [p if is_ended(p) else self._file.formatted(plain(p)) for p in found[:-1]] + found[-1:]
+
+    def _block(self, marked: MarkedSentence, state: SentenceState) -> str:
+        """A sentence in a state as CoNLL-U; its own lines if nobody has said more than they do."""
+        if marked.source is not None and marked.is_found and marked.is_as_found(state):
+            return "\n".join(marked.source.lines) + "\n\n"
+        return block(marked, state)
 
     def is_changed_by_others(self) -> bool:
         """True if the content is not the one last read or written; from then on `fault` says so.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation.column_changes import note_of, sentence_note
 from dynet_vdgi.annotation.marked import NOTHING, MarkedSentence
-from dynet_vdgi.annotation.problems import problems_of
+from dynet_vdgi.annotation.problems import grouped_problems
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.annotation.sentence_layout import has_space_after
 from dynet_vdgi.data.tags import UD2_TAGS
@@ -24,6 +25,7 @@ class Choices(NamedTuple):
     tags: Sequence[Pairs] = ()
     bundles: Sequence[Pairs] = ()
     likely: Sequence[Pairs] = ()  # relations; () for a word: nothing is known
+    xpos: Sequence[Pairs] = ()
 
 
 def shown_sentence(
@@ -46,7 +48,7 @@ def shown_sentence(
         "flag": marked.is_flagged,
         "ranges": others.ranges,
         "empty": others.empty,
-        "problems": [{"word": p.word, "level": p.level, "text": p.text} for p in problems_of(marked)],
+        "problems": grouped_problems(marked),
         "words": [
             {
                 "wid": marked.wids[k],
@@ -54,12 +56,14 @@ def shown_sentence(
                 "tag": tag,
                 "upos": marked.state.columns[k].upos,
                 "xpos": columns[k].xpos,
+                "xpos_given": marked.state.columns[k].xpos != NOTHING,
                 "feats": columns[k].feats,
                 "lemma": columns[k].lemma,
                 "misc": [part.partition("=")[::2] for part in columns[k].misc.split("|") if part != NOTHING],
                 "tag_by": columns[k].tag_by,
                 "feats_by": columns[k].feats_by,
                 "lemma_by": columns[k].lemma_by,
+                "xpos_by": columns[k].xpos_by,
                 "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
                 "bundles": _rounded(choices.bundles[k] if choices.bundles else ()),
                 "note": note_of(columns[k]),
@@ -92,6 +96,21 @@ def likely_relations(
     shares = [share for _, share in said]
     told_apart = [pair for pair in said if shares.count(pair[1]) == 1]
     return told_apart or relations.likely(marked, word)[:MOST_LIKELY]
+
+
+def offered_xpos(
+    sentences: Iterable[MarkedSentence], marked: MarkedSentence, word: int, choices: Choices | None
+) -> list[str]:
+    """The tagger's best XPOS of a word, then those of the text: first the usual ones of its form and tag."""
+    said = [name for name, _ in choices.xpos[word - 1]] if choices and choices.xpos else []
+    own = marked.forms[word - 1], marked.tags[word - 1]
+    counts: Counter[tuple[bool, bool, str]] = Counter()
+    for each in sentences:
+        for form, columns in zip(each.forms, each.state.columns):
+            if columns.xpos != NOTHING:
+                counts[columns.upos == own[1], form == own[0], columns.xpos] += 1
+    ranked = sorted(counts, key=lambda kind: (not kind[0], not kind[1], -counts[kind], kind[2]))
+    return list(dict.fromkeys([*said, *(name for _, _, name in ranked)]))
 
 
 def _rounded(pairs: Pairs) -> list[list[Any]]:

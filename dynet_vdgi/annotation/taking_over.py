@@ -3,7 +3,7 @@
 Sentences are aligned by sent_id and then by their words. A sentence that the other program left alone is the
 session's; another is the file's, with what was confirmed in the session carried over to the words that are
 still there. A confirmed arc that the other program has changed, in a sentence with the same words, is a
-contradiction that only a person can resolve.
+contradiction that only a person can resolve, and so is what both have changed since the file was written.
 """
 
 from __future__ import annotations
@@ -13,45 +13,59 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
-from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, SentenceState, block, read_text
-from dynet_vdgi.annotation.mending import CircleError, mended
+from dynet_vdgi.annotation.marked import (
+    NOTHING,
+    MarkedArc,
+    MarkedColumns,
+    MarkedSentence,
+    SentenceState,
+    block,
+)
+from dynet_vdgi.annotation.mending import UNSET, CircleError, mended
 from dynet_vdgi.annotation.old_journals import check_arc
 from dynet_vdgi.annotation.records import ChangeRecord, Replaced, WholeSentence, whole
+from dynet_vdgi.errors import DataError
 
 
 def record_of(
     text: AnnotatedText,
     found: Sequence[MarkedSentence],
-    in_file: Sequence[tuple[int, str]],
+    in_file: Sequence[MarkedSentence],
     path: Path,
     journal: Path,
+    right_by: str = "",
 ) -> ChangeRecord | None:
     """The change that makes the text of the sentences found in the file; None: nothing is to be changed.
 
-    `in_file`: the sentences, by id, when the session last wrote the file. Sentences that were cut or glued
-    since then are the file's, if the other program changed them.
+    `in_file`: the sentences when the session last wrote the file. `right_by`: who has said that the file's
+    trees are right.
 
-    Raises: DataError, the file contradicts what was confirmed.
+    Raises: DataError, the file contradicts what was said in the session.
     """
-    before = read_text("".join(content for _, content in in_file), journal.name)
-    for marked, (number, _) in zip(before, in_file):
-        marked.id = number
-    partner = _aligned(before, found)
+    partner = _aligned(in_file, found)
+    rebuilt = _rebuilt(in_file, text.sentences)
+    place = {m: k for k, m in partner.items()}
     result: list[WholeSentence] = []
     next_id = text.new_id()
-    used: set[int] = set()
     for k, theirs in enumerate(found):
-        mine_before = before[partner[k]] if k in partner else None
-        mine = text.by_id.get(mine_before.id) if mine_before is not None else None
-        if mine is None or mine_before is None:
+        before = in_file[partner[k]] if k in partner else None
+        if before is not None and before.id in rebuilt:
+            olds, news = rebuilt[before.id]
+            if any(m not in place for m in olds) or block(theirs) != block(before):
+                raise _contradiction(path, journal, theirs, "a sentence that was cut, joined or split here")
+            if partner[k] == olds[0]:
+                result += map(whole, news)
+            continue
+        is_given = before is None or (before.given and before.is_as_found(before.state))
+        if right_by and is_given and theirs.has_tree_without_marks:
+            theirs.take_as_right(right_by)
+        if before is None or before.id not in text.by_id:
             theirs.id, next_id = next_id, next_id + 1
             result.append(whole(theirs))
-            continue
-        used.add(mine.id)
-        if block(theirs) == block(mine_before):
-            result.append(whole(mine))
-            continue
-        result.append(_merged(mine, mine_before, theirs, text, path, journal))
+        elif block(theirs) == block(before):
+            result.append(whole(text.by_id[before.id]))
+        else:
+            result.append(_merged(text.by_id[before.id], before, theirs, text, path, journal))
     old = [whole(marked) for marked in text.sentences]
     if result == old:
         return None
@@ -104,6 +118,32 @@ def _most_alike(
     return pairs
 
 
+def _rebuilt(
+    before: Sequence[MarkedSentence], now: Sequence[MarkedSentence]
+) -> dict[int, tuple[list[int], list[MarkedSentence]]]:
+    """Sentences with other words or borders than before, by id, with their old places and what they are now.
+
+    A sentence that is new came from the one in front of it, and one that is gone went into that.
+    """
+    old, new = ({marked.id for marked in side} for side in (before, now))
+    groups: dict[int, tuple[list[int], list[MarkedSentence]]] = {}
+    group: tuple[list[int], list[MarkedSentence]] = ([], [])
+    for place, marked in enumerate(before):
+        if marked.id in new or not groups:
+            group = ([], [])
+        group[0].append(place)
+        groups[marked.id] = group
+    group = groups[before[0].id]
+    for marked in now:
+        group = groups[marked.id] if marked.id in old else group
+        group[1].append(marked)
+    return {
+        number: (places, sentences)
+        for number, (places, sentences) in groups.items()
+        if [before[m].forms for m in places] != [marked.forms for marked in sentences]
+    }
+
+
 def _merged(
     mine: MarkedSentence,
     before: MarkedSentence,
@@ -113,40 +153,75 @@ def _merged(
     journal: Path,
 ) -> WholeSentence:
     """The file's sentence with what the session has said about the words that are still there."""
-    if mine.forms == theirs.forms == before.forms:
+    is_given = before.given and before.is_as_found(before.state)  # then the file has no marks
+    if theirs.forms == before.forms and not is_given:
         for number, (one, other) in enumerate(zip(before.arcs, theirs.arcs), 1):
             check_arc(path, journal, theirs, number, one, other)
     place: dict[int, int] = {}  # of words of the file, the place in the session
     for a, b, size in SequenceMatcher(None, mine.forms, theirs.forms, autojunk=False).get_matching_blocks():
         place.update(zip(range(b + 1, b + size + 1), range(a + 1, a + size + 1)))
-    theirs_of = {a: b for b, a in place.items()} | {0: 0}
+    theirs_of = {a: b for b, a in place.items()} | {0: 0, UNSET: UNSET}
     fresh = iter(text.new_wids(mine, len(theirs)))
     wids = tuple(mine.wids[place[k] - 1] if k in place else next(fresh) for k in range(1, len(theirs) + 1))
     arcs, columns = list(theirs.arcs), list(theirs.state.columns)
-    is_same = before.forms == mine.forms
     for k, m in place.items():
-        arc, word = mine.arcs[m - 1], mine.state.columns[m - 1]
-        if arc.head_by and arc.head in theirs_of and theirs_of[arc.head] != k:
-            arcs[k - 1] = arc._replace(
-                head=theirs_of[arc.head], label_by=arc.label_by or arcs[k - 1].label_by
-            )
-            if not arc.label_by and theirs.arcs[k - 1].label_by:
-                arcs[k - 1] = arcs[k - 1]._replace(label=theirs.arcs[k - 1].label)
-        elif arc.label_by and arcs[k - 1].head >= 0:
-            arcs[k - 1] = arcs[k - 1]._replace(label=arc.label, label_by=arc.label_by)
-        if is_same and word != before.state.columns[m - 1]:  # changed here, but not yet in the file
-            columns[k - 1] = word
+        one, old = (
+            arc._replace(head=theirs_of.get(arc.head, UNSET))
+            for arc in (mine.arcs[m - 1], before.arcs[m - 1])
+        )
+        if not (is_given and one == old):
+            arcs[k - 1] = _merged_arc(one, arcs[k - 1], k)
+        for name, ours, was, its in zip(
+            MarkedColumns._fields, mine.state.columns[m - 1], before.state.columns[m - 1], columns[k - 1]
+        ):
+            if name == "misc":
+                ours = "|".join(_with_changes(*(v.split("|") for v in (ours, was, its)))) or NOTHING
+            elif ours != was and its not in (was, ours) and not name.endswith("_by"):
+                what = f"{name} of word {k} to {its!r}, which is {ours!r} here"
+                raise _contradiction(path, journal, theirs, what, k)
+            if name == "misc" or ours != was:
+                columns[k - 1] = columns[k - 1]._replace(**{name: ours})
+    for k, m in place.items():
+        one, other = arcs[k - 1], theirs.arcs[k - 1]
+        moved = other.head != theirs_of.get(before.arcs[m - 1].head, UNSET)
+        if moved and other.head_by and one.head_by and one.head != other.head:
+            what = f"the head of word {k} to {other.head}, which is {one.head} here"
+            raise _contradiction(path, journal, theirs, what, k)
     theirs.id, theirs.wids = mine.id, wids
     theirs.moved, theirs.renamed = mine.moved & {*wids}, mine.renamed & {*wids}
-    comments = mine.state.comments if mine.state.comments != before.state.comments else theirs.state.comments
-    theirs.state = SentenceState(_without_circles(arcs, theirs.arcs), tuple(columns), comments)
+    comments = _with_changes(mine.state.comments, before.state.comments, theirs.state.comments)
+    try:
+        heads = mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
+    except (ValueError, CircleError) as error:
+        what = f"this tree, but with what is confirmed here, {error}"
+        raise _contradiction(path, journal, theirs, what) from None
+    tree = tuple([arc if arc.head == head else arc._replace(head=head) for arc, head in zip(arcs, heads)])
+    theirs.state = SentenceState(tree, tuple(columns), tuple(comments))
     return whole(theirs)
 
 
-def _without_circles(arcs: Sequence[MarkedArc], theirs: Sequence[MarkedArc]) -> tuple[MarkedArc, ...]:
-    """The arcs, as a tree if they can be one; otherwise the file's."""
-    try:
-        heads = mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
-    except (ValueError, CircleError):
-        return tuple(theirs)
-    return tuple(arc if arc.head == head else arc._replace(head=head) for arc, head in zip(arcs, heads))
+def _merged_arc(mine: MarkedArc, theirs: MarkedArc, word: int) -> MarkedArc:
+    """The arc of the file's word with what the session has confirmed; heads are places in the file."""
+    if mine.head_by and mine.head not in (UNSET, word):
+        label = theirs if theirs.label_by and not mine.label_by else mine
+        return mine._replace(label=label.label, label_by=label.label_by)
+    if mine.label_by and theirs.head >= 0:
+        return theirs._replace(label=mine.label, label_by=mine.label_by)
+    return theirs
+
+
+def _with_changes(mine: Sequence[str], before: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    """The other program's lines or entries without what the session has removed, and with its new ones."""
+    kept = [one for one in theirs if one != NOTHING and (one in mine or one not in before)]
+    return kept + [one for one in mine if one != NOTHING and one not in before and one not in kept]
+
+
+def _contradiction(path: Path, journal: Path, theirs: MarkedSentence, what: str, word: int = 0) -> DataError:
+    """Two changes of one thing since the file was last written, of which only a person can choose one."""
+    assert theirs.source is not None
+    line = theirs.source.line + (theirs.source.rows[word - 1] if word else 0)
+    hint = (
+        f"move {path.name} away to have it written again from {journal.name}, "
+        f"or {journal.name} to go on from the file as it stands"
+    )
+    return DataError(str(path), line, f"another program has changed {what}", hint)

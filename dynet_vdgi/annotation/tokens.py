@@ -50,6 +50,16 @@ def form_of(value: Any) -> str:
     return value
 
 
+def token_form_of(value: Any) -> str:
+    """The form of a multiword token. Raises: ChangeError, it is no form, or UD forbids its white space."""
+    form = form_of(value)
+    if any(letter.isspace() for letter in form):
+        raise ChangeError(
+            f"{form[:20]!r} has a blank: UD has none in a multiword token, so make it several tokens"
+        )
+    return form
+
+
 # ------------------------------------------------------------------------------------------- words
 def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int]) -> None:
     """Splits a word after so many letters, or into forms; forms outside a multiword token become one."""
@@ -58,7 +68,7 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
         if not 0 < value < len(word.form):
             raise ChangeError(f"{word.form[:20]!r} cannot be split after {value} letters")
         halves = word.form[:value], word.form[value:]
-        forms = [form_of(half.strip(" ")) for half in halves]
+        forms = [form_of(half.strip()) for half in halves]
     elif isinstance(value, list) and 2 <= len(value) <= MOST_PARTS:
         forms = [form_of(form) for form in value]
     else:
@@ -91,7 +101,8 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
         word.columns[_MISC] = with_space(_joined_misc(own, first), len("".join(forms)) < len(old_form))
         parts[1].columns[_MISC] = second
     else:
-        layout.ranges.append(Range(word, parts[-1], ["", old_form, *[NOTHING] * 7, text_parts]))
+        form = token_form_of(old_form)
+        layout.ranges.append(Range(word, parts[-1], ["", form, *[NOTHING] * 7, text_parts]))
 
 
 def only(misc: str, prefixes: tuple[str, ...]) -> str:
@@ -192,7 +203,7 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
         parts = only(known.columns[_MISC], (*_SPACES, *_OFFSETS))
         last.columns[_MISC] = _joined_misc(last.columns[_MISC], without(parts, _OFFSETS))
         return
-    form = form_of(value[2])
+    form = token_form_of(value[2])
     if is_same and known is not None:
         known.columns[_FORM] = form
         return

@@ -4,7 +4,8 @@ A and B are CoNLL-U files of the same characters; either may come from a program
 sentences, tokens and words may differ and are aligned as in vdgi evaluate --raw; F1 says how many of them
 both files have. Each other line is over the words for which both files have a value: UPOS, XPOS, FEATS,
 lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS, labelled attachment score).
-Relations are compared without subtypes and, if there are any, once more with them.
+Relations are compared without subtypes and, if there are any, once more with them. DEPS, empty nodes, MISC
+and comments are not compared.
 
 Below come the most frequent confusions of tags and relations, and the sentences in which most words differ.
 

@@ -19,11 +19,11 @@ CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. En
 next start continues where you were. --export writes the file without these marks, even while the page is
 open: finished sentences with their trees, and others without them or, with --finished, not at all.
 
-A file that has trees but no marks needs --given: `right` trees are kept and learnt from; `guessed` ones, such
-as those of `vdgi parse`, are replaced by better ones.
+A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and learnt from;
+`guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o; see also vdgi agreement.
+file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also vdgi agreement.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
@@ -106,7 +107,8 @@ def run(arguments: argparse.Namespace) -> None:
     path = arguments.file
     if path == files.STANDARD or path.lower().endswith(".gz"):
         raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")
-    (path,) = files.expand([path])
+    if os.path.lexists(path) or not os.path.exists(path + ENDING):  # otherwise it is written again
+        (path,) = files.expand([path])
     for name in ("tokeniser", "lines"):
         if getattr(arguments, name) and not path.endswith(".txt"):
             raise UsageError(f"--{name} has no effect: the file is CoNLL-U (text is a file named .txt)")
@@ -139,6 +141,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation.plain_text import beside
     from dynet_vdgi.annotation.relations import read_list
     from dynet_vdgi.annotation.session import Session
+    from dynet_vdgi.annotation.tabs import Tab
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -150,7 +153,8 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
     from dynet_vdgi.annotation import server
 
-    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+    shows = serving.announcing(not arguments.no_browser)
+    with serving.listening(port, Tab.of(path).port) as listener, shows as announce:
         if path.endswith(".txt"):
             path = beside(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
@@ -176,12 +180,20 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
     from dynet_vdgi.annotation import beside
     from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.annotation.tabs import Tab
+    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
     file_checks.check_output(arguments.output, [path, arguments.beside])
     file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
-    with serving.listening(port) as listener, serving.announcing(not arguments.no_browser) as announce:
+    shows = serving.announcing(not arguments.no_browser)
+    with serving.listening(port, Tab.of(arguments.output).port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
+        if more := work.not_compared():
+            which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
+            logger.info(
+                "not compared, though both files have them and they differ: %s; %s's are kept", which, path
+            )
         try:
             beside.serve(work, listener, announce, reach)
         finally:
@@ -210,9 +222,8 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
     of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
     _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
-    from dynet_vdgi.annotation.journal import ENDING
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.problems import problems_of
+    from dynet_vdgi.annotation.problems import has_errors
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count
@@ -235,6 +246,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
         logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
-    if faulty := sum(bool(problems_of(marked)) for marked in done):
-        which = f"{count(faulty, 'of these has', 'of these have')} faults by the rules of UD"
-        logger.info("%s: vdgi validate %s lists them", which, arguments.export)
+    if faulty := sum(map(has_errors, done)):
+        which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
+        logger.info("%s: vdgi validate %s --level 2 lists them", which, arguments.export)

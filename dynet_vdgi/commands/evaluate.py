@@ -15,7 +15,9 @@ name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS
 scorer (CoNLL 2018).
 
 --raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
-words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters.
+words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters, and
+heads that form trees. Where multiword tokens of both files overlap without being equal, the task's own script
+may align other words: its scores of words and tags then differ, in our trials by at most .2 points.
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown

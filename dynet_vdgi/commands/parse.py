@@ -42,8 +42,9 @@ a sentence, it is written unchanged, a message names its line, and the exit stat
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
 right. If the parser learnt without trees of the language, trust the order of these values more than their
 level: on a new language they may all be ten points too high or too low, or more. The model `universal` ends
-with an estimate of the share of right heads, which is lower where tags are guessed, and its standard error on
-other languages; after training with --trees there is no such estimate, so keep some trees aside and evaluate.
+with an estimate of the share of right heads, which is lower where tags are guessed, and says between which
+shares 9 of 10 other languages were; after training with --trees there is no such estimate, so keep some trees
+aside and evaluate.
 Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
 vdgi doubts lists them first. Neural models have no confidences.
 

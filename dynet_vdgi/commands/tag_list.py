@@ -30,12 +30,14 @@ def run(arguments: argparse.Namespace) -> None:
     from collections import Counter
 
     from dynet_vdgi.data import file_checks, files, text
+    from dynet_vdgi.data.normal_forms import nfc
 
     check_at_least_1("-n", arguments.number)
     names = files.expand(arguments.texts)
     file_checks.check_output(arguments.output, names, ending=".tsv")
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
-    counts = Counter(word for words in text.sentences(names) for word in words if any(map(str.isalpha, word)))
+    every = (nfc(word) for words in text.sentences(names) for word in words)
+    counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:
         for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:
             handle.write(f"{word}\t_\t_\t{number}\n")

@@ -124,8 +124,9 @@ def tokenise(model: str, names: Sequence[str], output: str, *, lines: bool = Fal
 
     tokeniser, n_sentences, n_tokens = loaded("tokeniser", model), 0, 0
     with files.atomic_writer(output) as handle:
-        for name in names:
-            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines):
+        for k, name in enumerate(names, 1):
+            is_followed = k < len(names)
+            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines, is_followed=is_followed):
                 handle.write(text)
                 n_sentences += len(part.sentences)
                 n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)

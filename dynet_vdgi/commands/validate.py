@@ -1,92 +1,87 @@
-"""Check that CoNLL-U files follow Universal Dependencies.
+"""Validate CoNLL-U files by the rules of Universal Dependencies.
 
-Lists what is wrong as FILE:LINE, then counts it by rule. Levels are those of UD's own validator: 1, the lines
-can be read; 2, comments, columns, trees and enhanced graphs have UD's form; 3, the trees follow guidelines of
-all languages, such as which tags a relation has, and what may hang from a function word. What needs the lists
-of a language (its features, auxiliaries, subtypes) is left to the official validator. Exits with status 3 if
-anything is wrong. vdgi check, by contrast, tells whether this program can use a file.
+Runs UD's own validator (udtools) on the files together, as one treebank, and lists what it says by rule, with
+number and first places: errors, then warnings. Levels 1 and 2 are the form of lines, columns and trees, 3 the
+guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with
+status 3 if there are errors, with 0 if there are warnings only. Needs the extra `validate`. vdgi check, by
+contrast, tells whether this program can use a file.
 
   vdgi validate my.conllu
-  vdgi validate my.conllu --level 2 --max-faults 1000
+  vdgi validate my.conllu --lang ta
+  vdgi validate train.conllu test.conllu --level 2
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands.check import FaultsFoundError
 from dynet_vdgi.data import file_checks, files
-from dynet_vdgi.data.conllu_faults import is_other_format
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count, told
+
+if TYPE_CHECKING:
+    from dynet_vdgi.validation.official import Message
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U files; - is standard input")
     parser.add_argument(
-        "--level", choices=("1", "2", "3"), default="3", help="the last level (default: %(default)s)"
+        "--level", choices=tuple("12345"), help="the last level (default: 5 with --lang, else 3)"
     )
     parser.add_argument(
-        "--max-faults", type=int, default=20, metavar="N", help="faults shown per file (default: 20)"
+        "--lang", metavar="CODE", help="the language, such as ta; ud: what holds in all (default)"
+    )
+    parser.add_argument(
+        "--max-faults", type=int, default=5, metavar="N", help="places shown of each rule (default: 5)"
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
+    from dynet_vdgi.validation import official
+
     if arguments.max_faults < 0:
-        raise UsageError(f"--max-faults {arguments.max_faults}: a number of faults, or 0 for none")
+        raise UsageError(f"--max-faults {arguments.max_faults}: a number of places, or 0 for none")
+    level, language = arguments.level or "", arguments.lang or ""
+    if level in ("4", "5") and not language and not os.environ.get(official.VARIABLE):
+        raise UsageError(f"--level {level} needs the language, such as --lang ta")
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
-    n_faults = sum(_validate(name, int(arguments.level), arguments.max_faults) for name in names)
-    if n_faults:
-        raise FaultsFoundError(f"{count(n_faults, 'fault')} found")
-
-
-def _validate(name: str, level: int, most: int) -> int:
-    """Prints what is wrong with a file; returns the number of faults."""
-    from dynet_vdgi.system.text_tables import aligned
-    from dynet_vdgi.validation.checking import problems_in_file
-    from dynet_vdgi.validation.form import NO_HEADS
-
-    times: Counter[tuple[int, str]] = Counter()
-    treeless: list[str] = []  # the places of sentences without a tree, which are told together
-    n_sentences = n_shown = 0
-
-    def tell(level: int, rule: str, text: str) -> None:
-        nonlocal n_shown
-        if n_shown < most:
-            print(told(text))
-            n_shown += 1
-        times[level, rule] += 1
-
     try:
-        for found in problems_in_file(name, level):
-            if isinstance(found, DataError):
-                tell(1, "lines", str(found))
-                continue
-            block, problems = found
-            n_sentences += 1
-            for problem in problems:
-                word = f"word {problem.word}: " if problem.word else ""
-                place = f"{block.path}:{block.line + problem.row}"
-                if problem.text == NO_HEADS:
-                    treeless.append(place)
-                    times[problem.level, problem.rule] += 1
-                    continue
-                tell(problem.level, problem.rule, f"{place}: {word}{problem.text} [{problem.rule}]")
-            if problems and is_other_format(problems[0].text):  # each further line is a fault
-                break
-    except DataError as error:  # the file cannot be read on
-        tell(1, "lines", str(error))
-    if treeless and most:
-        n_more = len(treeless) - 1
-        more = f", nor in {count(n_more, 'more sentence')}" if n_more else ""
-        print(told(f"{treeless[0]}: {NO_HEADS}{more} [head]"))
-        n_shown += len(treeless)
-    if hidden := times.total() - n_shown:
-        print(f"and {hidden:,} more (--max-faults N shows them)")
-    print(told(f"{files.shown(name)}: {count(n_sentences, 'sentence')}, {count(times.total(), 'fault')}"))
-    if times:
-        rows = [[rule, f"level {level}", f"{n:,}"] for (level, rule), n in sorted(times.items())]
-        print(aligned([["rule", "", "times"], *rows], left=2))
-    return times.total()
+        found = official.messages(map(_text, names), language, level)
+    except official.CrashError as crash:
+        _show(crash.messages, names, arguments.max_faults)
+        raise
+    _show(found, names, arguments.max_faults)
+    program, *given = official.command(language, level) or [""]
+    print(told(f"{shlex.join([Path(program).name, *given])}: {official.counted(found)}"))
+    if n_errors := sum(message.is_error for message in found):
+        raise FaultsFoundError(f"{count(n_errors, 'error')} found")
+
+
+def _text(name: str) -> str:
+    with files.open_text(name, has_lines=False) as handle:
+        return handle.read()
+
+
+def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
+    for line in _lines(found, names, most):
+        print(told(line))
+
+
+def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
+    from dynet_vdgi.validation.official import grouped
+
+    for group in grouped(found):
+        first = group[0]
+        kind = "error" if first.is_error else "warning"
+        yield f"{count(len(group), kind)}: {first.rule} (level {first.level})"
+        for message in group[:most]:
+            yield f"  {files.shown(names[message.file])}:{message.line}: {message.text}"
+        if 0 < most < len(group):
+            yield f"  and {len(group) - most:,} more (--max-faults N shows them)"

@@ -20,6 +20,7 @@ from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import progress
+from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
@@ -54,6 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
     ):
         if value is not None:
             check_at_least_1(option, value)
+    if 4 * arguments.dim > limit("line"):  # no reader takes longer vectors
+        raise UsageError(f"--dim {arguments.dim}: must be at most {limit('line') // 4}")
     if not 0 <= arguments.seed < 2**32:
         raise UsageError(f"--seed {arguments.seed}: must be from 0 to {2**32 - 1}")
     names = files.expand(arguments.texts)

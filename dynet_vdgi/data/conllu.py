@@ -9,14 +9,12 @@ every byte back; `conllu_objects` converts to that library's objects.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Literal, TypeVar, get_args
 
 from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
-from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_other_format, quoted
+from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_feats, is_other_format, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
@@ -38,7 +36,6 @@ FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
 
-_FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
 _SMALL_NUMBERS = {str(number): number for number in range(512)}
 _BY_XPOS = "words count as punctuation if their XPOS is a mark such as . , : or begins with PUNCT"
 _TREES = "trees are needed here"
@@ -120,7 +117,7 @@ def sentence_of(
     check = BlockCheck(name, first)
     (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags)
     check.check_end(lines, len(rows))
-    tree = None if heads == "ignored" else _tree(check, texts, rows, heads, on_repair)
+    tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
     universal = tuple(map(sys.intern, upos))
     if "_" in universal and tags != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
@@ -213,7 +210,7 @@ def _known(column: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(sys.intern, column))
 
 
-def _tree(
+def tree_of(
     block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: Heads, on_repair: OnFault
 ) -> tuple[int, ...] | None:
     """The heads if they form a tree with one root; None where heads may be missing, all or some, and are."""
@@ -263,11 +260,6 @@ def _tree(
     if found := cycle(heads):
         raise block.fault(rows[found[0] - 1], f"cycle of heads through words {_listed(found)}")
     return tuple(heads)
-
-
-@lru_cache(maxsize=4096)
-def is_feats(column: str) -> bool:
-    return column == "_" or _FEATS.fullmatch(column) is not None
 
 
 def _listed(words: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.limits import limit, to_raise
@@ -17,6 +18,11 @@ SPLIT = (
 )
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
+_SPACES = re.compile(r"(?:^|(?<=\|))Spaces(?:After|Before|InToken)=[^|\x00-\x20\x7f]*")
+"""Spaces of the text in MISC; UDPipe writes a no-break space there as it is."""
+
+_FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
+_GLOBAL_COLUMNS = re.compile(r"#\s*global\.columns\s*=(.*)")
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _JOINED = "a byte-order mark; files joined?"
@@ -52,6 +58,9 @@ class BlockCheck:
         if self.started:
             raise self.fault(row, "comment inside a sentence", "missing empty line before it?")
         self._check_characters(row, line)
+        if (found := _GLOBAL_COLUMNS.match(line)) and tuple(found[1].split()) != COLUMNS:
+            message = f"this is CoNLL-U Plus with the columns {found[1].strip()[:80]}, not CoNLL-U"
+            raise self.fault(row, message, f"convert it to {' '.join(COLUMNS)}")
 
     def _check_characters(self, row: int, line: str) -> None:
         if "\0" in line:
@@ -85,13 +94,8 @@ class BlockCheck:
                 hint = "extra columns? keep the first 10"
             raise self.fault(row, f"expected 10 tab-separated columns, found {n_columns}", hint)
         for number, column in enumerate(columns, 1):
-            place = f"column {number} ({COLUMNS[number - 1]})"
-            if not column:
-                raise self.fault(row, f"{place} is empty", "write _ for a missing value")
-            if has_stray_space(column) or (
-                number not in _SPACES_ALLOWED and any(character.isspace() for character in column)
-            ):
-                raise self.fault(row, f"stray white space in {place}: {quoted(column)}")
+            if found := fault_of_space(number, column):
+                raise self.fault(row, *found)
 
     def _check_kind_of_file(self, row: int, line: str, columns: list[str]) -> None:
         """Names the format of a file whose first line shows that it is not CoNLL-U."""
@@ -173,6 +177,47 @@ class BlockCheck:
         if self.range_end > n_words:
             message = f"multiword range ends at word {self.range_end}, after the last word ({n_words})"
             raise self.fault(self.range_row, message)
+
+
+def fault_of_space(number: int, column: str) -> tuple[str, str] | None:
+    """What is wrong with the white space of a column, with a hint; None: nothing."""
+    place = f"column {number} ({COLUMNS[number - 1]})"
+    if not column:
+        return f"{place} is empty", "write _ for a missing value"
+    kept = _SPACES.sub("", column) if number == 10 else column
+    if has_stray_space(kept) or (number not in _SPACES_ALLOWED and any(map(str.isspace, column))):
+        return f"stray white space in {place}: {quoted(column)}", ""
+    return None
+
+
+@lru_cache(maxsize=1 << 16)
+def fault_of_value(number: int, value: str) -> str:
+    """Why the reader would refuse a text as this column of a word: 2 to 6, or 8; "": it would not."""
+    place = f"column {number} ({COLUMNS[number - 1]})"
+    if fault := fault_of_text(value):
+        return f"{place}: {fault}"
+    if any(character in value for character in "\t\n\r\0"):
+        return f"{place} cannot hold a tab, a line end or NUL: {quoted(value)}"
+    if found := fault_of_space(number, value):
+        return found[0]
+    return f"{place}: {quoted(value)} is malformed" if number == 6 and not is_feats(value) else ""
+
+
+def fault_of_text(value: object) -> str:
+    """Why a value is not a text that a file can hold; "": it is."""
+    if not isinstance(value, str):
+        return f"{value!r:.40} is no text; '_' stands for nothing known"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return f"{quoted(value)} has half a character (a lone surrogate)"
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def is_feats(column: str) -> bool:
+    """Whether a text is `_` or Name=Value|Name=Value."""
+    return column == "_" or _FEATS.fullmatch(column) is not None
 
 
 def has_stray_space(column: str) -> bool:

@@ -10,7 +10,7 @@ from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import UsageError, check_kind
+from dynet_vdgi.errors import DataError, UsageError, check_kind
 
 if TYPE_CHECKING:
     import conllu
@@ -22,7 +22,9 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
 
     ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
     comments as a dictionary, so of two comments with one key only the last survives, and a comment without
-    `=` is a key without a value. Raises: UsageError, the argument is no `Sentence`.
+    `=` is a key without a value.
+
+    Raises: UsageError, the argument is no `Sentence`; UsageError and DataError, as `write`.
     """
     check_kind("sentence", sentence, Sentence, "a Sentence")
     from conllu import parse_token_and_metadata
@@ -52,6 +54,9 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
             f"a {type(tokens).__name__} where a TokenList is expected: convert its items one by one"
         )
     lines = tokens.serialize().rstrip("\n").split("\n")
+    if not all(lines):
+        what = "an empty line" if any(lines) else "no words"
+        raise DataError("<TokenList>", lines.index("") + 1, f"a sentence with {what}")
     return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
 
 

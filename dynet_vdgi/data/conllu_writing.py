@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import TextIO
 
 from dynet_vdgi.data import guesses
-from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.conllu import Heads, tree_of
+from dynet_vdgi.data.conllu_blocks import warn
+from dynet_vdgi.data.conllu_faults import BlockCheck, fault_of_value
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.errors import UsageError
 
 
@@ -22,8 +24,8 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     gets the columns ID, FORM, UPOS (and XPOS if it has both), HEAD and DEPREL only. `deprels` are by default
     `root` for the word whose head is 0 and `dep` for the others.
 
-    Raises: `ValueError` when `heads` or `deprels` do not fit the sentence, or a form or tag made by a program
-    cannot be written in CoNLL-U.
+    Raises: `UsageError` when `heads` or `deprels` do not fit the sentence, or a column has a value that
+    CoNLL-U cannot hold.
 
     >>> print(render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0]).replace("\\t", " ").strip())
     1 dogs _ NOUN _ _ 2 dep _ _
@@ -31,21 +33,22 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     """
     n_words = len(sentence)
     if len(heads) != n_words or (n_words and not 0 <= min(heads) <= max(heads) <= n_words):
-        raise ValueError(f"heads {list(heads)} do not fit a sentence of {n_words} words")
+        raise UsageError(f"heads {list(heads)!s:.60} do not fit a sentence of {n_words} words")
     if deprels is None:
         deprels = root_and_dep(heads)
     elif len(deprels) != n_words:
-        raise ValueError(f"{len(deprels)} relations for a sentence of {n_words} words")
+        raise UsageError(f"{len(deprels)} relations for a sentence of {n_words} words")
     return _text(sentence, list(map(str, heads)), deprels)
 
 
 def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
-    """The relations (n,) of a tree of which nothing else is known."""
-    return tuple(["dep" if head else "root" for head in heads])
+    """The relations (n,) of a tree of which nothing else is known; of FREE heads "_"."""
+    return tuple(["_" if head == FREE else "dep" if head else "root" for head in heads])
 
 
 def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
     source = sentence.source or _minimal_source(sentence)
+    deprels = _checked(8, deprels)
     lines = list(source.lines)
     for row, head, deprel in zip(source.rows, heads, deprels):
         columns = lines[row].split("\t", 8)
@@ -56,23 +59,31 @@ def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> s
 
 def _minimal_source(sentence: Sentence) -> Source:
     if not sentence.forms:
-        raise ValueError("a sentence without words cannot be written")
-    for form in sentence.forms:
-        if not form or has_stray_space(form) or any(character in form for character in "\t\n\r\0"):
-            raise ValueError(f"form {form!r} cannot be written in CoNLL-U")
-    for tag in (*sentence.tags, *(upos for upos in sentence.upos if upos != "_")):
-        if tag in ("", "_") or "\0" in tag or any(character.isspace() for character in tag):
-            raise ValueError(f"tag {tag!r} cannot be written in CoNLL-U")
+        raise UsageError("a sentence without words cannot be written")
+    for word, tag in enumerate(sentence.tags, 1):
+        if tag in ("", "_"):
+            raise UsageError(f"word {word}: a tag {tag!r} cannot be written without the sentence's lines")
     nothing = "_" * len(sentence)
+    xpos = sentence.tags if sentence.upos else sentence.xpos
     columns = zip(
-        sentence.forms,
-        sentence.lemmas or nothing,
-        sentence.upos or sentence.tags,
-        sentence.tags if sentence.upos else sentence.xpos or nothing,
-        sentence.feats or nothing,
+        _checked(2, sentence.forms),
+        _checked(3, sentence.lemmas or nothing),
+        _checked(4, sentence.upos or sentence.tags),
+        _checked(5, xpos or nothing),
+        _checked(6, sentence.feats or nothing),
     )
     lines = ["\t".join((str(number), *known, "_", "_", "_", "_")) for number, known in enumerate(columns, 1)]
-    return Source("", 1, tuple(lines), tuple(range(len(lines))))
+    return Source("<sentence>", 1, tuple(lines), tuple(range(len(lines))))
+
+
+def _checked(number: int, values: Sequence[str]) -> Sequence[str]:
+    """The values of a column, "_" for "" but in FORM. Raises: UsageError, the reader would refuse one."""
+    if "" in values and number != 2:
+        values = [value or "_" for value in values]
+    for word, value in enumerate(values, 1):
+        if fault := fault_of_value(number, value):
+            raise UsageError(f"word {word}: {fault}")
+    return values
 
 
 def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
@@ -96,7 +107,11 @@ def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[
 def with_columns(
     sentence: Sentence, lemmas: Sequence[str], upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str]
 ) -> Sentence:
-    """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS."""
+    """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS.
+
+    Raises: UsageError, CoNLL-U cannot hold a value.
+    """
+    lemmas, upos, xpos, feats = map(_checked, range(3, 7), (lemmas, upos, xpos, feats))
     source = sentence.source
     if source is not None:
         lines = list(source.lines)
@@ -114,15 +129,19 @@ def unchanged(sentence: Sentence) -> str:
     """The sentence's block unchanged: with its heads and relations if it has heads, else as it was read.
 
     If its heads differ from those of its source and it has no `deprels`, its relations are `root` and `dep`.
+
+    Raises: UsageError, a column has a value that CoNLL-U cannot hold; DataError, the heads are no tree.
     """
     source = sentence.source or _minimal_source(sentence)
     if sentence.heads is not None:
-        heads = [str(head) for head in sentence.heads]
+        heads = ["_" if head == FREE else str(head) for head in sentence.heads]
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
         deprels = sentence.deprels or [deprel for _, deprel in columns]
         if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
+            policy: Heads = "partial" if "_" in heads else "required"
+            tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
             fresh = guesses.without_stale(sentence, sentence.heads, deprels)
-            return render(fresh, sentence.heads, sentence.deprels or None)
+            return _text(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
     return "\n".join(source.lines) + "\n\n"
 
 
@@ -131,18 +150,21 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
 
     Each sentence is written with its heads and with its `deprels`; without `deprels`, with the relations of
     its file if the heads are also the file's, else with `root` and `dep`. A sentence without heads is written
-    as it was read. `output` is a path (`-` is standard output, a name in `.gz` is compressed), where the file
-    appears when it is complete; or a text handle.
+    as it was read, and so is every other column of a sentence that was read. FREE heads, and "" in columns
+    but forms and tags, are written as `_`. `output` is a path (`-` is standard output, a name in `.gz` is
+    compressed), where the file appears when it is complete; or a text handle.
 
-    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot be
-    written, and for an argument of the wrong type.
+    Raises: `UsageError` for a value that CoNLL-U cannot hold, which names the word and the column, for a path
+    that cannot be written, and for an argument of the wrong type; `DataError` for heads that are no tree.
     """
     sentences = sentences_of(sentences)
     if isinstance(output, (str, os.PathLike)):
         with atomic_writer(output) as handle:
             return _write(sentences, handle)
-    if not hasattr(output, "write"):
-        raise UsageError(f"output={output!r}: a path or an open text file is expected")
+    try:
+        output.write("")
+    except (AttributeError, TypeError):  # nothing to write to, or a binary file
+        raise UsageError(f"output={output!r:.60}: a path or an open text file is expected") from None
     return _write(sentences, output)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_faults import fault_of_text, fault_of_value
 from dynet_vdgi.data.files import AnyPath, check_path, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
@@ -81,7 +83,19 @@ def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
 def _sentence(item: Any) -> Sentence:
     if not isinstance(item, Sentence):
         raise unfit(item, "a Sentence is")
+    check_text(item)
     return item
+
+
+def check_text(sentence: Sentence) -> None:
+    """Raises: UsageError, an entry of a column is no text, or one that no file can hold; names the word."""
+    columns = sentence.forms, sentence.tags, sentence.upos, sentence.lemmas, sentence.xpos, sentence.feats
+    try:
+        "".join(chain.from_iterable(columns)).encode()
+    except (TypeError, UnicodeEncodeError):
+        for word, value in chain.from_iterable(enumerate(column, 1) for column in columns):
+            if fault := fault_of_text(value):
+                raise UsageError(f"word {word} of {sentence.forms!r:.60}: {fault}") from None
 
 
 def unfit(found: Any, wanted: str) -> UsageError:
@@ -96,20 +110,27 @@ def unfit(found: Any, wanted: str) -> UsageError:
     return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
 
 
+_NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
+
+
 def of_columns(**columns: Iterable[str]) -> Sentence:
     """A sentence of these columns: words, tags, feats, lemmas, xpos; an empty one is not known.
 
+    In the last three, "" stands for nothing known, as "_" does.
+
     Raises: UsageError, there is no word, a column has another length, is a text or no list, or has an entry
-    that is no text.
+    that is no text, or that no file can hold.
     """
     known: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         if isinstance(column, str) or not isinstance(column, Iterable):
             raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-        known[name] = tuple(column)
-        for entry in known[name]:
-            if not isinstance(entry, str):
-                raise UsageError(f"{name}: {entry!r} is no text; '_' stands for nothing known")
+        known[name] = tuple(
+            ["_" if entry == "" and name not in ("words", "tags") else entry for entry in column]
+        )
+        for word, entry in enumerate(known[name], 1):
+            if fault := fault_of_text(entry) or fault_of_value(_NUMBERS[name], entry):
+                raise UsageError(f"{name}: {fault} (word {word})")
     words, tags = known.pop("words"), known.pop("tags")
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"

@@ -2,7 +2,8 @@
 
 Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
 values have \\s for a space, \\t, \\r, \\n, \\p for |, \\\\ for \\, and \\uXXXX for other white space. White
-space, here, includes control characters and byte-order marks, because a form cannot hold them.
+space, here, includes control characters and byte-order marks, because a form cannot hold them; format
+characters between tokens are recorded with it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from dynet_vdgi.data.conllu_blocks import Block, blocks
 from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
 from dynet_vdgi.data.files import AnyPath, is_conllu
+from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.errors import DataError
 
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
@@ -76,6 +78,22 @@ BYTE_ORDER_MARK = "\ufeff"
 SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
 """White space."""
 
+FORMAT = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufff9-\ufffb\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001-\U000e007f]"
+)
+"""A format character that cannot be seen: category Cf but for white space and the signs before numbers."""
+
+GAP = re.compile(f"(?:{SPACES.pattern}|{FORMAT.pattern})+")
+"""What may stand between tokens."""
+
+_LINE_ENDS = str.maketrans("\r\x85\u2028", "\n\n\n")
+
+
+def lined(text: str) -> str:
+    """A text whose lines end with \\n, character for character: one without any may have other line ends."""
+    return text if "\n" in text else text.translate(_LINE_ENDS)
+
 
 def is_named(path: AnyPath) -> bool:
     """Whether a file is raw text by its name."""
@@ -83,10 +101,13 @@ def is_named(path: AnyPath) -> bool:
 
 
 def check_raw(text: str, name: str, first: int = 1) -> None:
-    """Raises: DataError, a text begins as CoNLL-U does, with comments and then the first word's columns.
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and then a first word, or has a NUL byte.
 
     `first` is the number of the text's first line.
     """
+    if (place := text.find("\0")) >= 0:
+        line = first + text.count("\n", 0, place)
+        raise DataError(name, line, "NUL byte", "a damaged or binary file, or UTF-16 text?")
     if found := _BEGINS_AS_CONLLU.match(text):
         line = first + text.count("\n", 0, found.start(1))
         remedy = "give it a name that ends in .conllu"
@@ -227,7 +248,9 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
     Raises: DataError, the tokens do not give the text.
     """
     joined = "".join(
-        space.before * (n > 0) + form + (" " if space.after is None else space.after)
+        FORMAT.sub("", space.before) * (n > 0)
+        + form
+        + (" " if space.after is None else FORMAT.sub("", space.after))
         for n, (form, space) in enumerate(zip(forms, spaces))
     )
     if form_of(joined).split() == said.split():
@@ -250,17 +273,19 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
     path, first, _ = sentence.block
     token = quoted(forms[n])
     message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
-    raise DataError(
-        path, first + sentence.rows[n], message, "correct the comment, the forms or SpaceAfter=No"
-    )
+    hint = "correct the comment, the forms or SpaceAfter=No"
+    if is_same("".join(joined.split()), "".join(said.split())):
+        message, hint = f"{message}: {SAME}", ONE_FORM
+    raise DataError(path, first + sentence.rows[n], message, hint)
 
 
 # ------------------------------------------------------------------------------------------- writing
-def conllu(document: Document, first: int = 1, *, begins: bool = True) -> str:
+def conllu(document: Document, first: int = 1, *, begins: bool = True, is_followed: bool = False) -> str:
     """A document as CoNLL-U with nothing but tokens, which `read_documents` gives back byte for byte.
 
     first: the number of the first sentence, its `sent_id`. begins: the document is not the continuation of
-    one that has been written before.
+    one that has been written before. is_followed: another document is written after it, so its last token has
+    no SpaceAfter=No, which UD forbids there; that nothing is after it follows from its being the last.
     """
     text, sentences = document.text, document.sentences
     name = form_of(document.name.encode(errors="replace").decode()).strip()
@@ -274,11 +299,22 @@ def conllu(document: Document, first: int = 1, *, begins: bool = True) -> str:
         whole = text[starts[number] : sentence.tokens[-1].end]
         form = form_of(whole)
         to_form = str if form == whole else form_of
-        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last, to_form)
+        if FORMAT.search(whole):
+            form = _visible(text, sentence, starts[number + 1 : last + 1])
+        ends = "_" if is_followed and n + 1 == len(sentences) else _USUAL[""]
+        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last, to_form, ends)
         paragraph = "# newpar\n" if sentence.begins_paragraph else ""
         out.append(f"{paragraph}# sent_id = {first + n}\n# text = {form}\n{rows}\n")
         number, before = last, ""
     return "".join(out)
+
+
+def _visible(text: str, sentence: TokenisedSentence, nexts: list[int]) -> str:
+    """The text of a sentence as its `# text` has it: without the format characters between tokens."""
+    pieces = []
+    for (start, end, _), begin in zip(sentence.tokens, nexts):
+        pieces += [form_of(text[start:end]), form_of(FORMAT.sub("", text[end:begin]))]
+    return "".join(pieces[:-1])
 
 
 def _rows(
@@ -288,14 +324,20 @@ def _rows(
     before: str,
     is_last: bool,
     to_form: Callable[[str], str],
+    at_end: str,
 ) -> str:
-    """The lines of a sentence; `nexts`: where the next tokens begin; to_form: `form_of`, or nothing to do."""
+    """The lines of a sentence; `nexts`: where the next tokens begin; to_form: `form_of`, or nothing to do.
+
+    at_end: MISC of the last token if nothing is after it.
+    """
     lines, number, n_tokens = [], 0, len(sentence.tokens)
     for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
         spaces = text[end:begin]
         misc = _USUAL.get(spaces) or f"SpacesAfter={escaped(spaces)}"
         if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
             misc = "SpacesAfter=\\s"
+        elif n == n_tokens and not spaces:
+            misc = at_end
         if n == 1 and before:
             misc = f"SpacesBefore={escaped(before)}" + (f"|{misc}" if misc != "_" else "")
         own = text[start:end]
@@ -336,7 +378,8 @@ def escaped(text: str) -> str:
 def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    return f"\\u{ord(character):04x}" if SPACES.match(character) else character
+    is_odd = SPACES.match(character) or (FORMAT.match(character) and character < "\U00010000")
+    return f"\\u{ord(character):04x}" if is_odd else character
 
 
 def unescaped(value: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from dynet_vdgi.data import notebooks
+from dynet_vdgi.errors import UsageError
 
 FREE = -1
 """Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
@@ -68,6 +69,19 @@ class Sentence:
     feats: tuple[str, ...] = ()
     deprels: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises: UsageError, a column has more or fewer entries than there are words."""
+        n = len(self.forms)
+        others = self.upos, self.lemmas, self.xpos, self.feats, self.deprels
+        if (
+            len(self.tags) != n
+            or (self.heads is not None and len(self.heads) != n)
+            or any(column and len(column) != n for column in others)
+        ):
+            names = "tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"
+            wrong = [name for name in names if len(getattr(self, name) or ()) not in (0, n)] or ["tags"]
+            raise UsageError(f"{wrong[0]}: {len(getattr(self, wrong[0]))} for {n} words: {self.forms!r:.60}")
 
     def __len__(self) -> int:
         return len(self.forms)

@@ -113,7 +113,8 @@ class Agreement:
         kept = "" if self.with_punctuation else ", without punctuation"
         return (
             f"words: those in both files{kept} that have a value in both. kappa: Cohen's, over these words; "
-            "relations are compared without subtypes, whatever the heads."
+            "relations are compared without subtypes, whatever the heads. DEPS, empty nodes, MISC and "
+            "comments are not compared."
         )
 
     def rows(self) -> list[list[str | int | float | None]]:

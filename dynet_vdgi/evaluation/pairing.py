@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
@@ -109,7 +110,10 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
         path, line = _place(parse, "prediction", word)
         other = f"{_where(gold, word)} has {gold.forms[word - 1]!r}"
         form = parse.forms[word - 1]
-        raise DataError(path, line, f"word {word} of sentence {number} is {form!r}, but {other}", _SAME)
+        message, hint = f"word {word} of sentence {number} is {form!r}, but {other}", _SAME
+        if is_same(form, gold.forms[word - 1]):
+            message, hint = f"{message}: {SAME}", ONE_FORM
+        raise DataError(path, line, message, hint)
 
 
 def _place(side: Parsed | None, role: str, word: int | None = None) -> tuple[str, int | None]:

@@ -18,8 +18,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from dynet_vdgi.data.conllu_blocks import Block, blocks
+import numpy as np
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_blocks import Block, blocks, warn
+from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import text_tables
@@ -50,6 +55,9 @@ UNIVERSAL = {
     "Polite",
 }
 """The features that UFeats compares."""
+
+MOST_PAIRS = 1 << 29
+"""Pairs of words that are compared inside overlapping multiword tokens, of which each takes a bit."""
 
 Span = tuple[int, int]
 Range = tuple[int, int]
@@ -103,8 +111,12 @@ class Side:
         return range(self.firsts[sentences.start], end)
 
 
-def read(path: AnyPath) -> Side:
-    """A CoNLL-U file. Raises: DataError, it is malformed, or a head is outside its sentence."""
+def read(path: AnyPath, *, only_trees: bool = False) -> Side:
+    """A CoNLL-U file.
+
+    Raises: DataError, it is malformed, or a head is outside its sentence; with `only_trees` also for a cycle,
+    several roots, or none.
+    """
     side = Side(str(path), "", [], [], [], [], [], [], [], [], [])
     forms, place = [], 0
     for sentence in map(token_block, blocks(path)):
@@ -129,10 +141,15 @@ def read(path: AnyPath) -> Side:
             if head == "_":
                 side.heads.append(-2)
                 continue
-            if not (head.isdecimal() and head.isascii() and int(head) <= n_words):
-                where = f"HEAD {head!r} of word {columns[0]}"
+            if not (NUMBER.fullmatch(head) and int(head) <= n_words):
+                where = f"HEAD {head[:20]!r} of word {columns[0]}"
                 raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence")
             side.heads.append(first + int(head) - 1 if int(head) else -1)
+        if only_trees:
+            block, heads = sentence.block, [columns[_HEAD] for columns in side.columns[first:]]
+            rows = [row for row, line in enumerate(block.lines) if line.partition("\t")[0].isdecimal()]
+            check = BlockCheck(side.path, block.line)
+            conllu.tree_of(check, heads, rows, "partial" if "_" in heads else "required", warn)
     side.characters = "".join(forms)
     return side
 
@@ -145,10 +162,11 @@ def _without_spaces(form: str) -> str:
 def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str, Score]]:
     """The score of each of METRICS, by path of the parse.
 
-    Raises: DataError, a file is malformed, or a parse holds other characters than the gold file.
+    Raises: DataError, a file is malformed, its heads are no trees, or a parse holds other characters than the
+    gold file.
     """
-    reference = read(gold)
-    return {str(path): compared(reference, read(path)) for path in parses}
+    reference = read(gold, only_trees=True)
+    return {str(path): compared(reference, read(path, only_trees=True)) for path in parses}
 
 
 def compared(gold: Side, found: Side) -> dict[str, Score]:
@@ -218,7 +236,10 @@ def check_same_characters(gold: Side, found: Side) -> None:
     (line, here), (gold_line, there) = place(found), place(gold)
     where = gold.path if gold_line is None else f"{gold.path}:{gold_line}"
     message = f"other text: here is {here}, where {where} has {there}"
-    raise DataError(found.path, line, message, "both files must hold the same text; spaces do not count")
+    hint = "both files must hold the same text; spaces do not count"
+    if is_same(gold.characters, found.characters):
+        message, hint = f"{message}: {SAME}", ONE_FORM
+    raise DataError(found.path, line, message, hint)
 
 
 # ------------------------------------------------------------------------------------------- alignment
@@ -227,7 +248,13 @@ def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
     spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
     (ours, by_gold), (theirs, by_found) = _sorted_out(gold.words, spans), _sorted_out(found.words, spans)
     pairs = [(n, by_found[span]) for span, n in by_gold.items() if span in by_found]
-    for a, b in zip(ours, theirs):
+    for (begin, _), a, b in zip(spans, ours, theirs):
+        if len(a) * len(b) > MOST_PAIRS:
+            line = found.lines[bisect_right([start for start, _ in found.tokens], begin) - 1]
+            message = (
+                f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
+            )
+            raise DataError(found.path, line, message, "no text has that: is one of the files damaged?")
         common = longest_common(
             [gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b]
         )
@@ -266,18 +293,25 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
     >>> longest_common(["de", "le", "chat"], ["le", "les", "chat"])
     [(1, 0), (2, 2)]
     """
+    if left == right:
+        return [(k, k) for k in range(len(left))]
+    number: dict[str, int] = {}
+    ours, theirs = (np.array([number.setdefault(x, len(number)) for x in side]) for side in (left, right))
     n, m = len(left), len(right)
-    length = [[0] * (m + 1) for _ in range(n + 1)]
+    length = np.zeros(m + 1, np.int32)  # of what is common from the left place i and each right place on
+    can_skip = np.zeros((n, -(-m // 8)), np.uint8)  # bits: whether it is as long from i + 1 on
     for i in range(n - 1, -1, -1):
-        for j in range(m - 1, -1, -1):
-            is_same = left[i] == right[j]
-            length[i][j] = 1 + length[i + 1][j + 1] if is_same else max(length[i + 1][j], length[i][j + 1])
+        longer = length.copy()
+        np.maximum(length[:-1], (length[1:] + 1) * (theirs == ours[i]), out=longer[:-1])
+        longer = np.maximum.accumulate(longer[::-1])[::-1]
+        can_skip[i] = np.packbits(longer[:-1] == length[:-1])
+        length = longer
     pairs, i, j = [], 0, 0
     while i < n and j < m:
         if left[i] == right[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
-        elif length[i][j] == length[i + 1][j]:
+        elif can_skip[i, j >> 3] >> (7 - (j & 7)) & 1:
             i += 1
         else:
             j += 1

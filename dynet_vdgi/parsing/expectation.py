@@ -28,12 +28,25 @@ FARTHEST = 8.0
 """Log-odds are kept this far from 0."""
 
 
+NORMAL = 1.645
+"""Nine of ten draws of a normal distribution are within this many standard deviations."""
+
+EARLIER = NORMAL / (0.75 * 0.25)
+"""What turns a standard error of a share, as earlier files have it, into a width, near a share of .75."""
+
+
 class ExpectedShare(NamedTuple):
-    """A share of right heads and its standard error, from 0 to 1, with this many gold trees."""
+    """A share of right heads, from 0 to 1, with this many gold trees."""
 
     trees: int
     share: float
-    error: float
+    width: float  # 9 of 10 languages are within this much of it, in nats of log-odds
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The shares between which 9 of 10 languages are."""
+        odds = float(log_odds(self.share))
+        return float(sigmoid(odds - self.width)), float(sigmoid(odds + self.width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,37 +54,36 @@ class Expectation:
     """Predicts shares of right heads from mean marginal probabilities."""
 
     line: Floats  # (2,): constant and slope
-    error: float  # standard error, from 0 to 1, on languages whose branch was kept from the parser
-    trees: Floats  # (K, 4): number of trees, constant and slope, standard error
-    tags: Floats  # (2,): log-odds lost if all tags were wrong, and how much this differs between languages
+    width: float  # 9 of 10 languages whose branch was kept from the parser are within it
+    trees: Floats  # (K, 4): number of trees, constant, slope, and the width of this line
+    tags: Floats  # (2,): log-odds lost if all tags were wrong, and the width of this loss
 
     def __call__(self, mean_marginal: float, n_words: int, tag_accuracy: float = 1.0) -> ExpectedShare:
         """The share without trees, if this share of the tags is right.
 
-        Its error also has that of counting in a text of `n_words` words, and that of what wrong tags cost.
+        Its width also has that of counting in a text of `n_words` words, and that of what wrong tags cost.
         """
         loss, spread = (1 - tag_accuracy) * self.tags
         share = float(sigmoid(log_odds(float(on_line(self.line, mean_marginal))) - loss))
-        variance = share * (1 - share)
-        errors = self.error, np.sqrt(variance / max(1, n_words)), variance * spread
-        return ExpectedShare(0, share, float(np.linalg.norm(errors)))
+        counting = NORMAL / np.sqrt(max(1, n_words) * share * (1 - share))
+        return ExpectedShare(0, share, float(np.linalg.norm([self.width, counting, spread])))
 
     def with_trees(self, without: ExpectedShare) -> list[ExpectedShare]:
         """The shares with gold trees of the language, given the share without."""
-        result = []
-        for trees, constant, slope, error in self.trees.tolist():
-            low, share, high = (
-                float(on_line(np.array([constant, slope]), without.share + step))
-                for step in (-without.error, 0.0, without.error)
+        return [
+            ExpectedShare(
+                int(trees),
+                float(on_line(np.array([constant, slope]), without.share)),
+                float(np.hypot(width, slope * without.width)),
             )
-            result.append(ExpectedShare(int(trees), share, float(np.hypot(error, (high - low) / 2))))
-        return result
+            for trees, constant, slope, width in self.trees.tolist()
+        ]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
         return {
             PREFIX + "line": self.line,
-            PREFIX + "error": np.array([self.error]),
+            PREFIX + "width": np.array([self.width]),
             PREFIX + "trees": self.trees,
             PREFIX + "tags": self.tags,
         }
@@ -81,14 +93,17 @@ class Expectation:
         """The expectation in a model's arrays; None: there is none. Raises: ModelError, it is damaged."""
         if PREFIX + "line" not in arrays:
             return None
-        names = "line", "error", "trees", "tags"
-        line, error, trees, tags = (arrays.get(PREFIX + name, np.zeros(0)) for name in names)
-        shapes = line.shape, error.shape, trees.shape[1:], tags.shape
+        is_earlier = PREFIX + "error" in arrays
+        names = "line", "error" if is_earlier else "width", "trees", "tags"
+        line, width, trees, tags = (arrays.get(PREFIX + name, np.zeros(0)) for name in names)
+        shapes = line.shape, width.shape, trees.shape[1:], tags.shape
         is_sound = shapes == ((2,), (1,), (4,), (2,))
-        numbers = np.concatenate([each.ravel() for each in (line, error, trees, tags)])
-        if not is_sound or not np.isfinite(numbers).all() or not 0 <= error[0] <= 1:
+        numbers = np.concatenate([each.ravel() for each in (line, width, trees, tags)])
+        if not is_sound or not np.isfinite(numbers).all() or width[0] < 0:
             raise ModelError("the expected share of right heads cannot be computed: its numbers are damaged")
-        return cls(line, float(error[0]), trees, tags)
+        if is_earlier:
+            width, trees, tags = EARLIER * width, trees * [1, 1, 1, EARLIER], tags * [1, NORMAL]
+        return cls(line, float(width[0]), trees, tags)
 
 
 def log_odds(share: float | Floats) -> Floats:

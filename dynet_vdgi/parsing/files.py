@@ -229,8 +229,9 @@ class FileParser:
         if expected := self.expected(totals, right_tags):
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
             tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
-            _, share, error = (100 * number for number in expected)
-            what = f"about {share:.0f} % of the heads{split} are right (plus or minus {error:.0f} points)"
+            share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
+            where = f"between {low} and {high} for 9 of 10 languages"
+            what = f"about {share} % of the heads{split} are right ({where})"
             logger.info("%s%s", what, tags)
         elif self.how.confidence and right_tags < 1:
             logger.warning(

@@ -44,8 +44,7 @@ def to_correct(
     except UsageError as error:
         logger.warning("%s; the sentences are chosen by their tags alone", error)
         how = How()
-    if labels is not None:
-        parser = parser.adapted(text)
+    parser = parser.adapted(text)
     parses = parser.parse_all(text, how, relations=labels is not None)
     removed = parser.protocol.removed_tags
     bare = [_bare(parser, sentence) for sentence in text]

@@ -24,7 +24,7 @@ from dynet_vdgi.data.punctuation import (
     without_punctuation,
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import keep
@@ -67,6 +67,12 @@ class How:
 
 PLAIN = How()
 
+MEASURE_FIRST = (
+    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language first, with "
+    "`Parser.adapted` or, in spaCy, `text`"
+)
+"""What to do if an unmeasured universal parser is given a few sentences."""
+
 
 @dataclass(frozen=True)
 class Parse:
@@ -99,6 +105,7 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._named: set[str] = set()  # of these, the ones that a warning has named
+        self._warns_of_few = True
 
     def __repr__(self) -> str:
         own = universal(self.engine)
@@ -147,6 +154,13 @@ class Parser:
             adapted = self.in_text(replace(measures, tag_accuracy=tag_accuracy))
         tags = (s.upos or s.tags for s in islice(first, LOOKED_AT))
         adapted.verb_order = adapted.labeller.verb_order_in(tags)
+        return adapted
+
+    def _adapted_here(self, sentences: Sequence[Sentence]) -> Parser:
+        """This parser for the sentences of one call; warns once if they are few."""
+        adapted = self.adapted(sentences)
+        if self.needs_text and self._warns_of_few and adapted.measures is not None and sentences:
+            self._warns_of_few = not adapted.measures.warn_if_few(MEASURE_FIRST)
         return adapted
 
     def in_text(self, measures: Measures) -> Parser:
@@ -246,7 +260,7 @@ class Parser:
 
     def _piped(self, stream: Iterator[Sentence]) -> Iterator[Sentence]:
         first = first_sentences(stream) if self.needs_text else list(islice(stream, WINDOW))
-        parser = self.adapted(first) if self.needs_text or self.verb_order is None else self
+        parser = self._adapted_here(first) if self.needs_text or self.verb_order is None else self
         stream = chain(first, stream)
         while window := list(islice(stream, WINDOW)):
             parses = parser.parse_all(window, relations=True)
@@ -283,7 +297,7 @@ class Parser:
         self.check(how)
         every = list(self._given(sentences, how))
         if self.needs_text:
-            return self.adapted(every).parse_all(every, how, relations=relations)
+            return self._adapted_here(every).parse_all(every, how, relations=relations)
         parses: list[Parse] = []
         for start in range(0, len(every), WINDOW):
             parses += self._parsed(every[start : start + WINDOW], how, relations)
@@ -369,10 +383,9 @@ class Parser:
 
     def check(self, how: How = PLAIN) -> None:
         """Raises: UsageError, the model cannot do this, or the argument is no `How`."""
-        if not isinstance(how, How):
-            raise UsageError(f"how={how!r}: a How is expected, such as {PLAIN!r}")
+        check_kind("how", how, How, f"a How, such as {PLAIN!r}")
         if how.exact and how.confidence:
-            raise UsageError("confidences are those of the parser's own trees: leave out exact")
+            raise UsageError("confidence is about the tree found without it: leave out `exact`")
         if how.confidence:
             _ = self.calibration
         if how.exact:

@@ -158,8 +158,8 @@ class Steps:
                 yield from group
 
     def _tokenised(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
-        n_sentences = 0
-        for name in names:
+        n_sentences, every = 0, list(names)
+        for number, name in enumerate(every, 1):
             self.tagged[shown(name)] = 0
             if not self.is_raw(name):
                 for item in conllu_blocks.passages(name):
@@ -167,7 +167,9 @@ class Steps:
                     yield item
                 continue
             assert self.tokeniser is not None
-            for document, text in self.tokeniser.read(name, n_sentences + 1, lines=self.lines):
+            is_followed = number < len(every)
+            read = self.tokeniser.read(name, n_sentences + 1, lines=self.lines, is_followed=is_followed)
+            for document, text in read:
                 n_sentences += len(document.sentences)
                 if document.sentences:
                     yield Passage(shown(name), 1, text.encode())

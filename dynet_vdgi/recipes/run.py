@@ -132,9 +132,9 @@ def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:
     if model.steps != wanted:
         model.steps = wanted
         if out:
-            save_model(out / MODEL_NAME, model)
-            if (student := out / FAST_NAME).exists():
+            if (student := out / FAST_NAME).exists():  # first: a resumed run looks at the other one
                 save_model(student, replace(load_model(student), steps=wanted))
+            save_model(out / MODEL_NAME, model)
     return model
 
 

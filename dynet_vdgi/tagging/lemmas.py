@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.raw_text import form_of
+
 LONGEST = 6
 """Letters of the longest ending that a rule takes off."""
 
@@ -34,12 +37,24 @@ def rule_of(form: str, lemma: str) -> str:
 
 
 def applied(rule: str, form: str) -> str:
-    """The lemma that a rule makes of a form: the lower-cased form where the rule does not fit."""
+    """The lemma that a rule makes of a form: the lower-cased form where the rule does not fit.
+
+    White space that would be left over is taken out, because no reader takes it.
+
+    >>> applied("s>", "Dogs"), applied("a.>", "bl. a.")
+    ('dog', 'bl.')
+    """
     if rule == AS_WRITTEN:
         return form
     lower = form.lower()
     ending, _, added = rule.partition(">")
-    return (lower[: len(lower) - len(ending)] + added if lower.endswith(ending) else lower) or lower
+    found = lower[: len(lower) - len(ending)] + added if lower.endswith(ending) else lower
+    return found if is_lemma(found) else form_of(found).strip() or lower
+
+
+def is_lemma(text: str) -> bool:
+    """Whether CoNLL-U can hold a text as a lemma."""
+    return text != "" and not has_stray_space(text) and not any(letter in text for letter in "\t\n\r\0")
 
 
 def key_of(form: str, tag: str, feats: str) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.normal_forms import nfc
 from dynet_vdgi.system.arrays import Codes, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.tagging.chain import Numbers
@@ -141,7 +142,7 @@ def items_of(forms: Sequence[str]) -> Items:
 class WordTypes(NamedTuple):
     """The words of sentences, by type; type OUTSIDE is none of them."""
 
-    forms: list[str]  # (V,)
+    forms: list[str]  # (V,), in the form NFC
     lower: Ints  # (V,): the number of each type's lower-cased form
     lower_forms: list[str]
     types: Ints  # (N,)
@@ -154,7 +155,7 @@ class WordTypes(NamedTuple):
         types: list[int] = []
         ends = [0]
         for forms in sentences:
-            types += [known.setdefault(form, len(known) + 1) for form in forms]
+            types += [known.setdefault(form, len(known) + 1) for form in map(nfc, forms)]
             ends.append(len(types))
         cased: dict[str, int] = {}
         lower = [0, *(cased.setdefault(form.lower(), len(cased) + 1) for form in known)]

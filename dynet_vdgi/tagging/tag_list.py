@@ -11,8 +11,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.normal_forms import nfc
 from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count, did_you_mean, listed
@@ -27,7 +28,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class TagList:
-    """The UPOS and FEATS of forms, which are lower-cased.
+    """The UPOS and FEATS of forms, which are lower-cased and in the form NFC.
 
     `has_feats`: some word has FEATS, so `_` means that the others have none. Otherwise their FEATS are
     unknown.
@@ -123,7 +124,7 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
     if not 2 <= len(columns) <= 4:
         found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
         raise DataError(name, number, found, "write a form, UPOS and FEATS with tabs between them")
-    form, upos, feats = columns[0].lower(), columns[1], columns[2] if len(columns) > 2 else UNKNOWN
+    form, upos, feats = nfc(columns[0]).lower(), columns[1], columns[2] if len(columns) > 2 else UNKNOWN
     if not form:
         raise DataError(name, number, "no form before the first tab", "write the word there")
     if upos not in UD_TAGS and upos != UNKNOWN:

@@ -21,6 +21,7 @@ import numpy as np
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.normal_forms import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.arrays import Floats, Ints
@@ -70,6 +71,7 @@ class WordChoices(NamedTuple):
 
     tags: list[tuple[str, float]]
     bundles: list[tuple[str, float]]  # FEATS
+    xpos: Sequence[tuple[str, float]] = ()
 
 
 @dataclass
@@ -137,9 +139,9 @@ class Tagger:
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
     def choices(self, sentence: Sentence, most: int = 5) -> list[WordChoices]:
-        """What each word of a sentence may be; its FEATS, up to `most`, are those of its UPOS.
+        """What each word of a sentence may be; its FEATS and XPOS, up to `most`, are those of its UPOS.
 
-        The tags are chosen as if no word had one.
+        The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most probable.
         """
         learnt = self._fitted()
         tags = universal(sentence)
@@ -147,6 +149,7 @@ class Tagger:
         tokens = words.tokens()
         free = _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
         found = []
+        pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
         for k, tag in enumerate(tags):
             order = np.argsort(-free[k], kind="stable").tolist()
             group = learnt.tags.index(tag) if tag in learnt.tags else order[0]
@@ -154,12 +157,23 @@ class Tagger:
             chances = learnt.of_feats.chances(tokens, k, group)
             best = np.argsort(-chances, kind="stable").tolist()[:most]
             known = tag in learnt.tags or tag == UNKNOWN
+            if known and pairs[k][1] == UNKNOWN:
+                pairs[k] = tag, learnt.bundles[first + best[0]][1]
             found.append(
                 WordChoices(
                     [(learnt.tags[t], float(free[k, t])) for t in order],
                     [(learnt.bundles[first + b][1], float(chances[b])) for b in best] if known else [],
                 )
             )
+        with_bundles = _with_bundles(tokens, pairs)
+        starts = learnt.of_xpos.parts.groups.tolist()
+        for k, tag in enumerate(tags):
+            group = learnt.tags.index(tag) if tag in learnt.tags else -1
+            if group >= 0 and starts[group] < starts[group + 1]:
+                chances = learnt.of_xpos.chances(with_bundles, k, group)
+                best = np.argsort(-chances, kind="stable").tolist()[:most]
+                its = [(learnt.xpos[starts[group] + b][1], float(chances[b])) for b in best]
+                found[k] = found[k]._replace(xpos=its)
         return found
 
     def save(self, path: str | Path) -> None:
@@ -219,7 +233,7 @@ class Tagger:
 
     def _fitted(self) -> TaggerState:
         if self.learnt is None:
-            raise ValueError("the tagger has learnt nothing yet: call fit first")
+            raise UsageError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
 
 
@@ -275,6 +289,7 @@ class _TaggingText:
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
             for name in ("feats", "xpos", "lemmas")
         )
+        lemmas = list(map(nfc, lemmas))
         forms = [self.words.forms[k] for k in self.words.types.tolist()]
         self.is_given = np.array([tag != UNKNOWN for tag in tags], np.bool_)
         self.bundle_of_words = list(zip(tags, feats))
@@ -305,7 +320,7 @@ def _others(
     """The sentences that are not learnt from by the list; the others are added to `chosen`."""
     unseen = set(listing.tags)
     for k, forms in enumerate(text):
-        new = unseen.intersection(form.lower() for form in forms)
+        new = unseen.intersection(nfc(form).lower() for form in forms)
         unseen -= new
         if new or k < LISTED:
             chosen.append(forms)
@@ -383,7 +398,7 @@ def _filled(
             if retag or old[2][k] == UNKNOWN:
                 old[2][k] = xpos[k]
         if lemmas and (retag or old[0][k] == UNKNOWN):
-            form = sentence.forms[k]
+            form = nfc(sentence.forms[k])
             known = lemmas.get(key_of(form, old[1][k], old[3][k]))
-            old[0][k] = applied(rules[k], form) if known is None else known
+            old[0][k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
     return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
+from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.conllu_faults import quoted
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_archive import Archive, npz, opened
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
+from dynet_vdgi.tagging.lemmas import is_lemma
 from dynet_vdgi.tagging.tagger_state import TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
@@ -146,10 +150,19 @@ def _check(texts: TagTexts) -> None:
     for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    columns = [*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs)]
-    columns += [rule for _, rule in texts.rules] + list(texts.lemmas.values())
-    for text in columns:
-        if any(letter in text for letter in "\t\n\r\0"):
-            raise ModelError(f"the tagger is damaged: {text!r} cannot stand in CoNLL-U")
-    if not all(columns):
-        raise ModelError("the tagger is damaged: a tag is empty")
+    given = (("UPOS", texts.tags), ("FEATS", _values(texts.bundles)), ("XPOS", _values(texts.xpos)))
+    for name, values in given:
+        for value in values:
+            if not value or any(letter.isspace() or letter == "\0" for letter in value):
+                raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)} as {name}")
+            if name == "FEATS" and not is_feats(value):
+                raise ModelError(f"the tagger is damaged: {quoted(value)} are no FEATS")
+    for lemma in texts.lemmas.values():
+        if not is_lemma(lemma):
+            raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(lemma)} as a lemma")
+    if not all(rule for _, rule in texts.rules):
+        raise ModelError("the tagger is damaged: a rule is empty")
+
+
+def _values(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [value for _, value in pairs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,8 @@ def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], named: Seque
     """Bundles, sorted by tag, with their parts, of which each name is one."""
     names: dict[str, int] = {}
     parts = [names.setdefault(name, len(names)) for each in named for name in each]
-    sizes = np.array([sum(bundle[0] == tag for bundle in bundles) for tag in tags], np.int64)
+    of_tags = Counter(tag for tag, _ in bundles)
+    sizes = np.array([of_tags[tag] for tag in tags], np.int64)
     return Parts(
         np.cumsum([0, *sizes]), np.cumsum([0, *map(len, named)], dtype=np.int64), np.array(parts, np.int32)
     )

@@ -59,7 +59,7 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
     known, ids = _distinct(points)
-    table = np.array([_of_character(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
+    table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
     is_white = table[ids, 1] == WHITE
     kept = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
     kept = kept[slice(int(is_white[:1].any()), len(kept) - int(is_white[-1:].any()))]
@@ -92,8 +92,8 @@ def _distinct(points: Numbers) -> tuple[Numbers, Numbers]:
     return known, table[points]
 
 
-def _of_character(character: str) -> tuple[int, int]:
-    """Code and kind."""
+def code_and_kind(character: str) -> tuple[int, int]:
+    """The code of a character and its kind."""
     if SPACES.match(character):
         return SPACE, WHITE
     lower = character.lower()

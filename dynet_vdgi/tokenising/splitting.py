@@ -32,6 +32,12 @@ GLUE = "\x1f"
 LONGEST = 12
 """Characters of a beginning or ending that rules look at."""
 
+MOST_WORDS, MOST_LETTERS = 32, 1000
+"""Of a token; what has more is not learnt, and a file that says so is refused. UD's longest has 10 words."""
+
+WORDS_A_LETTER = 4
+"""Most words of a token for each of its characters, which bounds what a damaged file can make of a text."""
+
 PROBABLE = -1.4
 """Log odds that are enough for a new form that the context says is to be split: a fifth."""
 
@@ -54,6 +60,8 @@ class Splitter(Struct, frozen=True):
         """Learns from forms and their words, each as often as it occurs; no words: the token is not split."""
         seen: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for form, words in tokens:
+            if len(words) > MOST_WORDS or sum(map(len, words)) > MOST_LETTERS:
+                continue
             seen[form.lower()][tuple([word.lower() for word in words])] += 1
         usual = {form: bool(found.most_common(1)[0][0]) for form, found in seen.items()}
         splits = {form: [words for words, _ in found.most_common() if words] for form, found in seen.items()}
@@ -74,6 +82,15 @@ class Splitter(Struct, frozen=True):
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]
         return replace(splitter, others=frozenset(others))
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no token has more words, or longer ones, than `fit` learns."""
+        rewritten = [text.split(GLUE) for _, text in (*self.begins.values(), *self.ends.values())]
+        return all(
+            len(words) <= MOST_WORDS and sum(map(len, words)) <= MOST_LETTERS
+            for words in (*self.words.values(), *rewritten)
+        )
+
     def is_split(self, form: str, is_probable: bool) -> bool:
         """Whether a token is to be split; `is_probable`: the context says so, and decides for known forms."""
         low = form.lower()
@@ -90,7 +107,8 @@ class Splitter(Struct, frozen=True):
         if len(low) != len(form):  # a letter whose small form is two
             return (form,)
         words = _with_case(form, self.words.get(low) or self._rewritten(form, low))
-        return words if len(words) > 1 and all(map(_is_form, words)) else (form,)
+        is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and all(map(_is_form, words))
+        return words if is_sound else (form,)
 
     def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
         n_begin, begin = _longest(self.begins, [low[:n] for n in range(min(LONGEST, len(low)), -1, -1)])

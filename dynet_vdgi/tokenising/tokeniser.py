@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -22,19 +23,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.raw_text import BYTE_ORDER_MARK, SPACES, Document, Token, TokenisedSentence, form_of
+from dynet_vdgi.data.normal_forms import as_in
+from dynet_vdgi.data.raw_text import (
+    BYTE_ORDER_MARK,
+    FORMAT,
+    GAP,
+    Document,
+    Token,
+    TokenisedSentence,
+    form_of,
+    lined,
+)
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count
-from dynet_vdgi.tagging.crf import Crf, Items, Tokens
+from dynet_vdgi.tagging.crf import Crf, Items, Tokens, checked
 from dynet_vdgi.tokenising import features
-from dynet_vdgi.tokenising.characters import Symbols, symbols_of
+from dynet_vdgi.tokenising.characters import Symbols, code_and_kind, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
 from dynet_vdgi.tokenising.marks import invented
+from dynet_vdgi.tokenising.seen import Seen, formats_of, is_plain, seen_document
 from dynet_vdgi.tokenising.splitting import Splitter
+from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Whole, wholes
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -66,19 +80,24 @@ class Tokeniser:
     crf: Crf
     labels: tuple[int, ...]  # of the CRF: those that occur in what was learnt from
     splitter: Splitter
+    cut: frozenset[str] = frozenset()  # kinds of `whole` that what was learnt from does not keep
+    own: frozenset[str] = frozenset()  # format characters that begin words there
 
     @classmethod
     def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
         """Learns from documents whose tokens are known."""
+        own, known = formats_of(documents)
+        documents = [seen_document(document, own, known) for document in documents]
         every = [*documents, *invented(documents)]
         symbols = [symbols_of(document.text) for document in every]
-        gold = np.concatenate([_gold_labels(d, s) for d, s in zip(every, symbols)])
-        labels, numbers = np.unique(gold, return_inverse=True)
+        gold = [_gold_labels(d, s) for d, s in zip(every, symbols)]
+        labels, numbers = np.unique(np.concatenate(gold), return_inverse=True)
         keys = [features.keys_of(each) for each in symbols]
         items = Items(_joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys]))
         tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
         crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
-        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)))
+        cut = _kinds_cut(zip(documents, symbols, gold))
+        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)), cut, own)
 
     # ------------------------------------------------------------------------------------------- texts
     def tokenise(self, text: str, name: str = "", *, lines: bool = False) -> Document:
@@ -93,17 +112,23 @@ class Tokeniser:
     def parts(self, text: str, name: str = "", *, lines: bool = False) -> Iterator[tuple[Document, int]]:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
         words_of = lru_cache(MOST_FORMS)(self._words_of)
-        for start, passage, is_paragraph in passages(text):
-            symbols = symbols_of(passage, lines=lines)
-            sentences = _sentences(passage, symbols, self._best_labels(symbols, lines), words_of, lines)
+        known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
+        for start, passage, is_paragraph in passages(lined(text)):
+            seen = Seen.of(passage, self.own, known)
+            symbols = symbols_of(seen.text, lines=lines)
+            labels = self._best_labels(symbols, seen, lines)
+            original = text[start : start + len(passage)]
+            sentences = _sentences(original, passage, symbols, seen, labels, words_of, lines)
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
-            yield Document(passage, tuple(sentences), name), start
+            yield Document(original, tuple(sentences), name), start
 
-    def read(self, name: AnyPath, first: int = 1, *, lines: bool = False) -> Iterator[tuple[Document, str]]:
+    def read(
+        self, name: AnyPath, first: int = 1, *, lines: bool = False, is_followed: bool = False
+    ) -> Iterator[tuple[Document, str]]:
         """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from `first` on.
 
-        Warns of very long sentences. lines: each line is a sentence.
+        Warns of very long sentences. lines: each line is a sentence. is_followed: by another file's.
 
         Raises:
             DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
@@ -113,7 +138,8 @@ class Tokeniser:
         raw_text.check_raw(text, files.shown(name))
         label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
         for part, start in self.parts(text, label, lines=lines):
-            yield part, raw_text.conllu(part, number, begins=start == 0)
+            is_last = is_followed and start + len(part.text) == len(text)
+            yield part, raw_text.conllu(part, number, begins=start == 0, is_followed=is_last)
             number += len(part.sentences)
             is_told = is_told or _told_of_long(part, files.shown(name), text.count("\n", 0, start))
         if number == first:
@@ -122,11 +148,24 @@ class Tokeniser:
     def _words_of(self, text: str, is_probable: bool) -> tuple[str, ...]:
         """The words of a token; `is_probable`: the context says that there are several."""
         form = form_of(text)
-        if self.splitter.is_split(form, is_probable) and not _has_space(form):  # UD forbids to split those
-            return self.splitter.split(form)
+        known = form if is_plain(form) else Seen.of(form).text
+        if self.splitter.is_split(known, is_probable) and not _has_space(known):  # UD forbids to split those
+            found = next(wholes(known), None)
+            if found is not None and found.end - found.start == len(known) and found.kind not in self.cut:
+                return (form,)
+            words = self.splitter.split(known)
+            return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
         return (form,)
 
-    def _best_labels(self, symbols: Symbols, lines: bool) -> Ints:
+    def _is_known(self, character: str) -> bool:
+        """Whether a character is in what was learnt from."""
+        code, _ = code_and_kind(character)
+        with np.errstate(over="ignore"):
+            key = np.uint64(as_python(features.single_key)(0, code, 0))
+        place = int(np.searchsorted(self._known.keys, key))
+        return place < len(self._known.keys) and self._known.keys[place] == key
+
+    def _best_labels(self, symbols: Symbols, seen: Seen, lines: bool) -> Ints:
         """The labels (U,) of a text's units; `lines`: sentences end at the ends of paragraphs only."""
         scores = features.scores_of(symbols, self._known)
         is_end = np.zeros(len(scores), bool)
@@ -136,6 +175,16 @@ class Tokeniser:
                 scores[is_end, k] = _NEVER
             elif lines:
                 scores[~is_end, k] = _NEVER
+        if NOTHING in self.labels:
+            inside, at_borders, at_stops = _guarded(symbols, seen.text, self.cut)
+            inside |= seen.joined[symbols.places]
+            for k, label in enumerate(self.labels):
+                if label != NOTHING:
+                    scores[inside & ~is_end, k] = _NEVER
+                if label < TOKEN:
+                    scores[at_borders & ~inside, k] = _NEVER
+                if label not in _SENTENCES and not lines:
+                    scores[at_stops & ~inside, k] = _NEVER
         return np.array(self.labels)[self.crf.best(scores, symbols.first)]
 
     @cached_property
@@ -149,7 +198,12 @@ class Tokeniser:
     # ------------------------------------------------------------------------------------------- files
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its numbers, for a model file; `splitter` is the rest."""
-        return {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
+        found = {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
+        if self.cut:
+            found["tokeniser/cut"] = np.array(sorted(map(KINDS.index, self.cut)), np.int64)
+        if self.own:
+            found["tokeniser/own"] = np.array(sorted(map(ord, self.own)), np.int64)
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], splitter: Splitter) -> Tokeniser:
@@ -163,24 +217,34 @@ class Tokeniser:
         is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*_SENTENCES} & {*labels}
         if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
-        return cls(crf, tuple(map(int, labels)), splitter)
+        cut, own = (
+            checked(
+                {name: arrays.get(name, np.zeros(0, np.int64))}, name, "i8", (None,), "tokeniser"
+            ).tolist()
+            for name in ("tokeniser/cut", "tokeniser/own")
+        )
+        if not {*cut} <= {*range(len(KINDS))} or not all(0 <= n < 0x110000 for n in own):
+            raise ModelError("no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may")
+        return cls(
+            crf, tuple(map(int, labels)), splitter, frozenset(KINDS[n] for n in cut), frozenset(map(chr, own))
+        )
 
 
 def passages(text: str) -> Iterator[tuple[int, str, bool]]:
     """A text in passages of at least PASSAGE characters: where each begins, and whether with a paragraph.
 
     They end after an empty line; if none comes for as long again, after a line, a space, or anywhere. None
-    begins with white space but the first; the last one may be shorter.
+    begins with white space or format characters but the first; the last one may be shorter.
     """
     start, is_paragraph = 0, True
-    white = SPACES.match(text)
-    n_white = white.end() if white else 0
+    gap = GAP.match(text)
+    n_gap = gap.end() if gap else 0
     while start < len(text):
-        at, latest, found = max(start, n_white) + PASSAGE, max(start, n_white) + 2 * PASSAGE, None
+        at, latest, found = max(start, n_gap) + PASSAGE, max(start, n_gap) + 2 * PASSAGE, None
         for border in _BORDERS:
             found = found or border.search(text, at, latest)
         end = len(text) if at >= len(text) else found.end() if found else latest
-        if after := SPACES.match(text, end):
+        if after := GAP.match(text, end):
             end = after.end()
         yield start, text[start:end], is_paragraph
         start, is_paragraph = end, found is not None and found.re is _BORDERS[0]
@@ -193,37 +257,87 @@ def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[Token
         yield sentence._replace(tokens=tuple(tokens))
 
 
+def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
+    """The first unit of a stretch and the one after its last."""
+    first, end = np.searchsorted(symbols.places, [found.start, found.end]).tolist()
+    return first, end
+
+
+def _guarded(
+    symbols: Symbols, text: str, cut: Set[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """The units (U,) that end nothing, that end a token, and that end a sentence, by the rules of `whole`."""
+    inside, borders, stops = (np.zeros(len(symbols.units), np.bool_) for _ in range(3))
+    for found in wholes(text):
+        if found.kind in cut:
+            continue
+        first, end = _units(symbols, found)
+        inside[first : end - 1] = True
+        if EDGES not in cut:
+            borders[first - 1 : first] |= found.cut_before
+            borders[end - 1] |= found.cut_after and not found.ends_sentence
+        if STOP not in cut and found.ends_sentence:
+            borders[end - 1] = stops[end] = True
+    return inside, borders, stops
+
+
+def _kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[str]:
+    """The kinds of `whole` that documents, whose units have these labels, do not keep in most cases."""
+    balance = Counter[str]()
+    for document, symbols, labels in learnt:
+        for found in wholes(document.text):
+            first, end = _units(symbols, found)
+            is_whole = not labels[first : end - 1].any()
+            balance[found.kind] += 1 if is_whole else -1
+            if not is_whole:
+                continue
+            if found.ends_sentence:
+                is_stop = labels[end - 1] >= TOKEN and labels[end] in _SENTENCES
+                balance[STOP] += 1 if is_stop else -1
+            elif found.cut_before or found.cut_after:
+                is_cut = not found.cut_before or not first or labels[first - 1] >= TOKEN
+                is_cut = is_cut and (not found.cut_after or labels[end - 1] >= TOKEN)
+                balance[EDGES] += 1 if is_cut else -1
+    return frozenset(kind for kind, n in balance.items() if n <= 0)
+
+
 def _sentences(
     text: str,
+    with_lines: str,
     symbols: Symbols,
+    seen: Seen,
     labels: Ints,
     words_of: Callable[[str, bool], tuple[str, ...]],
     lines: bool,
 ) -> list[TokenisedSentence]:
-    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines."""
+    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines.
+
+    with_lines: the text with the line ends that count.
+    """
     ends = np.flatnonzero(labels >= TOKEN)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
     paragraphs = np.isin(begins, symbols.first[:-1])
-    starts, stops = symbols.places[begins].tolist(), (symbols.places[ends] + 1).tolist()
+    of_units, ends_of_units = seen.starts[symbols.places], seen.ends[symbols.places]
+    starts, stops = of_units[begins].tolist(), ends_of_units[ends].tolist()
     own = [text[start:stop] for start, stop in zip(starts, stops)]
     words = list(map(words_of, own, (labels[ends] >= SPLIT).tolist()))
     cuts = np.flatnonzero(labels == WORD)
     n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
-    places = symbols.places[cuts] + 1
     for n in np.flatnonzero(n_before < n_after).tolist():
         if len(words[n]) == 1 and not _has_space(words[n][0]):
-            borders = [starts[n], *places[n_before[n] : n_after[n]].tolist(), stops[n]]
-            words[n] = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
+            its = cuts[n_before[n] : n_after[n]]
+            spans = zip([starts[n], *of_units[its + 1].tolist()], [*ends_of_units[its].tolist(), stops[n]])
+            words[n] = tuple([form_of(text[a:b]) for a, b in spans])
     tokens = tuple(map(Token, starts, stops, words))
     n_words = list(accumulate(map(len, words), initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
-    spans = _limited(borders, n_words, limit("words"))
+    limits = _limited(borders, n_words, limit("words"))
 
     def begins_paragraph(token: int) -> bool:
-        follows = token > 0 and lines and _n_lines(text, stops[token - 1], starts[token]) < 2
+        follows = token > 0 and lines and _n_lines(with_lines, stops[token - 1], starts[token]) < 2
         return bool(paragraphs[token]) and not follows
 
-    return [TokenisedSentence(tokens[a:b], begins_paragraph(a)) for a, b in spans]
+    return [TokenisedSentence(tokens[a:b], begins_paragraph(a)) for a, b in limits]
 
 
 def _n_lines(text: str, start: int, end: int) -> int:

@@ -111,9 +111,10 @@ def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
 
 def members(tokeniser: Tokeniser, made: Made) -> dict[str, bytes]:
     """What a tokeniser's file holds, for `model_archive.write`."""
+    splitter = {**msgspec.to_builtins(tokeniser.splitter), "others": sorted(tokeniser.splitter.others)}
     entries = {
         "meta.json": json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False),
-        "splitter.json": json.dumps(msgspec.to_builtins(tokeniser.splitter), ensure_ascii=False),
+        "splitter.json": json.dumps(splitter, ensure_ascii=False),
     }
     # A name or form that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
     packed = {name: text.encode(errors="backslashreplace") for name, text in entries.items()}
@@ -145,6 +146,7 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
         if made.kind != WHAT or made.format != FORMAT:
             newer = f"it is a {made.kind} of format {made.format}, this program reads format {FORMAT}"
             raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
-        return Tokeniser.from_arrays(
-            archive.arrays("tokeniser.npz"), archive.content("splitter.json", Splitter)
-        )
+        splitter = archive.content("splitter.json", Splitter)
+        if not splitter.is_bounded:
+            raise ModelError("no tokeniser: splitter.json has tokens of more words than there are")
+        return Tokeniser.from_arrays(archive.arrays("tokeniser.npz"), splitter)

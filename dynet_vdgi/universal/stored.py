@@ -107,14 +107,19 @@ class Measures:
 
     def tell(self) -> None:
         """Logs how much text was measured; warns if it was little."""
-        amount = f"{count(self.n_sentences, 'sentence')}, {count(self.n_words, 'word')}"
+        if not self.warn_if_few():
+            logger.info("measured: %s", self._amount)
+
+    def warn_if_few(self, remedy: str = "") -> bool:
+        """Warns if little text was measured, with what to do about it; True: it did."""
+        message = "only %s to tell what kind of language it is: expect more errors than with a longer text%s"
         if self.n_sentences < FEW:
-            message = (
-                "only %s to tell what kind of language it is: expect more errors than with a longer text"
-            )
-            logger.warning(message, amount)
-        else:
-            logger.info("measured: %s", amount)
+            logger.warning(message, self._amount, remedy)
+        return self.n_sentences < FEW
+
+    @property
+    def _amount(self) -> str:
+        return f"{count(self.n_sentences, 'sentence')}, {count(self.n_words, 'word')}"
 
     def arrays(self) -> Arrays:
         """The arrays that `from_arrays` reads back."""

@@ -14,7 +14,7 @@ and does two things for the universal parser:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
@@ -45,6 +46,9 @@ MOST = 1_000
 SHARE = 0.15
 """Its share in the parser, chosen on treebanks that neither network nor table had seen, see
 docs/results/universal.md."""
+
+MOST_TAGS = 100
+"""Different tags that it tells apart; texts have at most 50, but a wrong column has thousands."""
 
 FLOOR = -8.0
 """The least logarithm of its probabilities, in nats, so that it can outvote nothing by itself."""
@@ -126,7 +130,7 @@ def taught(sentences: Sequence[Sentence], text: CodedText) -> tuple[TextTeacher 
     if not len(read):
         return None, arcs
     table = rules_path(TABLE).read_text(encoding="utf-8")
-    part = _without_forms(sentences[s] for s in read.tolist())
+    part = _with_few_tags(_without_forms(sentences[s] for s in read.tolist()))
     prior = Prior.from_json(_rules(table), Prior.of_text(_rules(table), part).text.to_json())  # as stored
     rows, potentials = _rows_and_potentials(prior, part)
     known = with_coarse(rows)
@@ -162,6 +166,13 @@ def _rules(table: str) -> RuleSet:
 
 def _without_forms(sentences: Iterable[Sentence]) -> list[Sentence]:
     return [sentence.ignoring(["forms"]) for sentence in sentences]
+
+
+def _with_few_tags(sentences: list[Sentence]) -> list[Sentence]:
+    """The sentences; if they have many tags, those unknown in all languages become X: the model has pairs."""
+    if len({tag for sentence in sentences for tag in sentence.tags}) <= MOST_TAGS:
+        return sentences
+    return [replace(s, tags=tuple([tag if tag in UD_TAGS else "X" for tag in s.tags])) for s in sentences]
 
 
 def _rows_and_potentials(

@@ -1,265 +1,318 @@
-"""Levels 1 and 2: lines, comments, columns, the basic tree, and the form of enhanced graphs.
+"""What UD's validator calls an error on its levels 1 and 2 in the lines of one sentence, and odd MISC.
 
-See https://universaldependencies.org/format.html.
+See https://universaldependencies.org/format.html. What only several sentences show is left to the validator:
+ids given twice, DEPS in some sentences only, a paragraph that begins after SpaceAfter=No.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER, quoted
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.data.tags import UD2_TAGS
-from dynet_vdgi.data.ud_form import are_in_order, text_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
-from dynet_vdgi.validation.word_lines import WordLines
 
 NO_HEADS = "no word has a head"
 """The problem of a sentence without a tree."""
 
 FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(1, 10)
 
-_COMMENT = re.compile(r"#\s*(sent_id|text)\s*=\s?(.*)")
+_COMMENTS = {
+    "sent_id": (r"\s*=\s*\S+", "a name without spaces"),
+    "text": (r"\s*=\s*(.*)", ""),
+    "newdoc": (r"(\s+\S+)?", ""),
+    "newpar": (r"(\s+\S+)?", ""),
+    "parallel_id": (
+        r"\s*=\s*[a-z]+/[-0-9a-z]+(/(alt[1-9][0-9]*(part[1-9][0-9]*)?|part[1-9][0-9]*))?",
+        "corpus/sentence, perhaps with /alt1 or /part1 after it",
+    ),
+}
+"""What follows a comment's name, and its form in words where a faulty one is an error."""
+
 _FEATURE = re.compile(
     r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-_NODE = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?")
+_ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-z~]+(_[a-z~]+)*)?(:[a-z]+)?")
+_NODE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?")
+_ONCE_IN_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
 
 
-def sent_id_in(line: str) -> str:
-    """The name that a comment of UD's form gives to its sentence; "" for other lines."""
-    found = _COMMENT.fullmatch(line)
-    return found[2] if found and found[1] == "sent_id" else ""
+class UdProblem(NamedTuple):
+    """What is wrong with a word; word 0: with the sentence, or with a line that is no word's."""
+
+    word: int  # for an empty node the word before it, for a multiword token its first word
+    rule: str  # a name for counting
+    text: str  # what is wrong, with the remedy where it is plain
+    row: int  # of its line in the sentence, from 0
+    is_error: bool = True  # else a warning
 
 
-def read(lines: list[str]) -> WordLines:
-    """The sentence of these lines, with the problems of level 1; without words if they cannot be read."""
-    words = WordLines(lines)
+class _TokenLine(NamedTuple):
+    """A line of a word, a multiword token or an empty node."""
+
+    word: int  # as in `UdProblem`
+    row: int
+    columns: list[str]
+
+    @property
+    def is_range(self) -> bool:
+        return "-" in self.columns[0]
+
+    @property
+    def is_empty(self) -> bool:
+        return "." in self.columns[0]
+
+    def problem(self, rule: str, text: str, *, is_error: bool = True) -> UdProblem:
+        if self.is_range or self.is_empty:
+            text = f"{'multiword token' if self.is_range else 'empty node'} {self.columns[0]}: {text}"
+        return UdProblem(self.word, rule, text, self.row, is_error)
+
+
+def problems_in(lines: Sequence[str]) -> list[UdProblem]:
+    """The problems of the lines of one sentence, in their order; of lines that cannot be read, the first."""
     try:
-        tokens = token_block(Block("", 1, lines))
+        token_block(Block("", 1, list(lines)))
     except DataError as error:
         text = f"{error.message} ({error.hint})" if error.hint else error.message
-        words.say(0, 1, "format", text, (error.line or 1) - 1)
-        return words
+        return [UdProblem(0, "format", text, (error.line or 1) - 1)]
+    tokens: list[_TokenLine] = []
+    n_words = 0
     for row, line in enumerate(lines):
-        if not line.isascii() and not unicodedata.is_normalized("NFC", line):
-            words.say(0, 1, "unicode", "not in Unicode's form NFC", row)
-        if "\ufffd" in line:
-            words.say(0, 1, "unicode", "U+FFFD, which stands for a letter that was lost", row)
         if line[0] == "#":
             continue
-        number, *_ = columns = line.split("\t")
-        if number == str(len(words.words) + 1):
-            words.words.append(columns)
-            words.rows.append(row)
-        elif "-" in number:
-            first, _, last = number.partition("-")
-            words.ranges.append((int(first), int(last), row))
-        else:
-            words.empty[number] = row
-    assert len(words.words) == sum(len(own) for _, own in tokens.tokens)
-    return words
+        columns = line.split("\t")
+        n_words += columns[0] == str(n_words + 1)
+        tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
+    words = [line for line in tokens if not line.is_range and not line.is_empty]
+    nodes = [line for line in tokens if not line.is_range]
+    found = [*_of_characters(lines), *_of_comments(lines, tokens), *_of_misc(tokens)]
+    for node in nodes:
+        found += _of_columns(node, {each.columns[0] for each in nodes})
+    if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
+        found += _of_graph(nodes)
+    found += _of_tree(words)
+    return sorted(set(found), key=lambda problem: (problem.row, problem.text))
 
 
-def check(words: WordLines) -> bool:
-    """Adds the problems of level 2; returns whether the words have a tree."""
-    _check_comments(words)
-    for number, columns in enumerate(words.words, 1):
-        if columns[UPOS] not in UD2_TAGS:
-            missing = (
-                "UPOS is missing" if columns[UPOS] == "_" else f"{quoted(columns[UPOS])} is no tag of UD"
-            )
-            words.say(number, 2, "upos", missing)
-        if fault := _feats_fault(columns[FEATS]):
-            words.say(number, 2, "feats", fault)
-        if columns[MISC] != "_" and (fault := _misc_fault(columns[MISC])):
-            words.say(number, 2, "misc", fault)
-        if columns[DEPS] != "_" and (fault := _deps_fault(columns[DEPS], number, words)):
-            words.say(number, 2, "deps", fault)
-    _check_other_lines(words)
-    if words.empty or any(columns[DEPS] != "_" for columns in words.words):
-        _check_reached(words)
-    return _check_tree(words)
+# ------------------------------------------------------------------------------------------- lines
+def _of_characters(lines: Sequence[str]) -> Iterator[UdProblem]:
+    for row, line in enumerate(lines):
+        if not line.isascii() and not unicodedata.is_normalized("NFC", line):
+            yield UdProblem(0, "unicode", "not in Unicode's form NFC", row)
+        if "\ufffd" in line:
+            yield UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row)
+        if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
+            yield UdProblem(0, "spaces", "two white spaces in a row", row)
 
 
-# ------------------------------------------------------------------------------------------- comments
-def _check_comments(words: WordLines) -> None:
-    known: dict[str, list[tuple[int, str]]] = {"sent_id": [], "text": []}
-    for row, line in enumerate(words.lines):
-        if line[0] != "#":
-            break
-        if found := _COMMENT.fullmatch(line):
-            known[found[1]].append((row, found[2]))
-    for name, lines in known.items():
-        if not lines:
-            words.say(0, 2, name, f"there is no comment # {name} = ...")
-        elif len(lines) > 1:
-            words.say(0, 2, name, f"a second comment # {name}", lines[1][0])
-    for row, name in known["sent_id"][:1]:
-        if not name or any(character.isspace() for character in name):
-            words.say(0, 2, "sent_id", f"sent_id {quoted(name)} is empty or has spaces", row)
-    for row, text in known["text"][:1]:
-        expected = text_of(words.lines)
-        if text.split() != expected.split():
-            words.say(0, 2, "text", _text_fault(text, expected), row)
-        elif text != text.rstrip():
-            words.say(0, 2, "text", "# text ends with a space", row)
+def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+    for name, (pattern, expected) in _COMMENTS.items():
+        places = []
+        for row, line in enumerate(lines[: tokens[0].row]):
+            if match := re.fullmatch(rf"#\s*{name}{pattern}", line):
+                places.append((row, match))
+            elif expected and line.startswith((f"# {name}", f"#{name}")):
+                yield UdProblem(0, name, f"{quoted(line)}: expected # {name} = {expected}", row)
+        if len(places) > 1:
+            yield UdProblem(0, name, f"a second comment # {name}", places[1][0])
+        elif not places and name in ("sent_id", "text"):
+            yield UdProblem(0, name, f"there is no comment # {name} = ...", 0)
+        elif name == "text":
+            ((row, match),) = places
+            if fault := _text_fault(match[1], tokens):
+                yield UdProblem(0, name, fault, row)
+        elif name == "sent_id" and places[0][1][0].count("/") > 1:
+            yield UdProblem(0, name, "a second / in sent_id, where it is reserved", places[0][0])
 
 
-def _text_fault(text: str, expected: str) -> str:
-    """Where `# text` and the text of the words begin to differ."""
-    n = next((n for n, (a, b) in enumerate(zip(text, expected)) if a != b), min(len(text), len(expected)))
-    here, there = (
-        quoted(text[n : n + 20]) if n < len(text) else "its end",
-        quoted(expected[n : n + 20].rstrip()),
-    )
+def _text_fault(text: str, tokens: list[_TokenLine]) -> str:
+    """Where `# text` and the forms begin to differ; "" if they do not."""
+    if not text or text[-1].isspace():
+        return "# text ends with a space" if text else "# text is empty"
+    rest, inside = text, 0
+    for line in tokens:
+        if line.is_empty or (line.word <= inside and not line.is_range):
+            continue
+        if line.is_range:
+            inside = int(line.columns[0].partition("-")[2])
+        form, is_joined = line.columns[FORM], "SpaceAfter=No" in line.columns[MISC].split("|")
+        if not rest.startswith(form):
+            return _difference(rest, form)
+        rest = rest[len(form) :]
+        if not is_joined and rest:
+            if not rest[0].isspace():
+                return _difference(rest, " ")
+            rest = rest.lstrip()
+    return _difference(rest, "") if rest else ""
+
+
+def _difference(rest: str, expected: str) -> str:
+    here, there = (quoted(text[:20]) if text else "its end" for text in (rest, expected))
     return f"# text has {here} where the words have {there} (mend it, or SpaceAfter=No in MISC)"
 
 
+def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+    inside = 0
+    for line in tokens:
+        misc = line.columns[MISC]
+        if line.is_range:
+            inside = int(line.columns[0].partition("-")[2])
+            if re.search(r"\s", line.columns[FORM]):
+                yield line.problem("spaces", f"{quoted(line.columns[FORM])} has a space; split it instead")
+        elif "SpaceAfter=No" in misc and (line.is_empty or line.word <= inside):
+            where = "leave it out" if line.is_empty else "it belongs to the multiword token"
+            yield line.problem("misc", f"SpaceAfter=No: {where}")
+        if misc != "_":
+            for text in _misc_faults(misc):
+                yield line.problem("misc", text)
+            if odd := _misc_oddity(misc):
+                yield line.problem("misc", odd, is_error=False)
+
+
+@lru_cache(maxsize=1 << 14)
+def _misc_faults(misc: str) -> tuple[str, ...]:
+    entries = misc.split("|")
+    keys = [entry.partition("=")[0] for entry in entries]
+    found = [f"{key} stands twice in MISC" for key in _ONCE_IN_MISC if keys.count(key) > 1]
+    if any(entry.startswith("SpaceAfter=") and entry != "SpaceAfter=No" for entry in entries):
+        found.append("SpaceAfter can be No only; leave it out otherwise")
+    if "NoSpaceAfter=Yes" in misc:
+        found.append("write SpaceAfter=No for NoSpaceAfter=Yes")
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def _misc_oddity(misc: str) -> str:
+    for key, _, value in (entry.partition("=") for entry in misc.split("|")):
+        if not key:
+            return "MISC has an entry without a name"
+        if key != key.strip() or value != value.strip():
+            return f"{quoted(key)} in MISC has a space at an end of its name or value"
+    return ""
+
+
 # ------------------------------------------------------------------------------------------- columns
+def _of_columns(line: _TokenLine, nodes: set[str]) -> Iterator[UdProblem]:
+    """The problems of UPOS, FEATS and DEPS of a word or an empty node."""
+    tag = line.columns[UPOS]
+    if tag not in UD2_TAGS and not (line.is_empty and tag == "_"):
+        yield line.problem("upos", "UPOS is missing" if tag == "_" else f"{quoted(tag)} is no tag of UD")
+    if fault := _feats_fault(line.columns[FEATS]):
+        yield line.problem("feats", fault)
+    if fault := _deps_fault(line.columns, nodes):
+        yield line.problem("deps", fault)
+
+
 @lru_cache(maxsize=1 << 14)
 def _feats_fault(feats: str) -> str:
     """What is wrong with FEATS; "" if nothing is."""
     if feats == "_":
         return ""
+    names = []
     for feature in feats.split("|"):
         found = _FEATURE.fullmatch(feature)
         if not found:
             return f"{quoted(feature)} is no feature: expected Name=Value with capital letters"
+        names.append(found[1])
         values = found[2].split(",")
-        if len(values) > 1 and not are_in_order(values):
+        if not _are_in_order(values) or len(set(values)) < len(values):
             return f"the values of {quoted(feature)} must be sorted, each once"
-    if not are_in_order([feature.partition("=")[0] for feature in feats.split("|")]):
+    if not _are_in_order(feats.split("|")) or len(set(names)) < len(names):
         return "FEATS must be sorted by name, each name once"
     return ""
 
 
-@lru_cache(maxsize=1 << 14)
-def _misc_fault(misc: str) -> str:
-    for entry in misc.split("|"):
-        key, _, value = entry.partition("=")
-        if not key:
-            return "MISC has an entry without a name"
-        if entry != entry.strip() or key != key.strip():
-            return f"{quoted(entry)} in MISC begins or ends with a space"
-        if key == "SpaceAfter" and value != "No":
-            return "SpaceAfter can be No only; leave it out otherwise"
-    return ""
+def _are_in_order(texts: Sequence[str]) -> bool:
+    small = [text.lower() for text in texts]
+    return small == sorted(small)
 
 
-def _deps_fault(deps: str, number: int | str, words: WordLines) -> str:
-    """What is wrong with DEPS of a word or an empty node; "" if nothing is."""
+def _deps_fault(columns: list[str], nodes: set[str]) -> str:
+    """What is wrong with DEPS; "" if nothing is."""
+    if columns[DEPS] == "_":
+        return ""
     seen: list[tuple[tuple[int, int], str]] = []
-    for entry in deps.split("|"):
+    for entry in columns[DEPS].split("|"):
         head, colon, relation = entry.partition(":")
         if not colon or not _NODE.fullmatch(head) or not _is_enhanced(relation):
             return f"{quoted(entry)} is no enhanced relation: expected head:relation"
-        if head == str(number):
+        if head == columns[0]:
             return f"{quoted(entry)} leads from the node to itself"
-        if head not in words.empty and not ("." not in head and int(head) <= len(words.words)):
+        if head != "0" and head not in nodes:
             return f"{quoted(entry)} has a head that is not in the sentence"
         whole, _, part = head.partition(".")
         seen.append(((int(whole), int(part or 0)), relation))
     return "" if seen == sorted(set(seen)) else "DEPS must be sorted by head, each relation once"
 
 
-def _check_reached(words: WordLines) -> None:
-    """That every node of the enhanced graph can be reached from its root."""
-    heads = {str(number): columns[DEPS] for number, columns in enumerate(words.words, 1)}
-    heads |= {token: words.lines[row].split("\t")[DEPS] for token, row in words.empty.items()}
+@lru_cache(maxsize=1 << 12)
+def _is_enhanced(relation: str) -> bool:
+    """Whether it is a relation as in DEPREL, perhaps with a marker's lemma and a case after it."""
+    small = ("Ll", "Lm", "Lo", "Mn", "Mc", "Me")
+    letters = "".join(
+        "~" if not letter.isascii() and unicodedata.category(letter) in small else letter
+        for letter in relation.replace("~", "!")
+    )
+    return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
+
+
+def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
+    """Whether every node of the enhanced graph can be reached from its root."""
     below: dict[str, list[str]] = {}
-    for node, deps in heads.items():
-        for entry in deps.split("|"):
-            below.setdefault(entry.partition(":")[0], []).append(node)
+    for node in nodes:
+        for entry in node.columns[DEPS].split("|"):
+            below.setdefault(entry.partition(":")[0], []).append(node.columns[0])
     waiting, reached = ["0"], {"0"}
     while waiting:
         new = set(below.get(waiting.pop(), ())) - reached
         reached |= new
         waiting += new
-    if lost := [node for node in heads if node not in reached]:
-        words.say(
-            int(lost[0].partition(".")[0]), 2, "deps", f"DEPS: no path leads from the root to {lost[0]}"
-        )
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_enhanced(relation: str) -> bool:
-    """Whether it is a relation as in DEPREL, perhaps with a marker's lemma and a case after it."""
-    first, *further = relation.split(":")
-    small = ("Ll", "Lm", "Lo", "Mn", "Mc", "Me")
-    return re.fullmatch("[a-z]+", first) is not None and all(
-        word and all(unicodedata.category(character) in small for character in word)
-        for part in further
-        for word in part.split("_")
-    )
-
-
-def _check_other_lines(words: WordLines) -> None:
-    """The lines of empty nodes and multiword tokens, and words inside these."""
-    for token, row in words.empty.items():
-        columns, before = words.lines[row].split("\t"), int(token.partition(".")[0])
-        if columns[UPOS] not in UD2_TAGS and columns[UPOS] != "_":
-            words.say(before, 2, "upos", f"{quoted(columns[UPOS])} is no tag of UD", row)
-        fault = _feats_fault(columns[FEATS])
-        if columns[DEPS] != "_":
-            fault = fault or _deps_fault(columns[DEPS], token, words)
-        if fault:
-            words.say(before, 2, "empty-node", f"empty node {token}: {fault}", row)
-        if "SpaceAfter=" in columns[MISC]:
-            words.say(before, 2, "misc", f"empty node {token} cannot have SpaceAfter", row)
-    for first, last, row in words.ranges:
-        if fault := _misc_fault(words.lines[row].rpartition("\t")[2]):
-            words.say(first, 2, "misc", fault, row)
-        for number in range(first, last + 1):
-            if "SpaceAfter=" in words.words[number - 1][MISC]:
-                words.say(number, 2, "misc", "SpaceAfter belongs to the multiword token, not to its words")
+    if lost := [node for node in nodes if node.columns[0] not in reached]:
+        yield lost[0].problem("deps", "no path of DEPS leads to it from the root")
 
 
 # ------------------------------------------------------------------------------------------- tree
-def _check_tree(words: WordLines) -> bool:
-    n, texts = len(words.words), [columns[HEAD] for columns in words.words]
+def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
+    n, texts = len(words), [line.columns[HEAD] for line in words]
     if texts.count("_") == n:
-        words.say(0, 2, "head", NO_HEADS)
-        return False
-    before = len(words.found)
-    for number, text in enumerate(texts, 1):
-        head = int(text) if NUMBER.fullmatch(text) else -1
-        words.heads.append(head if head <= n else -1)
-        if text == "_":
-            words.say(number, 2, "head", "HEAD is missing")
-        elif not 0 <= head <= n:
-            words.say(number, 2, "head", f"HEAD {quoted(text)} is no word of the sentence, nor 0")
-        elif head == number:
-            words.say(number, 2, "head", "the word is its own head")
-    roots = [number for number, head in enumerate(words.heads, 1) if head == 0]
+        yield UdProblem(0, "head", NO_HEADS, 0)
+        return
+    heads = [int(text) if NUMBER.fullmatch(text) else -1 for text in texts]
+    is_sound = True
+    for line, head in zip(words, heads):
+        if 0 <= head <= n and head != line.word:
+            continue
+        is_sound = False
+        text = f"HEAD {quoted(line.columns[HEAD])} is no word of the sentence, nor 0"
+        if head == line.word:
+            text = "the word is its own head"
+        yield line.problem("head", "HEAD is missing" if line.columns[HEAD] == "_" else text)
+    roots = [number for number, head in enumerate(heads, 1) if head == 0]
     for number in roots[1:]:
-        words.say(number, 2, "root", f"a second root, beside word {roots[0]}")
-    if len(words.found) == before and not roots:
-        words.say(0, 2, "root", "no word is the root (HEAD 0)")
-    if len(words.found) == before and (circle := cycle(words.heads)):
+        yield words[number - 1].problem("root", f"a second root, beside word {roots[0]}")
+    if is_sound and not roots:
+        yield UdProblem(0, "root", "no word is the root (HEAD 0)", 0)
+    elif is_sound and (circle := cycle(heads)):
         numbers = ", ".join(map(str, circle))
-        words.say(circle[0], 2, "cycle", f"the words {numbers} form a circle of heads")
-    is_tree = len(words.found) == before
-    for number, (columns, head) in enumerate(zip(words.words, words.heads), 1):
-        _check_relation(words, number, columns[DEPREL], head)
-    return is_tree
+        yield words[circle[0] - 1].problem("cycle", f"the words {numbers} form a circle of heads")
+    for line in words:
+        if fault := _relation_fault(line.columns[DEPREL], line.columns[HEAD]):
+            yield line.problem("deprel", fault)
 
 
-def _check_relation(words: WordLines, number: int, deprel: str, head: int) -> None:
+def _relation_fault(deprel: str, head: str) -> str:
     if deprel == "_":
-        if head >= 0:
-            words.say(number, 2, "deprel", "DEPREL is missing")
-    elif not _RELATION.fullmatch(deprel):
+        return "" if head == "_" else "DEPREL is missing"  # without a head, that is told
+    if not _RELATION.fullmatch(deprel):
         hint = "expected such as nsubj or nsubj:pass, in small letters"
-        words.say(number, 2, "deprel", f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})")
-    elif relation_of(deprel) not in _UNIVERSAL:
-        words.say(number, 2, "deprel", f"DEPREL {quoted(deprel)} is no relation of UD")
-
-
-_UNIVERSAL = frozenset(LABELS)
+        return f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})"
+    return "" if relation_of(deprel) in LABELS else f"DEPREL {quoted(deprel)} is no relation of UD"

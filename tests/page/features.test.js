@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completions, merged, remember } from "../../dynet_vdgi/annotation/page/features.js";
+import { completions, isKnown, merged, remember } from "../../dynet_vdgi/annotation/page/features.js";
 
 test("one feature is set, changed or removed, and the names stay in order", () => {
   assert.equal(merged("Case=Nom|Number=Sing", "Case=Gen"), "Case=Gen|Number=Sing");
@@ -25,4 +25,11 @@ test("features of UD are completed, those of the file come first", () => {
   assert.deepEqual(completions("Numb").slice(0, 3), ["Number=Sing", "Number=Plur", "Number=Coll"]);
   assert.deepEqual(completions("Ow"), ["Own=Yes"]);
   assert.equal(new Set(completions("Number=")).size, completions("Number=").length);
+});
+
+test("a feature is known from UD, in any layer, or from a sentence that was seen", () => {
+  for (const text of ["Case=Gen", "Number[psor]=Sing", "Case=Acc,Dat", "Case=", "_"]) assert.ok(isKnown(text), text);
+  for (const text of ["Casus=Gen", "Number=Dul", "Case=Acc,Dut"]) assert.ok(!isKnown(text), text);
+  remember({ words: [{ feats: "Casus=Gen|Case=Nom", bundles: [["Number=Dul", 0.5]] }] });
+  for (const text of ["Casus=Gen", "Number=Dul"]) assert.ok(isKnown(text), text);
 });

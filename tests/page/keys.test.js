@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { afterDigits, backKey, placeIn, sentenceNumber, TAG_KEYS, turned } from "../../dynet_vdgi/annotation/page/keys.js";
 
-test("a digit sets the head at once where no other digit can follow", () => {
-  assert.deepEqual(afterDigits("5", 9), { typed: "", place: 5, text: "", isBad: false });
-  assert.deepEqual(afterDigits("0", 200), { typed: "", place: 0, text: "", isBad: false });
-  assert.deepEqual(afterDigits("2", 19), { typed: "", place: 2, text: "", isBad: false });
-  assert.deepEqual(afterDigits("12", 119), { typed: "", place: 12, text: "", isBad: false });
+test("a number is complete where no other digit can follow, and another digit is told", () => {
+  assert.deepEqual(afterDigits("5", 9), { typed: "5", place: 5, text: "", isBad: false });
+  assert.deepEqual(afterDigits("0", 200), { typed: "0", place: 0, text: "", isBad: false });
+  assert.deepEqual(afterDigits("2", 19), { typed: "2", place: 2, text: "", isBad: false });
+  assert.deepEqual(afterDigits("12", 119), { typed: "12", place: 12, text: "", isBad: false });
+  assert.deepEqual(afterDigits("99", 14), { typed: "", place: null, text: "There is no word 99.", isBad: true });
 });
 
 test("a digit waits where another can follow", () => {
@@ -24,10 +25,11 @@ test("every word can be typed, with Enter where more digits could follow", () =>
       for (const digit of String(head)) {
         const state = afterDigits(typed + digit, nWords);
         typed = state.typed;
-        if (state.place !== null) found.push(state.place);
+        found.push(state.place);
       }
-      if (typed) found.push(Number(typed)); // Enter
-      assert.deepEqual(found, [head], `${head} of ${nWords}`);
+      const places = Array(found.length - 1).fill(null);
+      places.push(head === 0 || head * 10 > nWords ? head : null); // otherwise Enter ends it
+      assert.deepEqual([Number(typed), ...found], [head, ...places], `${head} of ${nWords}`);
     }
   }
 });
@@ -57,7 +59,7 @@ test("sentences are typed from 1 and numbered from 0", () => {
 });
 
 test("a word to go to is typed as a head is, but none has the number 0", () => {
-  assert.deepEqual(afterDigits("5", 9, "word"), { typed: "", place: 5, text: "", isBad: false });
+  assert.deepEqual(afterDigits("5", 9, "word"), { typed: "5", place: 5, text: "", isBad: false });
   assert.deepEqual(afterDigits("0", 9, "word"), { typed: "", place: null, text: "There is no word 0.", isBad: true });
   assert.equal(afterDigits("1", 12, "word").text, "Go to word 1: Enter, or more digits");
 });

@@ -26,14 +26,17 @@ test("an arc says in writing what its colour says", () => {
   assert.equal(mark(word({ sure: 0.5 })), "? nsubj");
   assert.equal(mark(word({ head_by: "ann", sure: 0.5 })), "✓ nsubj?");
   assert.equal(mark(word({ head_by: "ann", label_by: "ann" })), "✓ nsubj");
+  assert.equal(mark(word({ label_by: "ann" })), "nsubj ✓");
+  assert.equal(mark(word({ label_by: "ann", sure: 0.5 })), "? nsubj ✓");
 });
 
 test("a word is spoken with its head, relation and doubt", () => {
   const root = word({ form: "bark", tag: "VERB", head: 0, label: "root", head_by: "ann" });
-  const words = [word({ sure: 0.5 }), root, word({ head: -1 })];
+  const words = [word({ sure: 0.5 }), root, word({ head: -1 }), word({ label_by: "ann", sure: 0.9 })];
   assert.equal(spoken(sentence(words), 1), "1 dogs, NOUN, head 2 bark, nsubj, doubtful, 50 percent");
   assert.equal(spoken(sentence(words), 2), "2 bark, VERB, root of the sentence, root, head confirmed");
   assert.equal(spoken(sentence(words), 3), "3 dogs, NOUN, no head yet");
+  assert.equal(spoken(sentence(words), 4), "4 dogs, NOUN, head 2 bark, nsubj, relation confirmed, sure, 90 percent");
 });
 
 test("what is known of a word leaves out what is not", () => {
@@ -49,8 +52,9 @@ test("what is known of a word leaves out what is not", () => {
 
 test("the heading has the name of the sentence in the file", () => {
   assert.equal(heading(sentence([])), "Sentence 1");
-  assert.equal(heading(sentence([], { comments: ["# text = a", "# sent_id = x-1"], done: true })), "Sentence 1 (x-1) ✓ done");
-  assert.equal(heading(sentence([], { comments: ["#sentid: 7"], number: 4 })), "Sentence 5 (7)");
+  assert.equal(heading(sentence([], { comments: ["# text = a", "# sent_id = x-1"], done: true })),
+    "Sentence 1 (sent_id x-1) ✓ done");
+  assert.equal(heading(sentence([], { comments: ["#sentid: 7"], number: 4 })), "Sentence 5 (sent_id 7)");
 });
 
 test("the next doubtful word comes after the selected one and then from the beginning", () => {

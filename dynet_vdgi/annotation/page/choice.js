@@ -171,7 +171,7 @@ function submit(text, how) {
 }
 
 /**
- * Shows again what could not be stored.
+ * Shows again what could not be stored, and why.
  * @param {Question} asked
  * @param {string} text
  */
@@ -179,6 +179,7 @@ function giveBack(asked, text) {
   store.chosen = asked.place;
   changed();
   open(asked, text);
+  at("choice-hint").textContent = at("notice").textContent;
   isTyped = true;
   active = -1; // Enter means what is written
   showActive();
@@ -187,7 +188,8 @@ function giveBack(asked, text) {
 function take() {
   const option = options[active];
   if (option) submit(option.value, { isEnter: true, isNew: Boolean(option.isNew) });
-  else if (!isTyped || (!input.value.trim() && !question?.mayBeEmpty)) close();
+  else if (!isTyped && !question?.present) close();
+  else if (!input.value.trim() && !question?.mayBeEmpty) close();
   else submit(input.value.trim(), { isEnter: true, isNew: false });
 }
 

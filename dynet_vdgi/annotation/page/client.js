@@ -9,17 +9,19 @@
  * @property {number} number
  * @property {string} text its beginning
  * @property {string} why it was found
+ * @property {string} [rule] of the official validator, with its number
  *
  * @typedef {object} Answers
  * @property {import("./header.js").State} state
  * @property {{ next: number | null }} next
- * @property {{ count: number, found: Hit[] }} find
+ * @property {{ count: number, found: Hit[], summary?: string }} find
  */
 
 /**
  * @template {string} Path
  * @typedef {Path extends keyof Answers ? Answers[Path]
- *   : Path extends `relations/${number}` ? { relations: string[] } : Sentence} Answer
+ *   : Path extends `relations/${number}` ? { relations: string[] }
+ *   : Path extends `xpos/${number}` ? { xpos: string[] } : Sentence} Answer
  */
 
 /** @type {Promise<unknown>} */

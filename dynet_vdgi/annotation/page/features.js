@@ -30,14 +30,24 @@ export function remember({ words }) {
 }
 
 /**
- * The features that begin with a text; their names alone as long as no value is typed.
+ * The features that begin with a text, first the one that it is.
  * @param {string} typed
  * @returns {string[]}
  */
 export function completions(typed) {
   const found = [...ofFile, ...[...known].filter((one) => !ofFile.has(one))]
     .filter((one) => one.toLowerCase().startsWith(typed.toLowerCase()));
-  return found.slice(0, 30);
+  return found.sort((a, b) => Number(b === typed) - Number(a === typed)).slice(0, 30);
+}
+
+/**
+ * Whether a feature is one of UD or of the sentences seen, whatever its layer; so is what removes features.
+ * @param {string} text Name=Value
+ */
+export function isKnown(text) {
+  const [name, value = ""] = text.split("=");
+  const plain = name.replace(/\[.*\]$/, "");
+  return ofFile.has(text) || value.split(",").every((one) => !one || known.has(`${plain}=${one}`));
 }
 
 /**

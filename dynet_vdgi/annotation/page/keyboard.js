@@ -8,16 +8,18 @@ import { askNote, turnFlag } from "./notes.js";
 import { askRelation, relationWith, turnRelation } from "./relation.js";
 import { openSearch } from "./search.js";
 import { firstDoubtful, firstUnconfirmed, noDoubt } from "./sentence.js";
-import { back, change, done, forgetDigits, next, previous, say, select, store } from "./store.js";
-import { askFeatures, askLemma, askTag } from "./tags.js";
-import { askSplit, join } from "./tokens.js";
+import { back, change, done, forgetDigits, next, onLeave, previous, say, select, store } from "./store.js";
+import { askFeatures, askLemma, askTag, askXpos } from "./tags.js";
+import { askRange, askSplit, join } from "./tokens.js";
 import { isDown, stage } from "./tree.js";
 
 const FIELDS = "input, select, textarea, dialog";
 const PRESSED = "button, summary, a"; // Enter and the space bar are theirs
+const PAUSE = 400; // milliseconds after which no other digit of a complete number is awaited
 const CONFIRMING = ["a", "c", " "]; // and Enter, if it ends no number
 
-let ended = ""; // the selected word when a digit has just ended a number: Enter directly after it means no more
+let ended = ""; // the selected word when a number has just ended without Enter, which directly after it means no more
+let complete = 0; // the timer of a complete number; 0: none waits
 
 /**
  * @param {number} place
@@ -66,7 +68,9 @@ const KEYS = {
   t: () => askTag(),
   f: () => askFeatures(),
   m: () => askLemma(),
+  y: () => askXpos(),
   s: () => askSplit(),
+  b: () => askRange(),
   j: () => join(),
   o: () => askNote(),
   q: () => turnFlag(),
@@ -97,9 +101,22 @@ function type(digits) {
   const what = store.goes ? "word" : "head";
   const found = afterDigits(digits, store.sentence.words.length, what);
   store.typed = found.typed;
-  if (found.place === null) say(found.text, found.isBad);
-  else reach(found.place);
   ended = found.typed || !digits ? "" : selected();
+  clearTimeout(complete);
+  complete = found.place === null ? 0 : setTimeout(finish, PAUSE);
+  if (found.place === null) say(found.text, found.isBad);
+}
+
+/** Takes a complete number at once, if one waits. */
+function finish() {
+  clearTimeout(complete);
+  if (complete && store.typed) {
+    complete = 0;
+    reach(Number(store.typed));
+    ended = selected();
+  }
+  complete = 0;
+  return true;
 }
 
 /** The selected word, as a name. */
@@ -141,6 +158,7 @@ function pressed(event) {
   if (!(isDigit || isInitial || key in KEYS) || !store.sentence.words.length) return;
   event.preventDefault();
   if (isDigit) return type(store.typed + event.key);
+  if (!["Enter", "Backspace", "Escape"].includes(key)) finish();
   if (isInitial) relationWith(letter);
   else if (wasBlind() && isConfirming(key)) refuse(key);
   else KEYS[key]();
@@ -161,5 +179,6 @@ function refuse(key) {
 
 export function startKeyboard() {
   endEarly();
+  onLeave(finish);
   document.addEventListener("keydown", pressed);
 }

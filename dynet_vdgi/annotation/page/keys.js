@@ -1,7 +1,8 @@
 // The meaning of typed keys and numbers, without a document.
 
 /**
- * The state after a digit of a word's number: the number is complete when no other digit can follow.
+ * The state after a digit of a word's number. The number is complete, and has a place, when no other digit can
+ * follow; it is still kept as typed, because a slip such as 99 for 9 shows only at the next digit.
  * @param {string} typed
  * @param {number} nWords
  * @param {"head" | "word"} what is typed: 0 is a head, but no word
@@ -13,7 +14,7 @@ export function afterDigits(typed, nWords, what = "head") {
   if (place > nWords || (what === "word" && place === 0)) {
     return { typed: "", place: null, text: `There is no word ${typed}.`, isBad: true };
   }
-  if (typed === "0" || place * 10 > nWords) return { typed: "", place, text: "", isBad: false };
+  if (typed === "0" || place * 10 > nWords) return { typed, place, text: "", isBad: false };
   const name = what === "head" ? "Head" : "Go to word";
   return { typed, place: null, text: `${name} ${typed}: Enter, or more digits`, isBad: false };
 }

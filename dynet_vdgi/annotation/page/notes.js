@@ -31,16 +31,31 @@ export function showNotes() {
   at("flag").setAttribute("aria-pressed", String(flag));
   at("empty").textContent = empty.length ? `Empty nodes: ${empty.map(described).join("; ")}` : "";
   at("problem-box").hidden = !problems.length;
-  at("problem-count").textContent = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  at("problems").replaceChildren(...problems.map(({ word, text }) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = word ? `${word} ${words[word - 1]?.form ?? ""}: ${text}` : text;
-    button.addEventListener("click", () => select(word || 1));
+  at("problem-count").textContent = ["error", "warning"].map((kind) => counted(kind, problems
+    .filter(({ error }) => error === (kind === "error")).reduce((sum, { places }) => sum + places.length, 0)))
+    .filter(Boolean).join(", ");
+  at("problems").replaceChildren(...problems.map(({ error, rule, places }) => {
     const line = document.createElement("li");
-    line.append(button);
+    const title = document.createElement("b");
+    line.className = error ? "error" : "warning";
+    title.textContent = `${counted(line.className, places.length)}, ${rule}:`;
+    line.append(title, ...places.map(({ word, text }) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = word ? `${word} ${words[word - 1]?.form ?? ""}: ${text}` : text;
+      button.addEventListener("click", () => select(word || 1));
+      return button;
+    }));
     return line;
   }));
+}
+
+/**
+ * @param {string} kind
+ * @param {number} number
+ */
+function counted(kind, number) {
+  return number && `${number} ${kind}${number === 1 ? "" : "s"}`;
 }
 
 /** @param {import("./sentence.js").Sentence["empty"][number]} node */

@@ -5,7 +5,7 @@ import { askNote, turnFlag } from "./notes.js";
 import { askRelation, setRelation } from "./relation.js";
 import { facts } from "./sentence.js";
 import { change, chosenWord, relationOf, store } from "./store.js";
-import { askFeatures, askLemma, askTag } from "./tags.js";
+import { askFeatures, askLemma, askTag, askXpos } from "./tags.js";
 import { askRange, askSplit, cut, glue, join, setSpace } from "./tokens.js";
 
 export function showPanel() {
@@ -57,7 +57,7 @@ function showLikely() {
 export function startPanel() {
   /** @type {[string, () => unknown][]} */
   const buttons = [
-    ["relate", askRelation], ["retag", askTag], ["features", askFeatures], ["lemma", askLemma],
+    ["relate", askRelation], ["retag", askTag], ["xpos", askXpos], ["features", askFeatures], ["lemma", askLemma],
     ["note-word", () => askNote()], ["note-sentence", () => askNote(0)], ["flag", turnFlag],
     ["right", () => change("right")], ["open", () => change("open")],
     ["split", askSplit], ["join", join], ["range", askRange], ["cut", cut], ["glue", glue],

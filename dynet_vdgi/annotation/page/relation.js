@@ -49,7 +49,10 @@ async function set(place, label, { isEnter, isNew }) {
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       if (error.content?.unknown) unknown = key;
-      if (error.content) error.message += `. ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
+      if (error.content) {
+        const end = error.message.endsWith("?") ? "" : ".";
+        error.message += `${end} ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
+      }
       throw error;
     }
   });
@@ -83,12 +86,12 @@ export function askRelation() {
 }
 
 /**
- * The relations that begin with a text, one that is new last.
+ * The relations, or other values, that begin with a text, one that is new last.
  * @param {string} typed
  * @param {{ likely: string[], all: string[] }} found
  * @returns {import("./choice.js").Option[]}
  */
-function matching(typed, { likely: first, all }) {
+export function matching(typed, { likely: first, all }) {
   const options = all.filter((relation) => relation.startsWith(typed)).slice(0, MOST_SHOWN).map((relation) => {
     const rank = first.indexOf(relation);
     const isListed = !store.unlisted.has(relation);

@@ -32,7 +32,7 @@ async function search() {
     at("found-count").textContent = "The official validator reads the text…";
     at("found").replaceChildren();
   }
-  const { found, count } = await get("find", { q: wanted, kind }).catch((/** @type {Error} */ error) => {
+  const { found, count, summary } = await get("find", { q: wanted, kind }).catch((/** @type {Error} */ error) => {
     at("found-count").textContent = error.message; // the notice is behind the dialogue
     throw error;
   });
@@ -40,12 +40,15 @@ async function search() {
   const more = count > found.length ? `, the first ${found.length} of them` : "";
   const isNone = kind === "official" && !wanted && !count;
   const said = isNone ? "The official validator finds nothing." : count === 1 ? "1 sentence" : `${count} sentences`;
-  at("found-count").textContent = said + more;
-  at("found").replaceChildren(...found.map(line));
+  at("found-count").textContent = (!isNone && summary) || said + more;
+  at("found").replaceChildren(...found.map((hit, k) => line(hit, hit.rule !== found[k - 1]?.rule)));
 }
 
-/** @param {import("./client.js").Hit} hit */
-function line({ id, number, text, why }) {
+/**
+ * @param {import("./client.js").Hit} hit
+ * @param {boolean} begins whether it is the first of its rule
+ */
+function line({ id, number, text, why, rule }, begins) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = `${number + 1} ${text}${why ? ` (${why})` : ""}`;
@@ -55,6 +58,11 @@ function line({ id, number, text, why }) {
     trying(() => load(id));
   });
   const element = document.createElement("li");
+  if (begins && rule) {
+    const title = document.createElement("h3");
+    title.textContent = rule;
+    element.append(title);
+  }
   element.append(button);
   return element;
 }

@@ -16,6 +16,8 @@
  * @property {string} tag_by
  * @property {string} feats_by
  * @property {string} lemma_by
+ * @property {string} xpos_by
+ * @property {boolean} xpos_given whether XPOS is no guess
  * @property {number | null} sure the probability of the head
  * @property {[string, number | null][]} tags all, the most probable first
  * @property {[string, number | null][]} bundles the most probable features, up to five
@@ -42,7 +44,7 @@
  * @property {boolean} flag
  * @property {Range[]} ranges
  * @property {{ after: number, id: string, form: string, upos: string }[]} empty
- * @property {{ word: number, level: number, text: string }[]} problems word 0: of the whole sentence
+ * @property {{ error: boolean, rule: string, places: { word: number, text: string }[] }[]} problems word 0: of the whole sentence
  * @property {string[]} comments
  * @property {Word[]} words
  * @property {number[]} punctuation places
@@ -78,13 +80,13 @@ export function kind(word) {
 
 /**
  * The text on an arc, because colour alone is not enough: ✓ head confirmed, a ? before: head doubtful,
- * behind: relation not confirmed.
+ * behind: relation not confirmed; ✓ behind: only the relation confirmed.
  * @param {Word} word
  */
 export function mark(word) {
   const found = kind(word);
   if (found === "confirmed") return word.label_by ? `✓ ${word.label}` : `✓ ${word.label}?`;
-  return found === "doubtful" ? `? ${word.label}` : word.label;
+  return `${found === "doubtful" ? "? " : ""}${word.label}${word.label_by ? " ✓" : ""}`;
 }
 
 /**
@@ -109,7 +111,8 @@ export function spoken(sentence, place) {
     middling: "less sure", doubtful: "doubtful" }[kind(word)];
   const label = word.head < 0 ? "" : word.label;
   const tag = isTagDoubtful(word) ? `${word.tag} doubtful` : word.tag;
-  return [`${place} ${word.form}`, tag, head, label, sure, percent(word), word.note && `note: ${word.note}`]
+  const given = word.label_by && !word.head_by ? "relation confirmed" : "";
+  return [`${place} ${word.form}`, tag, head, label, given, sure, percent(word), word.note && `note: ${word.note}`]
     .filter(Boolean).join(", ");
 }
 
@@ -125,7 +128,7 @@ function percent(word) {
 export function facts(word) {
   const sure = word.sure === null || word.head_by ? "" : `head ${Math.round(100 * word.sure)} % sure`;
   const by = Object.entries({ head: word.head_by, relation: word.label_by, tag: word.tag_by,
-    features: word.feats_by, lemma: word.lemma_by }).filter(([, name]) => name);
+    XPOS: word.xpos_by, features: word.feats_by, lemma: word.lemma_by }).filter(([, name]) => name);
   const names = [...new Set(by.map(([, name]) => name))];
   const confirmed = names.map((name) => `${by.filter((one) => one[1] === name).map(([what]) => what).join(", ")}`
     + ` confirmed by ${name}`);
@@ -150,12 +153,12 @@ export function gloss({ misc }) {
 }
 
 /**
- * "Sentence 3 (its sent_id) ✓ done".
+ * "Sentence 3 (sent_id x-3) ✓ done".
  * @param {Sentence} sentence
  */
 export function heading(sentence) {
   const id = sentence.comments.map((line) => /^#\s*sent_?id\s*[=:]?\s*(.+)$/.exec(line)?.[1]).find(Boolean);
-  return `Sentence ${sentence.number + 1}${id ? ` (${id})` : ""}${sentence.done ? " ✓ done" : ""}`;
+  return `Sentence ${sentence.number + 1}${id ? ` (sent_id ${id})` : ""}${sentence.done ? " ✓ done" : ""}`;
 }
 
 /**
@@ -192,7 +195,7 @@ export function doubted({ words }) {
 /** Changes, by the program's names for them, as one says what was undone. */
 const CHANGES = /** @type {Record<string, string>} */ ({
   head: "the head", label: "the relation", right: "the confirmation", open: "Unconfirm", done: "Sentence is right",
-  tag: "the tag", feats: "the features", lemma: "the lemma", note: "the note", flag: "the flag", split: "the split",
+  tag: "the tag", xpos: "XPOS", feats: "the features", lemma: "the lemma", note: "the note", flag: "the flag", split: "the split",
   join: "the join", range: "the multiword token", space: "the space", cut: "the new sentence",
   glue: "the join with the next sentence",
 });

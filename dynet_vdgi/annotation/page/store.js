@@ -264,12 +264,15 @@ export function make(order, meant = "") {
  */
 function report({ what, value, word }) {
   const { sentence } = store;
+  const its = sentence.words[word - 1];
   switch (what) {
     case "done": return `Sentence ${sentence.number + 1} is done.`;
     case "flag": return value ? "Flagged: look again." : "No longer flagged.";
     case "note": return value ? "The note is stored." : "The note is removed.";
     case "cut": return `Cut: this is sentence ${sentence.number + 1}, the rest is the next one.`;
     case "glue": return "The next sentence is now part of this one.";
+    case "xpos": return `${word} ${its.form}, ${its.xpos === "_" ? "no XPOS" : `XPOS ${its.xpos}`}.`;
+    case "tag": return `${spoken(sentence, word)}.${its.xpos_given ? ` XPOS stays ${its.xpos}: y changes it.` : ""}`;
     default: return sentence.words.length ? `${spoken(sentence, Math.min(word, sentence.words.length) || 1)}.` : "";
   }
 }

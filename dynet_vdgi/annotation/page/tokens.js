@@ -4,15 +4,18 @@ import { ask } from "./choice.js";
 import { change, chosenWord, give, say, store } from "./store.js";
 
 /**
- * What a typed split means: the number of characters that go to the first word, or all forms.
+ * What a typed split means, as values of changes, one after the other, each to the next word: all words of a
+ * multiword token, or the number of characters after which a token of its own ends.
  * @param {string} form
- * @param {string} typed the forms, blanks between them
- * @returns {number | string[] | null} null: it is no split
+ * @param {string} typed the words, bars between those of a multiword token, or blanks
+ * @returns {(number | string[])[]} empty: it is no split
  */
-export function splitOf(form, typed) {
-  const forms = typed.split(/\s+/).filter(Boolean);
-  if (forms.length < 2) return null;
-  return forms.length === 2 && forms.join("") === form ? [...forms[0]].length : forms;
+export function splitsOf(form, typed) {
+  const isBarred = typed.includes("|") && !form.includes("|");
+  const forms = typed.split(isBarred ? /[\s|]+/ : /\s+/).filter(Boolean);
+  const isSame = forms.join("") === form.replace(/\s/g, "");
+  if (forms.length < 2) return [];
+  return isBarred || !isSame ? [forms] : forms.slice(0, -1).map((part) => [...part].length);
 }
 
 export function askSplit() {
@@ -23,13 +26,13 @@ export function askSplit() {
     title: `Split ${place} ${word.form}`,
     place,
     present: word.form,
-    hint: "Put a blank between the words. Other letters than before make it a multiword token: du, de le",
+    hint: "A bar between the words of one multiword token (also with other letters, de|le), a blank between tokens",
     options: () => [],
     answer: async (typed) => {
-      const value = splitOf(word.form, typed);
-      if (value !== null) return give("split", value, place);
-      say("Put a blank where the word is to be split.", true);
-      return false;
+      const values = splitsOf(word.form, typed);
+      if (!values.length) say("Put a bar or a blank where the word is to be split.", true);
+      for (const [k, value] of values.entries()) if (!(await give("split", value, place + k))) return false;
+      return values.length > 0;
     },
   });
 }

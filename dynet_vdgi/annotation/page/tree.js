@@ -54,12 +54,15 @@ function setItem(element, sentence, place, { chosen }) {
   const tag = isTagDoubtful(word) ? `${word.tag}?` : word.tag;
   const lemma = word.lemma === "_" ? "" : word.lemma;
   const feats = word.feats === "_" ? "" : word.feats;
-  element.title = [word.tag, feats, lemma && `lemma ${lemma}`, word.note && `note: ${word.note}`].filter(Boolean).join("\n");
+  const xpos = word.xpos === "_" ? "" : `XPOS ${word.xpos}`;
+  const facts = [word.tag, xpos, feats, lemma && `lemma ${lemma}`, word.note && `note: ${word.note}`];
+  element.title = facts.filter(Boolean).join("\n");
   const note = word.note ? " ✎" : "";
   const contents = [["place", `${place}${note}`], ["form", word.form], ["tag", tag], ["gloss", gloss(word)],
     ["relation", word.head < 0 ? "" : mark(word)], ["lemma", lemma], ["feats", feats]];
   element.replaceChildren(...contents.filter(([name, text]) => name !== "gloss" || text).map(([name, text]) => {
     const part = document.createElement(name === "form" ? "bdi" : "span");
+    if (name === "form") part.dir = /\p{L}/u.test(text) ? "auto" : stage.dir; // marks have none
     part.className = name === "relation" ? `relation ${kind(word)}` : name;
     if (name === "tag" && isTagDoubtful(word)) part.classList.add("doubtful");
     part.textContent = text;

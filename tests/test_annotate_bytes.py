@@ -1,0 +1,250 @@
+"""A file under annotation keeps its bytes: all of them until a change, then those of the other sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from annotating import ROWS, Client, guessed, seen, served, written
+from shell import Vdgi, names_in
+
+from dynet_vdgi.annotation.marked import TagGuess
+from dynet_vdgi.annotation.own_file import pieces
+from dynet_vdgi.annotation.plain_text import conllu_of
+from dynet_vdgi.annotation.session import Given, Session
+from dynet_vdgi.errors import DataError, UsageError
+
+
+def without_end(text: str) -> str:
+    return text.rstrip("\n")
+
+
+def with_windows_lines(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+def odd(text: str) -> str:
+    """With a byte order mark, needless empty lines, blanks in them, and some Windows line ends."""
+    one, two, *others = text.split("\n\n", 2)
+    return "\ufeff\n" + "\n\n\n".join([one, two.replace("\n", "\r\n"), *others]).replace("\n\n", "\n \n")
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+STYLES = (as_it_is, without_end, with_windows_lines, odd)
+
+
+def without_trees(text: str) -> str:
+    return re.sub(r"(?m)^([0-9]+(?:\t[^\t\n]*){5})\t[^\t\n]*\t[^\t\n]*", r"\1\t_\t_", text)
+
+
+def with_some_marks(text: str) -> str:
+    """Every third word has a confirmed head."""
+    return re.sub(r"(?m)^(\d*[147]\t.*\t)([^\t\n]*)$", r"\1HeadBy=ben|\2", text).replace("ben|_", "ben")
+
+
+SITUATIONS: tuple[tuple[Given | None, Callable[[str], str]], ...] = (
+    ("right", as_it_is),
+    ("guessed", as_it_is),
+    (None, without_trees),
+    (None, with_some_marks),
+)
+"""What is said with `--given`, and what is done to a file with trees for it."""
+
+
+def opened(given: Given | None, by: str = "anna") -> Session:
+    """A session in which every sentence has got a guess, as far as that is possible."""
+    session = guessed(Session("a.conllu", by, given))
+    for marked in session.sentences:
+        n = len(marked)
+        guess = TagGuess(("X",) * n, (0.5,) * n, ("lemma",) * n, ("XX",) * n, ("A=B",) * n)
+        session.text.put_tags(marked, guess)
+    return session
+
+
+def stays(text: str, given: Given | None, changed: int) -> None:
+    """A session that is opened twice leaves a file alone; a note in one sentence, all others; undone, all."""
+    whole = text.encode()
+    written(Path("a.conllu"), text)
+    Path("a.conllu.journal").unlink(missing_ok=True)
+    for _ in range(2):
+        session = opened(given)
+        session.close()
+        assert Path("a.conllu").read_bytes() == whole
+    session = opened(None)
+    assert session.journal.records[1]["base"].encode() == whole
+    marked = session.sentences[changed]
+    session.change(marked.id, seen(marked), "note", 0, "mine")
+    session.close()
+    after = pieces(Path("a.conllu").read_bytes().decode())
+    before = pieces(text)
+    assert len(after) == len(before)
+    assert [k for k, (a, b) in enumerate(zip(after, before)) if a != b] == [changed]
+    assert "# note = mine" in after[changed]
+    session = opened(None)
+    session.undo()
+    session.close()
+    left = Path("a.conllu").read_bytes()
+    assert "".join(left.decode().split()) == "".join(text.split())
+    if "\n\n\n" not in text and text.endswith("\n\n") and not ("\r" in text and text.count("\r") < 9):
+        assert left == whole
+
+
+def prefix(path: Path) -> str:
+    """The first sentences of a treebank, and the first with empty nodes and multiword tokens."""
+    blocks = path.read_text(encoding="utf-8").split("\n\n", 400)[:400]
+    chosen = dict.fromkeys(blocks[:6])
+    for pattern in (r"\n\d+\.\d+\t", r"\n\d+-\d+\t", r"\n# \w+ = [^\n]*[^\x00-\x7f]"):
+        chosen |= dict.fromkeys([block for block in blocks if re.search(pattern, block)][:2])
+    return "\n\n".join([block for block in chosen if block]) + "\n\n"
+
+
+@pytest.fixture
+def treebank_texts(data_dir: Path) -> Iterator[str]:
+    folders = sorted((data_dir / "ud2").glob("UD_*"))
+    assert len(folders) == 27
+    return (prefix(min(folder.glob("*.conllu"))) for folder in folders)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_treebanks_stay_byte_for_byte(folder: Path, treebank_texts: Iterator[str]) -> None:
+    for number, text in enumerate(treebank_texts):
+        written(Path("b.conllu"), text)
+        with pytest.raises(UsageError, match="say what they are, --given right"):
+            Session("b.conllu", "anna")
+        for k, (given, changes) in enumerate(SITUATIONS):
+            style = STYLES[(number + k) % len(STYLES)]
+            stays(style(changes(text)), given, changed=number % 5)
+
+
+WITH_TREES = "".join(
+    f"{comment}1\tNo\tno\tINTJ\t_\t_\t3\tdiscourse\t3:discourse\t_\n"
+    f"2\t,\t,\tPUNCT\t_\t_\t{comma}\tpunct\t_\tSpaceBefore=No\n"
+    "3\tgo\tgo\tVERB\tVB\tA=B\t0\troot\t0:root\tGloss=x|Gloss=x\n"
+    "3.1\tthere\t_\t_\t_\t_\t_\t_\t3:dep\t_\n"
+    f"4\t!\t!\tPUNCT\t.\t_\t{end}\tpunct\t_\t_\n\n"
+    for comment, comma, end in (("# sent_id = 1\n#odd\n", 3, 1), ("", 1, 2), ("# sent_id = 3\n", 4, 3))
+)
+"""Sentences whose punctuation hangs where a program would not put it."""
+
+ONLY_MARKS = "1\t?\t?\tPUNCT\t_\t_\t2\tpunct\t_\t_\n2\t!\t!\tPUNCT\t_\t_\t0\troot\t_\t_\n\n"
+WITHOUT_RELATIONS = re.sub(r"(?m)^(\d+\t.*\t)[a-z]+(\t[^\t]*\t[^\t]*)$", r"\1_\2", WITH_TREES)
+PARTIAL = WITH_TREES.replace("\t3\tdiscourse\t", "\t_\t_\t")
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("text", [WITH_TREES, WITH_TREES + ONLY_MARKS, WITHOUT_RELATIONS, PARTIAL, ROWS])
+def test_odd_files_stay_byte_for_byte(folder: Path, style: Callable[[str], str], text: str) -> None:
+    for given, changes in SITUATIONS:
+        if text is not ROWS:
+            stays(style(changes(text)), given, changed=1)
+        elif given is None:
+            stays(style(text), None, changed=1)
+
+
+def test_tokenised_raw_texts_stay_byte_for_byte(folder: Path) -> None:
+    for text in ("Dogs  bark.\n\nWhy? \u201cNo\u201d\n", "a\tb\u00a0c. D\r\ne", "پاٹھ ہے۔ नमस्ते दुनिया।\n\n\n"):
+        Path("raw.txt").write_bytes(text.encode())
+        stays(conllu_of("raw.txt", None), None, changed=0)
+
+
+# ------------------------------------------------------------------------------------------- given heads
+def heads(session: Session) -> list[tuple[int, ...]]:
+    return [marked.heads for marked in session.sentences]
+
+
+def test_heads_of_punctuation_that_are_given_as_right_stay_whatever_is_done(folder: Path) -> None:
+    written(Path("a.conllu"), WITH_TREES)
+    session = opened("right")
+    given = [(3, 3, 0, 1), (3, 1, 0, 2), (3, 4, 0, 3)]
+    assert heads(session) == given
+    assert all(marked.is_done for marked in session.sentences)
+    session.change(1, seen(session.sentences[1]), "label", 1, "advmod")
+    session.change(2, seen(session.sentences[2]), "head", 4, 1)
+    assert heads(session) == [*given[:2], (3, 4, 0, 1)]
+    session.close()
+    session = opened(None)
+    assert heads(session) == [*given[:2], (3, 4, 0, 1)]
+    session.close()
+    one, two, _ = Path("a.conllu").read_text(encoding="utf-8").strip("\n").split("\n\n")
+    assert "By=" not in one
+    assert two.count("HeadBy=anna|LabelBy=anna") == 4
+
+
+def test_an_export_that_is_annotated_again_is_the_same_export(folder: Path, vdgi: Vdgi) -> None:
+    written(Path("a.conllu"), without_trees(WITH_TREES))
+    session = opened(None)
+    for number, tree in enumerate([(3, 3, 0, 1), (3, 1, 0, 2), (3, 4, 0, 3)]):
+        marked = session.sentences[number]
+        session.change(number, seen(marked), "head", 3, 0)
+        for word, head in enumerate(tree, 1):
+            if head:
+                session.change(number, seen(marked), "head", word, head)
+                relation = "punct" if marked.tags[word - 1] == "PUNCT" else "discourse"
+                session.change(number, seen(marked), "label", word, relation)
+        session.change(number, seen(marked), "done")
+    session.close()
+    vdgi.good("annotate", "a.conllu", "--export", "b.conllu")
+    assert Path("b.conllu").read_text(encoding="utf-8") == WITH_TREES
+    Session("b.conllu", "anna", "right").close()
+    vdgi.good("annotate", "b.conllu", "--export", "c.conllu")
+    assert Path("c.conllu").read_bytes() == Path("b.conllu").read_bytes() == WITH_TREES.encode()
+
+
+def test_confirming_a_guessed_tree_moves_no_punctuation(folder: Path) -> None:
+    written(Path("a.conllu"), WITH_TREES)
+    session = Session("a.conllu", "anna", "guessed")
+    session.change(0, seen(session.sentences[0]), "done")
+    assert session.sentences[0].heads == (3, 3, 0, 1)
+    session.close()
+    assert Session("a.conllu", "anna").sentences[0].heads == (3, 3, 0, 1)
+
+
+def test_heads_of_some_words_can_be_given(folder: Path) -> None:
+    written(Path("a.conllu"), PARTIAL)
+    session = opened("right")
+    assert [arc.head_by for arc in session.sentences[0].arcs] == ["", "anna", "anna", "anna"]
+    session.close()
+    written(Path("b.conllu"), PARTIAL.replace("\t3\tpunct", "\t0\troot", 1))
+    with pytest.raises(DataError, match=r"b.conllu:1: the words \[2, 3\] are fixed as roots"):
+        Session("b.conllu", "anna", "right")
+    assert names_in(folder) == ["a.conllu", "a.conllu.journal", "b.conllu"]
+
+
+def test_given_again_is_a_note_and_something_else_is_refused(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written(Path("a.conllu"), WITH_TREES)
+    opened("guessed").close()
+    with caplog.at_level("INFO", logger="dynet_vdgi"):
+        opened("guessed").close()
+    assert "--given has no effect: a.conllu has been annotated before" in caplog.text
+    with pytest.raises(UsageError, match=r"a.conllu was begun with --given guessed; to begin anew, move a"):
+        opened("right")
+
+
+def test_another_programs_tree_is_taken_over_where_nobody_has_confirmed_the_given_one(folder: Path) -> None:
+    written(Path("a.conllu"), WITH_TREES)
+    session = opened("right")
+    session.change(1, seen(session.sentences[1]), "head", 4, 3)
+    session.close()
+    text = Path("a.conllu").read_text(encoding="utf-8").replace("\t1\tpunct", "\t3\tpunct", 1)
+    written(Path("a.conllu"), text)
+    session = opened(None)
+    assert heads(session) == [(3, 3, 0, 3), (3, 1, 0, 3), (3, 4, 0, 3)]
+    assert all(marked.is_done for marked in session.sentences)
+    session.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == text
+
+
+def test_a_page_with_learning_leaves_a_file_with_given_trees_alone(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.conllu", WITH_TREES * 3)
+    with served(path, "--given", "right", learn=True) as address:
+        client = Client(address)
+        assert client.get("sentence/1")["done"]
+    assert path.read_bytes() == (WITH_TREES * 3).encode()
