@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import as_python
+from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.normal_forms import as_in
