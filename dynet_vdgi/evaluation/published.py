@@ -16,6 +16,19 @@ from dynet_vdgi.settings.bundled import resources
 HEADER = ("table", "model", "dataset", "length", "metric", "mean", "best", "std", "source")
 METRICS = ("DDA", "UDA", "tokens_per_second")
 
+DATASETS = {
+    "eu": "UD1.4-Basque",
+    "nl": "UD1.4-Dutch",
+    "fr": "UD1.4-French",
+    "de": "UD1.4-German",
+    "it": "UD1.4-Italian",
+    "pl": "UD1.4-Polish",
+    "pt": "UD1.4-Portuguese",
+    "es": "UD1.4-Spanish",
+    "wsj": "WSJ23",
+}
+"""The data set that a language, or the treebank of a plan, stands beside."""
+
 _SAME_MODEL = {
     "UnivRules": "UniversalRules",
     "L-WeaklySup": "L-WeaklySupervised",

@@ -1,0 +1,395 @@
+"""One run of an experiment, or the baselines of a treebank: its folder, its record and its process.
+
+A run's folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: checksums of
+settings, files, rules and code, by subject. `result.json` is written last, with the same record and the figures.
+A run whose record is that of its result is done; one that was begun under the same record goes on; results of
+another record are moved to DIR/.replaced. Each run has a process of its own, because DyNet keeps its memory, and
+a value in it that is not finite spoils all later results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dynet_vdgi._version import __version__
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.settings.presets import load_settings, merge
+
+BASELINES = "baselines"
+"""The system of parsers that learn nothing."""
+
+RECORD, RESULT, LOG, REPLACED = "run.json", "result.json", "log.txt", ".replaced"
+
+SCORING = "scoring"
+"""The part of a record that does not affect the model."""
+
+_NOT_LEARNING = ("annotation", "commands", "drawing", "experiments", "reports", "validation")
+"""Rooms of the package that no result depends on."""
+
+_FOLLOWED = "dev: progress figures only"
+"""A use of gold trees that changes nothing."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one run: DDA in per cent by length (see `length_label`); a row of `vdgi table --format rows`.
+
+    `made` is a checksum of settings, data and rules; `test` names the test files, `gold_trees` each use of trees.
+    """
+
+    system: str
+    language: str
+    seed: int
+    dda: dict[str, float]
+    commit: str
+    cpu_s: float = 0.0
+    words_per_cpu_s: float = 0.0
+    protocol: str = ""
+    test: str = ""
+    made: str = ""
+    gold_trees: str = ""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process does; files as found. `parts` is the record."""
+
+    treebank: str
+    system: str
+    out: str = ""
+    seed: int = 0
+    presets: tuple[str, ...]
+    set: tuple[str, ...] = ()
+    train: tuple[str, ...] = ()
+    dev: tuple[str, ...] = ()
+    expectations: tuple[str, ...] = ()
+    test: tuple[str, ...]
+    lengths: tuple[int, ...]
+    protocol: str = ""
+    after: str = ""
+    parts: dict[str, str] = {}
+
+    @property
+    def label(self) -> str:
+        """The job's name in messages; its folder below that of the experiment."""
+        return f"{self.treebank}/{self.system}/{self.protocol if self.system == BASELINES else self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of everything that the job writes."""
+        return Path(self.out, self.label)
+
+    @property
+    def start(self) -> Path | None:
+        """The folder of the run whose model this run starts from."""
+        return Path(self.out, self.treebank, self.after, str(self.seed)) if self.after else None
+
+    def settings(self) -> Settings:
+        """The settings of the run, without expectations that are still to be counted."""
+        return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
+
+
+# ------------------------------------------------------------------------------------------- record
+def record(job: Job, start: Job | None = None) -> Job:
+    """The job with its record; `start` is the job whose model it starts from.
+
+    Raises: ConfigError, DataError, a setting or a file is at fault.
+    """
+    settings = job.settings()
+    values = {**settings.to_dict(), "rules": "", "seed": 0}
+    words = values.get("words", {})
+    values["words"] = {
+        key: _sha256(v) if key in ("vectors", "clusters") and v else v for key, v in words.items()
+    }
+    parts = {
+        "settings": values,
+        "seed": job.seed,
+        "data": [_named(job.train), _named(job.dev)],
+        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.expectations)],
+        "code": code_version(),
+        "start": {name: value for name, value in start.parts.items() if name != SCORING} if start else {},
+        SCORING: [_named(job.test), job.lengths],
+    }
+    return msgspec.structs.replace(
+        job, protocol=settings.data.protocol, parts={name: _hash(value) for name, value in parts.items()}
+    )
+
+
+def state(job: Job) -> str:
+    """`done`, `new`, `resume`, or `anew` with what has changed, judged by the contents of the folder."""
+    if recorded(job.folder / RESULT).get("parts") == job.parts:
+        return "done"
+    before = recorded(job.folder / RECORD).get("parts")
+    changed = [
+        name for name, value in job.parts.items() if not isinstance(before, dict) or before.get(name) != value
+    ]
+    if changed in ([], [SCORING]):
+        return "resume"
+    if not job.folder.is_dir() or not any(job.folder.iterdir()):
+        return "new"
+    return f"anew ({', '.join(changed) if isinstance(before, dict) else 'folder'} changed)"
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty if the file is missing or unreadable."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def commit() -> str:
+    """The commit of the checkout that the program runs from; of an installed one the version."""
+    checkout = Path(__file__).resolve().parents[2]
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # no git here
+        found = ""
+    return found if found and (checkout / ".git").exists() else __version__
+
+
+@cache
+def code_version() -> str:
+    """Checksum of the sources that a result may depend on."""
+    digest = hashlib.sha256(__version__.encode())
+    root = Path(__file__).resolve().parents[1]
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in _NOT_LEARNING:
+            digest.update(f"\n{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _sha256(path: str) -> str:
+    found = os.stat(path) if os.path.exists(path) else None
+    return _sha256_at(path, found and (found.st_mtime_ns, found.st_size))
+
+
+@cache
+def _sha256_at(path: str, _found: object) -> str:
+    return files.sha256(path)
+
+
+def _named(names: Sequence[str]) -> list[list[str]]:
+    return [[Path(name).name, _sha256(name)] for name in names]
+
+
+# ------------------------------------------------------------------------------------------- its process
+# Isolated from the folder it starts in: modules are found where the starting process found them.
+_START = "import os, sys; sys.path[:] = sys.argv[1].split(os.pathsep); from dynet_vdgi.experiments.job import main; main()"
+
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+RUNNING: set[subprocess.Popen[bytes]] = set()
+STOPPED = threading.Event()
+"""Processes to kill when the program is interrupted, and whether it is."""
+
+
+def in_own_process(content: dict[str, Any], folder: str) -> str:
+    """Does a job (as plain data, for a cluster) in a process started in `folder`; says why it failed, if it did."""
+    os.chdir(folder)
+    job = msgspec.convert(content, Job)
+    _make_folder(job)
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    with open(job.folder / LOG, "ab") as log:
+        begin = log.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, paths, str(job.folder)],
+            stdin=subprocess.PIPE,  # when it closes, because this process is gone, the other one ends
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **_ONE_THREAD},
+            start_new_session=True,  # Ctrl-C goes to this process, which stops the other
+        )
+        RUNNING.add(process)
+        if STOPPED.is_set():
+            process.kill()
+        status = process.wait()
+        RUNNING.discard(process)
+    if status < 0:
+        return f"killed by signal {-status}" + (" (out of memory?)" if status == -9 else "")
+    said = (job.folder / LOG).read_bytes()[begin:].decode(errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(said) if line.strip()), f"exit status {status}")
+    if not status and recorded(job.folder / RESULT).get("parts") != job.parts:
+        return "no result in its folder; do the workers share this machine's file system?"
+    return last if status else ""
+
+
+def _make_folder(job: Job) -> None:
+    """Prepares the job's folder; what is there of another record is moved aside, in one step."""
+    found = state(job)
+    if found.startswith("anew"):
+        aside = Path(job.out, REPLACED, job.label.replace("/", "."))
+        number = next(n for n in range(1, sys.maxsize) if not Path(f"{aside}-{n}").exists())
+        aside.parent.mkdir(exist_ok=True)
+        job.folder.rename(f"{aside}-{number}")
+    job.folder.mkdir(parents=True, exist_ok=True)
+    (job.folder / RESULT).unlink(missing_ok=True)
+    for unfinished in job.folder.glob(".vdgi-*.tmp"):  # left by a process that was killed while writing
+        unfinished.unlink()
+    with files.atomic_writer(job.folder / RECORD) as handle:
+        handle.write(json.dumps(msgspec.to_builtins(job), ensure_ascii=False, indent=1))
+
+
+def main() -> None:
+    """Does the job of the folder in `sys.argv`; the exit status is that of `vdgi`."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
+    try:
+        job = msgspec.json.decode(Path(sys.argv[2], RECORD).read_bytes(), type=Job)
+        row = _baselines(job) if job.system == BASELINES else [_run(job)]
+        content = {"parts": job.parts, "rows": msgspec.to_builtins(row)}
+        with files.atomic_writer(job.folder / RESULT) as handle:
+            handle.write(json.dumps(content, ensure_ascii=False, indent=1))
+    except VdgiError as error:
+        sys.exit(f"{error}")
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1 << 16):
+        pass
+    os._exit(1)
+
+
+def _row(job: Job, **more: Any) -> Row:
+    made = _hash(
+        [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
+    )
+    return Row(
+        language=job.treebank,
+        commit=commit(),
+        protocol=job.protocol,
+        test=" ".join("/".join(Path(name).parts[-2:]) for name in job.test),
+        made=made[:8],
+        **more,
+    )
+
+
+def _run(job: Job) -> Row:
+    """Trains, parses and scores; goes on from a checkpoint if there is one. Raises: VdgiError."""
+    from dynet_vdgi.evaluation.attachment import evaluate, length_label
+    from dynet_vdgi.labels.label_table import load as load_labels
+    from dynet_vdgi.parsing.files import parse_files
+    from dynet_vdgi.parsing.stream import Stream
+    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.run import run
+    from dynet_vdgi.runs.runlog import RunLog
+
+    before_s = sum(row.get("cpu_s", 0.0) for row in RunLog(job.folder / config.LOG_NAME).rows())
+    settings, used = _counted(job)
+    init = str(job.start / config.MODEL_NAME) if job.start else None
+    command = _command(job, settings, init)
+    logger.info("%s", shlex.join(command))
+    model = run(
+        Inputs({"": Given(job.train)}, dev=Given(job.dev), init=init),
+        settings,
+        out=job.folder,
+        resume=True,
+        preset=" + ".join(job.presets),
+        command=command,
+    )
+    assert model is not None
+    parsed = {
+        test: job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu" for test in job.test
+    }
+    with Stream(str(job.folder / config.MODEL_NAME), labels=load_labels()) as stream:
+        start = time.process_time()
+        for test, output in parsed.items():
+            parse_files(stream, [test], str(output))
+        parsing_s = max(time.process_time() - start, 1e-9)
+    gold = [sentence for test in job.test for sentence in conllu.read(test, heads="required")]
+    trees = (sentence for path in parsed.values() for sentence in conllu.read(str(path), heads="required"))
+    scored = evaluate(gold, trees, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
+    first = recorded(job.start / RESULT)["rows"][0]["gold_trees"] if job.start else ""
+    every = [*filter(None, [first]), *model.provenance.gold_trees, *used]
+    return _row(
+        job,
+        system=job.system,
+        seed=job.seed,
+        dda={
+            length_label(m): 100 * tally.dda for m, tally in scored.by_length.items() if tally.dda is not None
+        },
+        cpu_s=round(before_s + time.process_time(), 1),
+        words_per_cpu_s=round(sum(map(len, gold)) / parsing_s),
+        gold_trees="; ".join(dict.fromkeys(use for use in every if use != _FOLLOWED)),
+    )
+
+
+def _counted(job: Job) -> tuple[Settings, list[str]]:
+    """The settings of the run, with expectations of rules counted on request, and the trees used for this."""
+    from dynet_vdgi.grammar.estimated_rules import estimated_rules
+    from dynet_vdgi.grammar.rules import load_rules
+
+    settings = job.settings()
+    if not job.expectations:
+        return settings, []
+    rules, path = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
+    with files.atomic_writer(path) as handle:
+        counted = estimated_rules(job.expectations, rules, settings.data.max_len, settings.data.tags)
+        handle.write(counted.text)
+    names = ", ".join(Path(name).name for name in job.expectations)
+    settings = merge(settings, {"rules": str(path), "posterior": {"expectations": "rules"}})
+    return settings, [f"{names}: expectations of the rules counted in its trees"]
+
+
+def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
+    """The command that makes the same model, for the model file."""
+    words = ["vdgi", "train", "--train", *job.train, *(["--dev", *job.dev] if job.dev else [])]
+    words += [word for preset in job.presets for word in ("--preset", preset)]
+    words += [word for assignment in job.set for word in ("--set", assignment)]
+    words += ["--rules", settings.rules] if job.expectations else []
+    return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
+
+
+def _baselines(job: Job) -> list[Row]:
+    """A row for each parser that learns nothing; means over draws. Raises: DataError, nothing is left to score."""
+    from dynet_vdgi.baselines.trees import baseline_trees
+    from dynet_vdgi.evaluation.attachment import GoldTrees, length_label, score_sentence
+    from dynet_vdgi.grammar.rules import load_rules
+
+    settings = job.settings()
+    tags = settings.data.tags
+    gold = [sentence for test in job.test for sentence in conllu.read(test, heads="required", tags=tags)]
+    trees = GoldTrees.of(gold, job.protocol)
+    if not trees.sentences:
+        raise DataError(", ".join(job.test), None, f"no sentence is left under protocol {job.protocol}")
+    words = np.array([len(sentence) for sentence in trees.sentences])
+
+    def dda(right: np.ndarray[Any, Any]) -> Iterator[tuple[str, float]]:
+        for limit in (*job.lengths, None):
+            chosen = words <= (limit or words.max())
+            if words[chosen].sum():
+                yield length_label(limit), 100 * float(right[chosen].sum() / words[chosen].sum())
+
+    every = baseline_trees(trees.sentences, load_rules(rules_path(settings.rules)))
+    right = {
+        name: np.mean(
+            [[score_sentence(*both).directed for both in zip(trees.sentences, d)] for d in draws], axis=0
+        )
+        for name, draws in every.items()
+    }
+    return [_row(job, system=name, seed=0, dda=dict(dda(counts))) for name, counts in right.items()]
