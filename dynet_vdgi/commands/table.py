@@ -1,9 +1,9 @@
 """Print the tables of vdgi experiment.
 
 Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
-table for each protocol and length. Notes below a table name the commit and every use of gold trees. With --like,
-systems stand below the published row of their name, and languages beside their published data set. Instead of a
-folder, DIR may be a CSV file of runs, which --format rows writes.
+table for each protocol and length. Notes below name the commit and every use of gold trees. With --like,
+systems stand below the published model of their name, and languages in the column of their published
+data set. Instead of a folder, DIR may be a CSV file of runs, which --format rows writes.
 
   vdgi table runs/ud
   vdgi table runs/ud runs/wsj --like paper

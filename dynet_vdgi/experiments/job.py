@@ -1,10 +1,9 @@
 """One run of an experiment, or the baselines of a treebank: its folder, its record and its process.
 
-A run's folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: checksums of
-settings, files, rules and code, by subject. `result.json` is written last, with the same record and the figures.
-A run whose record is that of its result is done; one that was begun under the same record goes on; results of
-another record are moved to DIR/.replaced. Each run has a process of its own, because DyNet keeps its memory, and
-a value in it that is not finite spoils all later results.
+The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: sums of
+settings, files, rules and code. `result.json` is written last, with the same record and the figures. A run
+is done if both have its record, and goes on if it began under it; else the folder is moved to DIR/.replaced.
+A run has a process of its own: DyNet keeps its memory, and a value that is not finite spoils all later ones.
 """
 
 from __future__ import annotations
@@ -18,17 +17,27 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu, files
-from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
+from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.experiments.tables import RESULT, Row, recorded
+from dynet_vdgi.grammar.estimated_rules import estimated_rules
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing.files import parse_files
+from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
+from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import Settings
@@ -37,7 +46,7 @@ from dynet_vdgi.settings.presets import load_settings, merge
 BASELINES = "baselines"
 """The system of parsers that learn nothing."""
 
-RECORD, RESULT, LOG, REPLACED = "run.json", "result.json", "log.txt", ".replaced"
+RECORD, LOG, REPLACED = "run.json", "log.txt", ".replaced"
 
 SCORING = "scoring"
 """The part of a record that does not affect the model."""
@@ -51,27 +60,8 @@ _FOLLOWED = "dev: progress figures only"
 logger = logging.getLogger("dynet_vdgi")
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one run: DDA in per cent by length (see `length_label`); a row of `vdgi table --format rows`.
-
-    `made` is a checksum of settings, data and rules; `test` names the test files, `gold_trees` each use of trees.
-    """
-
-    system: str
-    language: str
-    seed: int
-    dda: dict[str, float]
-    commit: str
-    cpu_s: float = 0.0
-    words_per_cpu_s: float = 0.0
-    protocol: str = ""
-    test: str = ""
-    made: str = ""
-    gold_trees: str = ""
-
-
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process does; files as found. `parts` is the record."""
+    """What one process does; files as found, by their keys in the plan. `parts` is the record."""
 
     treebank: str
     system: str
@@ -79,10 +69,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     presets: tuple[str, ...]
     set: tuple[str, ...] = ()
-    train: tuple[str, ...] = ()
-    dev: tuple[str, ...] = ()
-    expectations: tuple[str, ...] = ()
-    test: tuple[str, ...]
+    files: dict[str, tuple[str, ...]]  # train, dev, expectations, test
     lengths: tuple[int, ...]
     protocol: str = ""
     after: str = ""
@@ -116,22 +103,20 @@ def record(job: Job, start: Job | None = None) -> Job:
     """
     settings = job.settings()
     values = {**settings.to_dict(), "rules": "", "seed": 0}
-    words = values.get("words", {})
-    values["words"] = {
-        key: _sha256(v) if key in ("vectors", "clusters") and v else v for key, v in words.items()
-    }
+    for name in ("vectors", "clusters"):
+        if values.get("words", {}).get(name):
+            values["words"] = {**values["words"], name: _sha256(values["words"][name])}
     parts = {
         "settings": values,
         "seed": job.seed,
-        "data": [_named(job.train), _named(job.dev)],
-        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.expectations)],
+        "data": [_named(job.files["train"]), _named(job.files.get("dev", ()))],
+        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files.get("expectations", ()))],
         "code": code_version(),
         "start": {name: value for name, value in start.parts.items() if name != SCORING} if start else {},
-        SCORING: [_named(job.test), job.lengths],
+        SCORING: [_named(job.files["test"]), job.lengths],
     }
-    return msgspec.structs.replace(
-        job, protocol=settings.data.protocol, parts={name: _hash(value) for name, value in parts.items()}
-    )
+    hashed = {name: _hash(value) for name, value in parts.items()}
+    return msgspec.structs.replace(job, protocol=settings.data.protocol, parts=hashed)
 
 
 def state(job: Job) -> str:
@@ -147,15 +132,6 @@ def state(job: Job) -> str:
     if not job.folder.is_dir() or not any(job.folder.iterdir()):
         return "new"
     return f"anew ({', '.join(changed) if isinstance(before, dict) else 'folder'} changed)"
-
-
-def recorded(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty if the file is missing or unreadable."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def commit() -> str:
@@ -200,7 +176,10 @@ def _named(names: Sequence[str]) -> list[list[str]]:
 
 # ------------------------------------------------------------------------------------------- its process
 # Isolated from the folder it starts in: modules are found where the starting process found them.
-_START = "import os, sys; sys.path[:] = sys.argv[1].split(os.pathsep); from dynet_vdgi.experiments.job import main; main()"
+_START = """import os, sys
+sys.path[:] = sys.argv[1].split(os.pathsep)
+from dynet_vdgi.experiments.job import main
+main()"""
 
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -210,7 +189,7 @@ STOPPED = threading.Event()
 
 
 def in_own_process(content: dict[str, Any], folder: str) -> str:
-    """Does a job (as plain data, for a cluster) in a process started in `folder`; says why it failed, if it did."""
+    """Does a job (plain data, for a cluster) in a process started in `folder`; "" or why it failed."""
     os.chdir(folder)
     job = msgspec.convert(content, Job)
     _make_folder(job)
@@ -261,8 +240,8 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     try:
         job = msgspec.json.decode(Path(sys.argv[2], RECORD).read_bytes(), type=Job)
-        row = _baselines(job) if job.system == BASELINES else [_run(job)]
-        content = {"parts": job.parts, "rows": msgspec.to_builtins(row)}
+        rows = _baselines(job) if job.system == BASELINES else _run(job)
+        content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
         with files.atomic_writer(job.folder / RESULT) as handle:
             handle.write(json.dumps(content, ensure_ascii=False, indent=1))
     except VdgiError as error:
@@ -275,121 +254,88 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _row(job: Job, **more: Any) -> Row:
-    made = _hash(
-        [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
-    )
+def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> Row:
+    made = [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
     return Row(
+        system=system,
         language=job.treebank,
+        seed=job.seed,
+        dda={length_label(m): 100 * each.dda for m, each in scored.by_length.items() if each.dda is not None},
         commit=commit(),
         protocol=job.protocol,
-        test=" ".join("/".join(Path(name).parts[-2:]) for name in job.test),
-        made=made[:8],
+        test=" ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"]),
+        made=_hash(made)[:8],
         **more,
     )
 
 
-def _run(job: Job) -> Row:
+def _run(job: Job) -> list[Row]:
     """Trains, parses and scores; goes on from a checkpoint if there is one. Raises: VdgiError."""
-    from dynet_vdgi.evaluation.attachment import evaluate, length_label
-    from dynet_vdgi.labels.label_table import load as load_labels
-    from dynet_vdgi.parsing.files import parse_files
-    from dynet_vdgi.parsing.stream import Stream
-    from dynet_vdgi.recipes.given import Given, Inputs
-    from dynet_vdgi.recipes.run import run
-    from dynet_vdgi.runs.runlog import RunLog
-
     before_s = sum(row.get("cpu_s", 0.0) for row in RunLog(job.folder / config.LOG_NAME).rows())
-    settings, used = _counted(job)
+    settings = job.settings()
+    used = []
+    if job.files.get("expectations", ()):
+        rules, counted = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
+        with files.atomic_writer(counted) as handle:
+            data = settings.data
+            handle.write(
+                estimated_rules(job.files.get("expectations", ()), rules, data.max_len, data.tags).text
+            )
+        settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rules"}})
+        names = ", ".join(Path(name).name for name in job.files.get("expectations", ()))
+        used = [f"{names}: expectations of the rules counted in its trees"]
     init = str(job.start / config.MODEL_NAME) if job.start else None
     command = _command(job, settings, init)
     logger.info("%s", shlex.join(command))
-    model = run(
-        Inputs({"": Given(job.train)}, dev=Given(job.dev), init=init),
-        settings,
-        out=job.folder,
-        resume=True,
-        preset=" + ".join(job.presets),
-        command=command,
-    )
+    inputs = Inputs({"": Given(job.files["train"])}, dev=Given(job.files.get("dev", ())), init=init)
+    preset = " + ".join(job.presets)
+    model = run(inputs, settings, out=job.folder, resume=True, preset=preset, command=command)
     assert model is not None
-    parsed = {
-        test: job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu" for test in job.test
-    }
+    parsed = [
+        str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
+        for test in job.files["test"]
+    ]
     with Stream(str(job.folder / config.MODEL_NAME), labels=load_labels()) as stream:
         start = time.process_time()
-        for test, output in parsed.items():
-            parse_files(stream, [test], str(output))
+        for test, output in zip(job.files["test"], parsed):
+            parse_files(stream, [test], output)
         parsing_s = max(time.process_time() - start, 1e-9)
-    gold = [sentence for test in job.test for sentence in conllu.read(test, heads="required")]
-    trees = (sentence for path in parsed.values() for sentence in conllu.read(str(path), heads="required"))
-    scored = evaluate(gold, trees, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
-    first = recorded(job.start / RESULT)["rows"][0]["gold_trees"] if job.start else ""
-    every = [*filter(None, [first]), *model.provenance.gold_trees, *used]
-    return _row(
-        job,
-        system=job.system,
-        seed=job.seed,
-        dda={
-            length_label(m): 100 * tally.dda for m, tally in scored.by_length.items() if tally.dda is not None
-        },
-        cpu_s=round(before_s + time.process_time(), 1),
-        words_per_cpu_s=round(sum(map(len, gold)) / parsing_s),
-        gold_trees="; ".join(dict.fromkeys(use for use in every if use != _FOLLOWED)),
+    gold, trees = (
+        [s for path in paths for s in conllu.read(path, heads="required")]
+        for paths in (job.files["test"], parsed)
     )
-
-
-def _counted(job: Job) -> tuple[Settings, list[str]]:
-    """The settings of the run, with expectations of rules counted on request, and the trees used for this."""
-    from dynet_vdgi.grammar.estimated_rules import estimated_rules
-    from dynet_vdgi.grammar.rules import load_rules
-
-    settings = job.settings()
-    if not job.expectations:
-        return settings, []
-    rules, path = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
-    with files.atomic_writer(path) as handle:
-        counted = estimated_rules(job.expectations, rules, settings.data.max_len, settings.data.tags)
-        handle.write(counted.text)
-    names = ", ".join(Path(name).name for name in job.expectations)
-    settings = merge(settings, {"rules": str(path), "posterior": {"expectations": "rules"}})
-    return settings, [f"{names}: expectations of the rules counted in its trees"]
+    scored = evaluate(gold, trees, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
+    if job.start:
+        used += recorded(job.start / RESULT)["rows"][0]["gold_trees"].split("; ")
+    gold_trees = dict.fromkeys(
+        each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)
+    )
+    cpu_s, speed = round(before_s + time.process_time(), 1), round(sum(map(len, gold)) / parsing_s)
+    return [
+        _row(job, job.system, scored, cpu_s=cpu_s, words_per_cpu_s=speed, gold_trees="; ".join(gold_trees))
+    ]
 
 
 def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     """The command that makes the same model, for the model file."""
-    words = ["vdgi", "train", "--train", *job.train, *(["--dev", *job.dev] if job.dev else [])]
+    words = [
+        "vdgi",
+        "train",
+        "--train",
+        *job.files["train"],
+        *(["--dev", *job.files.get("dev", ())] if job.files.get("dev", ()) else []),
+    ]
     words += [word for preset in job.presets for word in ("--preset", preset)]
     words += [word for assignment in job.set for word in ("--set", assignment)]
-    words += ["--rules", settings.rules] if job.expectations else []
+    words += ["--rules", settings.rules] if job.files.get("expectations", ()) else []
     return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
 
 
 def _baselines(job: Job) -> list[Row]:
-    """A row for each parser that learns nothing; means over draws. Raises: DataError, nothing is left to score."""
-    from dynet_vdgi.baselines.trees import baseline_trees
-    from dynet_vdgi.evaluation.attachment import GoldTrees, length_label, score_sentence
-    from dynet_vdgi.grammar.rules import load_rules
-
+    """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to score."""
     settings = job.settings()
     tags = settings.data.tags
-    gold = [sentence for test in job.test for sentence in conllu.read(test, heads="required", tags=tags)]
-    trees = GoldTrees.of(gold, job.protocol)
-    if not trees.sentences:
-        raise DataError(", ".join(job.test), None, f"no sentence is left under protocol {job.protocol}")
-    words = np.array([len(sentence) for sentence in trees.sentences])
-
-    def dda(right: np.ndarray[Any, Any]) -> Iterator[tuple[str, float]]:
-        for limit in (*job.lengths, None):
-            chosen = words <= (limit or words.max())
-            if words[chosen].sum():
-                yield length_label(limit), 100 * float(right[chosen].sum() / words[chosen].sum())
-
-    every = baseline_trees(trees.sentences, load_rules(rules_path(settings.rules)))
-    right = {
-        name: np.mean(
-            [[score_sentence(*both).directed for both in zip(trees.sentences, d)] for d in draws], axis=0
-        )
-        for name, draws in every.items()
-    }
-    return [_row(job, system=name, seed=0, dda=dict(dda(counts))) for name, counts in right.items()]
+    gold = [each for test in job.files["test"] for each in conllu.read(test, heads="required", tags=tags)]
+    rules, max_lens = load_rules(rules_path(settings.rules)), (*job.lengths, None)
+    scored = evaluate_baselines(GoldTrees.of(gold, job.protocol), rules, max_lens=max_lens, by=())
+    return [_row(job, name, each) for name, each in scored.items()]

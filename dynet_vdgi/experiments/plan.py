@@ -3,7 +3,7 @@
     seeds = [1, 2, 3]
 
     [[treebank]]
-    name = "fr"                          # a language of `published.DATASETS` stands beside its published figures
+    name = "fr"                          # stands beside the published figures of this language
     # its files; with both, the first release found is taken, else the files named here
     releases = ["UD_French/fr"]          # as UD releases it: UD_French/fr-ud-train.conllu, -dev and -test
     train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
@@ -17,17 +17,17 @@
     lengths = [15, 40]                   # limits to report besides all sentences; this is the default
 
     [[system]]
-    name = "UniversalRules"              # a model of resources/published.csv, perhaps with -SUFFIX, stands below its row
+    name = "UniversalRules"              # stands below the published model of this name
     # optional:
     presets = ["rl-pc"]                  # one on top of the other (default: best)
     set = ["train.updates=0"]            # "words.vectors={treebank}.vec" names a file for each treebank
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
 
-Files that a plan names, also in `set`, are looked for in the folder that is given, else beside the plan and then
-in the folder that the environment variable VDGI_DATA names, each also with .gz. All files of a treebank come from
-one source, so that training text of one release is never scored on the test text of another. Releases are looked
-for in the folder itself and below `ud-treebanks-v*`: the version of the published figures first, then the newest.
+Files that a plan names, also in `set`, are looked for in the folder that is given, else beside the plan and in
+the folder that the environment variable VDGI_DATA names, each also with .gz. All files of a treebank are of one
+source, so that text of one release is never scored on the test text of another. Releases are looked for in the
+folder itself and below `ud-treebanks-v*`: the version of the published figures first, then the newest.
 """
 
 from __future__ import annotations
@@ -109,25 +109,18 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if not treebank.releases and not (treebank.train and treebank.test):
                 raise ValueError(f"treebank '{name}': it needs 'train' and 'test', or 'releases'")
         for name, system in systems.items():
-            for other in system.treebanks:
-                if other not in treebanks:
-                    raise ValueError(
-                        f"system '{name}': no treebank '{other}'{did_you_mean(other, treebanks)}"
-                    )
-            if not system.after:
-                continue
-            start = systems.get(system.after)
-            if start is None:
-                raise ValueError(
-                    f"system '{name}': no system '{system.after}'{did_you_mean(system.after, systems)}"
-                )
+            start = systems.get(system.after, System(name=""))
+            for known, named in ((treebanks, system.treebanks), (systems, (system.after,))):
+                for other in named:
+                    if other and other not in known:
+                        what = "treebank" if known is treebanks else "system"
+                        raise ValueError(f"system '{name}': no {what} '{other}'{did_you_mean(other, known)}")
             if start.after:
                 raise ValueError(f"system '{name}': it comes after '{start.name}', which itself has 'after'")
-            for other in treebanks:
-                if system.covers(other) and not start.covers(other):
-                    raise ValueError(
-                        f"system '{name}': it comes after '{start.name}', which leaves out '{other}'"
-                    )
+            if left_out := [other for other in treebanks if system.covers(other) and not start.covers(other)]:
+                raise ValueError(
+                    f"system '{name}': '{start.name}', before it, leaves out {', '.join(left_out)}"
+                )
 
 
 def path_of(name: str) -> Path:
@@ -145,7 +138,7 @@ def path_of(name: str) -> Path:
 
 
 def load(path: Path) -> Plan:
-    """The plan in a TOML file. Raises: ConfigError, it cannot be read, or parts do not fit; it names the file."""
+    """The plan in a TOML file. Raises: ConfigError, it cannot be read, or parts do not fit."""
     try:
         return msgspec.convert(read_toml(path, "plan"), Plan)
     except msgspec.ValidationError as error:
@@ -160,9 +153,8 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     treebanks, systems = {each.name for each in plan.treebanks}, {each.name for each in plan.systems}
     for name in only:
         if name not in treebanks | systems:
-            raise UsageError(
-                f"--only {name}: the plan has no such name{did_you_mean(name, treebanks | systems)}"
-            )
+            meant = did_you_mean(name, treebanks | systems)
+            raise UsageError(f"--only {name}: the plan has no such name{meant}")
     wanted = systems & set(only) or systems
     wanted |= {system.after for system in plan.systems if system.name in wanted}
     ordered = sorted(plan.systems, key=lambda system: bool(system.after))
@@ -182,7 +174,7 @@ def jobs_of(
     """The jobs of the chosen parts of a plan (see `select`): first the baselines, then runs after those they
     start from.
 
-    Raises: VdgiError, a file is missing or cannot be read, a setting is at fault; the message names the place.
+    Raises: VdgiError, a file is missing or cannot be read, a setting is at fault; and where.
     """
     baselines: dict[str, Job] = {}
     runs: dict[tuple[str, str, int], Job] = {}
@@ -199,7 +191,7 @@ def jobs_of(
             )
             rules = System(name=BASELINES, presets=("paper",), set=(f"data.protocol={job.protocol}",))
             alone = _job(msgspec.structs.replace(treebank, set=named), rules, folders)
-            job = record(msgspec.structs.replace(alone, out=out, train=()))
+            job = record(msgspec.structs.replace(alone, out=out))
             baselines.setdefault(job.label, job)
         except (ConfigError, UsageError) as error:
             raise type(error)(f"treebank '{treebank.name}', system '{system.name}': {error}") from None
@@ -208,10 +200,8 @@ def jobs_of(
 
 def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
     """A run without its seed and its record."""
-    presets = [
-        str(_found(name, folders)[0]) if name.endswith(".toml") else name
-        for name in (*system.presets, *treebank.presets)
-    ]
+    named = (*system.presets, *treebank.presets)
+    presets = [next(iter(_found(each, folders)), each) if each.endswith(".toml") else each for each in named]
     assignments = [text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)]
     settings = load_settings(presets, assignments)
     chooses, counts = settings.chooses_on_dev, settings.counts_in_trees and bool(treebank.expectations)
@@ -228,7 +218,7 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
         set=(*assignments, *_found_settings(settings, folders)),
         lengths=tuple(sorted(set(treebank.lengths))),
         after=system.after,
-        **files,
+        files=files,
     )
 
 
@@ -237,17 +227,15 @@ def _found_settings(settings: Settings, folders: Sequence[str]) -> Iterator[str]
     values: dict[str, Any] = dict(leaves(settings.to_dict()))
     for name in _FILES:
         value = values.get(name)
-        if (
-            value
-            and not (name == "rules" and value in bundled("rules"))
-            and (paths := _found(value, folders))
-        ):
-            yield f"{name}={json.dumps(paths[0], ensure_ascii=False)}"
+        if not value or (name == "rules" and value in bundled("rules")):
+            continue
+        for path in _found(value, folders)[:1]:
+            yield f"{name}={json.dumps(path, ensure_ascii=False)}"
 
 
 # ------------------------------------------------------------------------------------------- files
 def folders_of(path: Path, data: str | None) -> list[str]:
-    """Where a plan's files are looked for; `data` is the only place if given. Raises: UsageError, it is no folder."""
+    """Where a plan's files are looked for: in `data` if given. Raises: UsageError, it is no folder."""
     if data is None:
         return [str(path.parent), *filter(None, [os.environ.get("VDGI_DATA")])]
     if not os.path.isdir(data):
@@ -274,28 +262,26 @@ def files_of(treebank: Treebank, folders: Sequence[str], *wanted: str) -> dict[s
         names = [f"{name}-ud-train.conllu and -test" for name in treebank.releases] + missing
         raise UsageError(
             f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), in "
-            f"{', '.join(folders)}{f' and in {_UNPACKED}* there' if treebank.releases else ''}; --data names the folder"
+            f"{', '.join(folders)}; --data names the folder"
         )
     return {key: tuple(p for name in getattr(treebank, key) for p in _found(name, folders)) for key in wanted}
 
 
 def _found(name: str, folders: Sequence[str]) -> Names:
-    """The files of a name or pattern in the first folder that has it; none has it: an empty list."""
-    paths = (os.path.join("" if folder == "." else folder, name) for folder in folders)
-    return next(
-        (found for path in paths if (found := (path,) if os.path.exists(path) else _matches(path))), ()
-    )
+    """The files of a name or pattern in the first folder that has any."""
+    for path in (os.path.join("" if folder == "." else folder, name) for folder in folders):
+        if found := (path,) if os.path.exists(path) else _matches(path):
+            return found
+    return ()
 
 
 def _matches(pattern: str) -> Names:
     """The files of a pattern, sorted; where there are none, compressed ones."""
-    return tuple(
-        sorted(glob.glob(pattern, recursive=True)) or sorted(glob.glob(f"{pattern}.gz", recursive=True))
-    )
+    return tuple(sorted(glob.glob(pattern) or glob.glob(f"{pattern}.gz")))
 
 
 def _age(path: str, language: str) -> tuple[bool, list[int]]:
-    """To sort releases: the version of the published figures last, before it the newest; 2.10 is newer than 2.9."""
+    """To sort releases: that of the published figures last, before it the newest; 2.10 is newer than 2.9."""
     version = Path(path).name.removeprefix(_UNPACKED)
     published_on = published.DATASETS.get(language, "").startswith(f"UD{version}-")
     return published_on, [int(number) for number in re.findall(r"\d+", version)]

@@ -15,7 +15,8 @@ import msgspec
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.experiments import job as jobs_module
-from dynet_vdgi.experiments.job import BASELINES, LOG, RESULT, Job, recorded, state
+from dynet_vdgi.experiments.job import BASELINES, LOG, Job, state
+from dynet_vdgi.experiments.tables import RESULT, recorded
 from dynet_vdgi.system.dask_cluster import connected, lost_or_failed
 from dynet_vdgi.system.locks import at_work
 
@@ -94,12 +95,11 @@ def _carry_out(todo: Sequence[Job], executor: Executor) -> list[str]:
 
 @contextmanager
 def _executor(at_a_time: int, scheduler: str | None) -> Iterator[Executor]:
-    """What functions are handed to; threads, each of which waits for a process. Their processes end with the block."""
+    """What jobs are handed to: threads, each waiting for a process that ends with the block, or a cluster."""
     if scheduler is not None:
         with connected(scheduler) as client:
             yield client.get_executor(pure=False)
         return
-    jobs_module.STOPPED.clear()
     threads = ThreadPoolExecutor(at_a_time)
     try:
         yield threads
@@ -109,6 +109,7 @@ def _executor(at_a_time: int, scheduler: str | None) -> Iterator[Executor]:
         for process in list(jobs_module.RUNNING):
             process.kill()
         threads.shutdown()
+        jobs_module.STOPPED.clear()
 
 
 def _said(job: Job) -> str:
@@ -116,4 +117,5 @@ def _said(job: Job) -> str:
     if job.system == BASELINES:
         return "scored"
     (row,) = recorded(job.folder / RESULT)["rows"]
-    return f"DDA {', '.join(f'{label} {dda:.1f}' for label, dda in row['dda'].items())}, {row['cpu_s']:.0f} CPU s"
+    figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
+    return f"DDA {figures}, {row['cpu_s']:.0f} CPU s"
