@@ -24,7 +24,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import job, plan, runner, tables
 from dynet_vdgi.experiments.job import Job
-from dynet_vdgi.experiments.plan import System, Treebank
+from dynet_vdgi.experiments.plan import Treebank
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 from dynet_vdgi.system import locks
@@ -89,7 +89,7 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
         ('name = "fine"', 'name = "FIRST"', 4, "plan.toml: system: two are called 'first'"),
         ('name = "fine"', 'name = "baselines"', 4, "plan.toml: system: the name 'baselines' is taken"),
         ('test = ["xx-test.conllu"]', "", 4, "plan.toml: treebank 'xx': it needs 'train' and 'test', or "),
-        ('after = "first"', 'after = "frist"', 4, "plan.toml: system 'fine': no system 'frist'; did you mean"),
+        ('after = "first"', 'after = "frist"', 4, "plan.toml: system 'fine': no system 'frist'; did you "),
         ('after = "first"', 'after = "fine"', 4, "plan.toml: system 'fine': it comes after 'fine', which "),
         ('after = "first"', 'treebanks = ["x"]', 4, "plan.toml: system 'fine': no treebank 'x'"),
         ('["rl-pc"]', '["rl-cp"]', 4, FINE + "config: no preset 'rl-cp'; did you mean"),
@@ -186,8 +186,11 @@ def test_the_plans_of_the_paper_find_their_data(data_dir: Path) -> None:
 
 # ------------------------------------------------------------------------------------------- files
 FRENCH = Treebank(
-    name="fr", releases=("UD_French/fr", "UD_French-GSD/fr_gsd"), train=("own/train.conllu",), test=("own/t.conllu",)
-)  # fmt: skip
+    name="fr",
+    releases=("UD_French/fr", "UD_French-GSD/fr_gsd"),
+    train=("own/train.conllu",),
+    test=("own/t.conllu",),
+)
 
 
 def release(prefix: str, *parts: str) -> None:
