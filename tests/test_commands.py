@@ -192,7 +192,16 @@ def test_parse_without_universal_tags_writes_root_and_dep(vdgi: Vdgi, model: Pat
     both, bare = "\n".join(words) + "\n\n", "\n".join(words).replace("NOUN", "_") + "\n\n"
     Path("a.conllu").write_text(both + bare + bare, encoding="utf-8")
     Path("train.conllu").write_text(both * 4, encoding="utf-8")
-    small = ["--preset", "best-tags", "--set", "data.tags=xpos", "--set", "parser.log2_buckets=8"]
+    small = [
+        "--preset",
+        "best",
+        "--rules",
+        "best-tags",
+        "--set",
+        "data.tags=xpos",
+        "--set",
+        "parser.log2_buckets=8",
+    ]
     vdgi.good("-q", "train", "--train", "train.conllu", "--out", "x", *small, "--rules", "wsj")
     result = vdgi.good("-q", "parse", "x", "a.conllu", "-o", "b.conllu")
     told = [line for line in result.err.split("\n") if "universal tags" in line]

@@ -263,7 +263,7 @@ def test_what_has_no_effect_on_these_inputs() -> None:
 
 def test_nothing_is_idle_without_a_reason_and_under_a_name_there_is() -> None:
     names = {f"{section}.{key}".lstrip(".") for section, key, _, _ in EVERY} | {"teacher", *NEURAL_SECTIONS}
-    for preset in ("best", "paper", "rl-bl", "as_released", "best-finetuned", "unsupervised"):
+    for preset in ("best", "paper", "rl-bl", "as_released", "supervised"):
         idle = load_settings(preset).without_effect(has_text=False, has_dev=False)
         assert set(idle) <= names
         assert all(idle.values())
@@ -345,7 +345,7 @@ def test_odd_texts_survive_toml(text: str) -> None:
 
 
 def test_toml_is_complete_so_that_later_defaults_do_not_matter() -> None:
-    for preset in ("best", "paper", "rl-bl", "lexicalised"):
+    for preset in ("best", "paper", "rl-bl"):
         settings = load_settings(preset)
         assert tomllib.loads(settings.to_toml()) == settings.to_dict()
         kept = dict(leaves(settings.to_dict()))

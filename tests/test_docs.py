@@ -226,7 +226,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],
-        [*default, "--preset", "best-neural", *small, "--set", "train.select=teacher"],
+        [*default, "--preset", "best", "--set", "recipe=neural", *small, "--set", "train.select=teacher"],
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for number, arguments in enumerate(runs):
