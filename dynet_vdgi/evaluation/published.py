@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -61,6 +61,21 @@ class PublishedFigure:
 def same_model(model: str) -> str:
     """One name for a model that has several."""
     return _SAME_MODEL.get(model, model)
+
+
+def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
+    """The published model of each system: its name (a value), or that without -SUFFIXes; "" if there is none.
+
+    >>> model_of({"ours": "UniversalRules-dev", "best": "best"}, {"UnivRules"})
+    {'ours': 'UnivRules', 'best': ''}
+    """
+    known = {same_model(model): model for model in models}
+    found = {}
+    for system, name in systems.items():
+        while name and same_model(name) not in known:
+            name = name.rpartition("-")[0]
+        found[system] = known.get(same_model(name), "")
+    return found
 
 
 def read(path: Path | None = None) -> list[PublishedFigure]:

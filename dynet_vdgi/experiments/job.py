@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -85,11 +86,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """The folder of everything that the job writes."""
         return Path(self.out, self.label)
 
-    @property
-    def start(self) -> Path | None:
-        """The folder of the run whose model this run starts from."""
-        return Path(self.out, self.treebank, self.after, str(self.seed)) if self.after else None
-
     def settings(self) -> Settings:
         """The settings of the run, without expectations that are still to be counted."""
         return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
@@ -109,8 +105,8 @@ def record(job: Job, start: Job | None = None) -> Job:
     parts = {
         "settings": values,
         "seed": job.seed,
-        "data": [_named(job.files["train"]), _named(job.files.get("dev", ()))],
-        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files.get("expectations", ()))],
+        "data": [_named(job.files["train"]), _named(job.files["dev"])],
+        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files["expectations"])],
         "code": code_version(),
         "start": {name: value for name, value in start.parts.items() if name != SCORING} if start else {},
         SCORING: [_named(job.files["test"]), job.lengths],
@@ -124,25 +120,19 @@ def state(job: Job) -> str:
     if recorded(job.folder / RESULT).get("parts") == job.parts:
         return "done"
     before = recorded(job.folder / RECORD).get("parts")
-    changed = [
-        name for name, value in job.parts.items() if not isinstance(before, dict) or before.get(name) != value
-    ]
-    if changed in ([], [SCORING]):
-        return "resume"
-    if not job.folder.is_dir() or not any(job.folder.iterdir()):
-        return "new"
-    return f"anew ({', '.join(changed) if isinstance(before, dict) else 'folder'} changed)"
+    if not isinstance(before, dict):
+        return "anew (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
+    changed = [name for name, value in job.parts.items() if before.get(name) != value]
+    return "resume" if changed in ([], [SCORING]) else f"anew ({', '.join(changed)} changed)"
 
 
 def commit() -> str:
-    """The commit of the checkout that the program runs from; of an installed one the version."""
+    """The commit of the checkout that the program runs from; without one, or without git, the version."""
     checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / ".git").exists() or shutil.which("git") is None:
+        return __version__
     command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:  # no git here
-        found = ""
-    return found if found and (checkout / ".git").exists() else __version__
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 @cache
@@ -274,60 +264,49 @@ def _run(job: Job) -> list[Row]:
     before_s = sum(row.get("cpu_s", 0.0) for row in RunLog(job.folder / config.LOG_NAME).rows())
     settings = job.settings()
     used = []
-    if job.files.get("expectations", ()):
+    if job.files["expectations"]:
         rules, counted = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
         with files.atomic_writer(counted) as handle:
             data = settings.data
-            handle.write(
-                estimated_rules(job.files.get("expectations", ()), rules, data.max_len, data.tags).text
-            )
+            handle.write(estimated_rules(job.files["expectations"], rules, data.max_len, data.tags).text)
         settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rules"}})
-        names = ", ".join(Path(name).name for name in job.files.get("expectations", ()))
+        names = ", ".join(Path(name).name for name in job.files["expectations"])
         used = [f"{names}: expectations of the rules counted in its trees"]
-    init = str(job.start / config.MODEL_NAME) if job.start else None
+    begin = job.folder.parents[1] / job.after / str(job.seed) if job.after else None
+    init = str(begin / config.MODEL_NAME) if begin else None
     command = _command(job, settings, init)
     logger.info("%s", shlex.join(command))
-    inputs = Inputs({"": Given(job.files["train"])}, dev=Given(job.files.get("dev", ())), init=init)
+    inputs = Inputs({"": Given(job.files["train"])}, dev=Given(job.files["dev"]), init=init)
     preset = " + ".join(job.presets)
     model = run(inputs, settings, out=job.folder, resume=True, preset=preset, command=command)
     assert model is not None
-    parsed = [
-        str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
-        for test in job.files["test"]
-    ]
+    tests, trees = job.files["test"], []
     with Stream(str(job.folder / config.MODEL_NAME), labels=load_labels()) as stream:
         start = time.process_time()
-        for test, output in zip(job.files["test"], parsed):
+        for test in tests:
+            output = str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
             parse_files(stream, [test], output)
+            trees.append(output)
         parsing_s = max(time.process_time() - start, 1e-9)
-    gold, trees = (
-        [s for path in paths for s in conllu.read(path, heads="required")]
-        for paths in (job.files["test"], parsed)
-    )
-    scored = evaluate(gold, trees, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
-    if job.start:
-        used += recorded(job.start / RESULT)["rows"][0]["gold_trees"].split("; ")
-    gold_trees = dict.fromkeys(
-        each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)
-    )
-    cpu_s, speed = round(before_s + time.process_time(), 1), round(sum(map(len, gold)) / parsing_s)
-    return [
-        _row(job, job.system, scored, cpu_s=cpu_s, words_per_cpu_s=speed, gold_trees="; ".join(gold_trees))
-    ]
+    sentences = [[s for path in each for s in conllu.read(path, heads="required")] for each in (tests, trees)]
+    scored = evaluate(*sentences, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
+    used += recorded(begin / RESULT)["rows"][0]["gold_trees"].split("; ") if begin else []
+    used = [each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)]
+    more = {
+        "cpu_s": round(before_s + time.process_time(), 1),
+        "words_per_cpu_s": round(sum(map(len, sentences[0])) / parsing_s),
+        "gold_trees": "; ".join(dict.fromkeys(used)),
+    }
+    return [_row(job, job.system, scored, **more)]
 
 
 def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     """The command that makes the same model, for the model file."""
-    words = [
-        "vdgi",
-        "train",
-        "--train",
-        *job.files["train"],
-        *(["--dev", *job.files.get("dev", ())] if job.files.get("dev", ()) else []),
-    ]
+    words = ["vdgi", "train", "--train", *job.files["train"]]
+    words += ["--dev", *job.files["dev"]] if job.files["dev"] else []
     words += [word for preset in job.presets for word in ("--preset", preset)]
     words += [word for assignment in job.set for word in ("--set", assignment)]
-    words += ["--rules", settings.rules] if job.files.get("expectations", ()) else []
+    words += ["--rules", settings.rules] if job.files["expectations"] else []
     return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
 
 

@@ -24,9 +24,9 @@
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
 
-Files that a plan names, also in `set`, are looked for in the folder that is given, else beside the plan and in
-the folder that the environment variable VDGI_DATA names, each also with .gz. All files of a treebank are of one
-source, so that text of one release is never scored on the test text of another. Releases are looked for in the
+Files that a plan names, also in `set`, are looked for in the folder given, else beside the plan and in the
+folder that the environment variable VDGI_DATA names, each also with .gz. All files of a treebank are of one
+source, so text of one release is never scored on the test text of another. Releases are looked for in the
 folder itself and below `ud-treebanks-v*`: the version of the published figures first, then the newest.
 """
 
@@ -110,17 +110,15 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise ValueError(f"treebank '{name}': it needs 'train' and 'test', or 'releases'")
         for name, system in systems.items():
             start = systems.get(system.after, System(name=""))
-            for known, named in ((treebanks, system.treebanks), (systems, (system.after,))):
-                for other in named:
-                    if other and other not in known:
-                        what = "treebank" if known is treebanks else "system"
-                        raise ValueError(f"system '{name}': no {what} '{other}'{did_you_mean(other, known)}")
+            for other in {*system.treebanks} - {*treebanks}:
+                raise ValueError(f"system '{name}': no treebank '{other}'{did_you_mean(other, treebanks)}")
+            if system.after and not start.name:
+                meant = did_you_mean(system.after, systems)
+                raise ValueError(f"system '{name}': no system '{system.after}'{meant}")
             if start.after:
                 raise ValueError(f"system '{name}': it comes after '{start.name}', which itself has 'after'")
-            if left_out := [other for other in treebanks if system.covers(other) and not start.covers(other)]:
-                raise ValueError(
-                    f"system '{name}': '{start.name}', before it, leaves out {', '.join(left_out)}"
-                )
+            if any(system.covers(other) and not start.covers(other) for other in treebanks):
+                raise ValueError(f"system '{name}': '{start.name}', before it, leaves out a treebank")
 
 
 def path_of(name: str) -> Path:
@@ -206,10 +204,11 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
     settings = load_settings(presets, assignments)
     chooses, counts = settings.chooses_on_dev, settings.counts_in_trees and bool(treebank.expectations)
     wanted = {"train": True, "test": True, "dev": chooses, "expectations": counts}
-    files = files_of(treebank, folders, *(key for key, is_wanted in wanted.items() if is_wanted))
+    found = files_of(treebank, folders, *(key for key, is_wanted in wanted.items() if is_wanted))
+    files: dict[str, Names] = dict.fromkeys(wanted, ()) | found
     if chooses and not files["dev"]:
         raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
-    if counts and not files.get("expectations"):  # a release has trees of all of its text
+    if counts and not files["expectations"]:  # a release has trees of all of its text
         files["expectations"] = files["train"]
     return Job(
         treebank=treebank.name,
@@ -248,15 +247,12 @@ def files_of(treebank: Treebank, folders: Sequence[str], *wanted: str) -> dict[s
 
     Raises: UsageError, no source is complete; the message lists what was looked for, and where.
     """
-    for release in treebank.releases:
-        for folder in folders:
-            unpacked = glob.glob(os.path.join(glob.escape(folder), f"{_UNPACKED}*", ""))
-            unpacked.sort(key=lambda path: _age(path, treebank.name), reverse=True)
-            for place in (folder, *unpacked):
-                stem = f"{os.path.join(glob.escape(place), release)}-ud-"
-                found = {key: _matches(f"{stem}{key}*.conllu") for key in ("train", "test", "dev")}
-                if found["train"] and found["test"]:
-                    return {key: found.get(key, ()) for key in wanted}
+    unpacked = [each for folder in folders for each in glob.glob(f"{glob.escape(folder)}/{_UNPACKED}*/")]
+    places = [*folders, *sorted(unpacked, key=lambda path: _age(path, treebank.name), reverse=True)]
+    for stem in (os.path.join(place, release) for release in treebank.releases for place in places):
+        found = {key: _matches(f"{glob.escape(stem)}-ud-{key}*.conllu") for key in ("train", "test", "dev")}
+        if found["train"] and found["test"]:
+            return {key: found.get(key, ()) for key in wanted}
     missing = [name for key in wanted for name in getattr(treebank, key) if not _found(name, folders)]
     if missing or not treebank.test:
         names = [f"{name}-ud-train.conllu and -test" for name in treebank.releases] + missing

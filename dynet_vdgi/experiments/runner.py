@@ -53,11 +53,8 @@ def _carry_out(todo: Sequence[Job], executor: Executor) -> list[str]:
     failed: dict[str, str] = {}
     begin, n_ended = time.monotonic(), 0
     try:
-        for of_these in (
-            lambda job: not job.after,
-            lambda job: job.after,
-        ):  # after those that they start from
-            chosen = [job for job in todo if of_these(job)]
+        for is_start in (True, False):  # first those that others start from
+            chosen = [job for job in todo if is_start == (not job.after)]
             for job in chosen:
                 start = f"{job.treebank}/{job.after}/{job.seed}"
                 if start in failed:
@@ -78,12 +75,8 @@ def _carry_out(todo: Sequence[Job], executor: Executor) -> list[str]:
                 n_ended += 1
                 left = (time.monotonic() - begin) / n_ended * (len(todo) - n_ended) / 60
                 more = f"; about {left:.0f} min left" if n_ended < len(todo) else ""
-                logger.info(
-                    "%d/%d %s",
-                    n_ended,
-                    len(todo),
-                    failed.get(job.label) or f"{job.label}: {_said(job)}{more}",
-                )
+                said = failed.get(job.label) or f"{job.label}: {_said(job)}{more}"
+                logger.info("%d/%d %s", n_ended, len(todo), said)
     except (KeyboardInterrupt, CancelledError) as error:
         n_done = sum(state(job) == "done" for job in todo)
         message = f"{n_done} of {len(todo)} runs are done; the same command goes on"

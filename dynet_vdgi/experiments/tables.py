@@ -21,7 +21,7 @@ import msgspec
 from dynet_vdgi.data import files, protocols
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import published
-from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, same_model
+from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
 from dynet_vdgi.system import text_tables
 from dynet_vdgi.system.names import did_you_mean
 
@@ -241,7 +241,7 @@ def _seeds(rows: Iterable[Row]) -> int:
 
 
 def beside(rows: Sequence[Row], like: str) -> list[Table]:
-    """Published tables with our systems below the published model of their name (see `model_of`).
+    """Published tables with our systems below the published model of their name (see `published.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
     run. It is shown if one of its models was run; if none of any table was, all are, with the other systems.
@@ -260,7 +260,10 @@ def beside(rows: Sequence[Row], like: str) -> list[Table]:
         if each.table.startswith(PAPER if like == "paper" else like) and each.dataset in where:
             tables.setdefault(each.table, []).append(each)
     systems = _by_system(row for row in rows if row.language in where.values())
-    models = model_of([*systems], {each.model for own in tables.values() for each in own})
+    models = model_of(
+        {name: BASELINES.get(name, name) for name in systems},
+        {each.model for own in tables.values() for each in own},
+    )
     was_run = {same_model(model) for name, model in models.items() if model and name not in BASELINES}
     shown = [name for name, own in tables.items() if was_run & {same_model(each.model) for each in own}]
     found = []
@@ -275,22 +278,6 @@ def beside(rows: Sequence[Row], like: str) -> list[Table]:
             f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})"
         )
     return _with_notes_once(found)
-
-
-def model_of(systems: Sequence[str], models: set[str]) -> dict[str, str]:
-    """The published model of each system: its name, or that without one or more -SUFFIX; "" if there is none.
-
-    >>> model_of(["UniversalRules-dev", "best"], {"UnivRules"})
-    {'UniversalRules-dev': 'UnivRules', 'best': ''}
-    """
-    known = {same_model(model): model for model in models}
-    found = {}
-    for system in systems:
-        name = BASELINES.get(system, system)
-        while name and same_model(name) not in known:
-            name = name.rpartition("-")[0]
-        found[system] = known.get(same_model(name), "")
-    return found
 
 
 def _beside(
