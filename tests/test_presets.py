@@ -432,39 +432,28 @@ def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("a" + ".a" * 9_999 + " = 1", "a key of more than 20 parts (at line 3)"),
-        ("[a" + ' . "b"' * 9_999 + "]", "a key of more than 20 parts (at line 3)"),
-        ("x = { a" + ".'b'" * 9_999 + " = 1}", "a key of more than 20 parts (at line 3)"),
-        ("x = " + "{a" * 9_999, "not a TOML file"),
-        ("x = " + "[" * 9_999 + "]" * 9_999, "nested too deep"),
-        ("x = " + "[" * 99 + "]" * 99, "nested too deep"),
-        ("x = " + "{a = " * 99 + "1" + "}" * 99, "nested too deep"),
+        ("x = " + "{a" * 999, "not a TOML file"),
+        ("x = " + "[" * 2_999 + "]" * 2_999, "nested too deep"),
         ("seed = 0x" + "f" * 5_000, "a whole number of more than 64 bits"),
         ("x = [1, [0o" + "7" * 5_000 + "]]", "a whole number of more than 64 bits"),
     ],
 )
-def test_what_toml_nests_too_deep_or_cannot_count_is_refused_at_once(
-    line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text, path = f"# a\n'b' = 1\n{line}\n", tmp_path / "a.toml"
-    path.write_text(text, encoding="utf-8")
-    if "20 parts" in why:  # reading it would take hundreds of megabytes
-        monkeypatch.setattr("dynet_vdgi.settings.presets.tomllib.loads", pytest.fail)
-    for read in (lambda: read_toml(path, "preset"), lambda: from_toml(text, "settings.toml")):
+def test_what_toml_nests_too_deep_or_cannot_count_is_refused(line: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(line, encoding="utf-8")
+    for read in (lambda: read_toml(path, "preset"), lambda: from_toml(line, "settings.toml")):
         with pytest.raises(ConfigError, match=re.escape(why)) as caught:
             read()
         assert len(str(caught.value)) < 300
+
+
+def test_settings_of_a_model_are_no_longer_than_they_can_be() -> None:
+    """Python's reader keeps all beginnings of a dotted key: of a long one, gigabytes."""
+    with pytest.raises(ConfigError, match="settings.toml: of more than 10000 characters"):
+        from_toml("a" + ".a" * 9_999 + " = 1", "settings.toml")
 
 
 @pytest.mark.parametrize("name", ["a" + ".a" * 9_999, "seed"])
 def test_an_assignment_cannot_be_too_deep_or_too_large(name: str) -> None:
     with pytest.raises(ConfigError):
         load_settings("best", [f"{name}=0x{'f' * 5_000}"])
-
-
-def test_dots_in_texts_and_comments_are_no_keys(tmp_path: Path) -> None:
-    dots = "a" + ".a" * 50
-    path = tmp_path / "a.toml"
-    text = f'# {dots}\na = "{dots}" # {dots}\nb = \'{dots}\'\nc = """\n{dots}\n"""\nd.e.f = 1.5\n'
-    path.write_text(text, encoding="utf-8")
-    assert read_toml(path, "preset") == {"a": dots, "b": dots, "c": f"{dots}\n", "d": {"e": {"f": 1.5}}}
