@@ -353,7 +353,7 @@ ONLY = {
     "neural": ("recipe", "teacher.kind", "train.epochs", "rules"),
     "finetuned": ("posterior.", "finetune.score", "finetune.objective"),
 }
-"""By case: how the settings begin that mean something else there than in the cases that have all of theirs."""
+"""By case: how the settings begin that mean something else there than where all are tried."""
 
 PAIRS = [
     (case, name)
