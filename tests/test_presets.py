@@ -408,7 +408,7 @@ def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, 
         ("x = " + "{a" * 999, "not a TOML file"),
         ("x = " + "[" * 2_999 + "]" * 2_999, "nested too deep"),
         ("seed = 0x" + "f" * 5_000, "not a TOML file"),
-        ("x = [1, [0o" + "7" * 50 + "]]", "a whole number of more than 64 bits"),
+        ("x = [1, [0o" + "7" * 5_000 + "]]", "not a TOML file"),
     ],
 )
 def test_what_toml_nests_too_deep_or_cannot_count_is_refused(line: str, why: str, tmp_path: Path) -> None:
