@@ -390,7 +390,7 @@ def test_what_is_done_is_not_done_again(
     assert "| first | 48.5 (49.0) ± 0.7 |" in both.out
 
 
-def test_what_was_done_otherwise_is_done_anew_and_kept(
+def test_what_was_done_otherwise_is_done_again_and_kept(
     folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
 ) -> None:
     write_plan(folder)
@@ -402,7 +402,7 @@ def test_what_was_done_otherwise_is_done_anew_and_kept(
     write_plan(folder, PLAN.replace("finetune.updates=2", "finetune.updates=3"))
     result = vdgi.good(*EXPERIMENT)
     assert sorted(done.seen[5:]) == ["xx/fine/1", "xx/fine/2", "xx/first/1"]
-    assert "xx/first/1: anew (folder changed)\nxx/fine/1: anew (settings changed)\n" in result.err
+    assert "xx/first/1: again (folder changed)\nxx/fine/1: again (settings changed)\n" in result.err
     assert names_in(Path("out/.replaced")) == ["xx.fine.1-1", "xx.fine.2-1", "xx.first.1-1"]
     assert Path("out/.replaced/xx.fine.1-1/result.json").read_bytes() == old
     write_plan(folder)

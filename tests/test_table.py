@@ -63,12 +63,12 @@ def folder_of(folder: Path, rows: Sequence[Row] = ROWS) -> Path:
     return folder
 
 
-def shown(found: Sequence[tables.Table]) -> list[dict[str, list[str]]]:
+def shown(found: Sequence[tables.FiguresTable]) -> list[dict[str, list[str]]]:
     """The cells of each table by the labels of its lines; `` is the heading."""
     return [{line[0].replace("&nbsp;", ""): line[1:] for line in table.lines} for table in found]
 
 
-def notes(found: Sequence[tables.Table]) -> list[str]:
+def notes(found: Sequence[tables.FiguresTable]) -> list[str]:
     return [note for table in found for note in table.notes]
 
 
@@ -95,7 +95,7 @@ def test_markdown(tmp_path: Path, vdgi: Vdgi) -> None:
         "DDA, protocol standard, length <=15\n\n|  | eu | fr | average |\n| --- | ---: | ---: | ---: |\n"
         "| left branching | 10.0 | 10.0 | 10.0 |\n"
     )
-    *_, first, trees, seeds, commit = out.rstrip().split("\n\n")
+    first, trees, seeds, commit = out.rstrip().split("\n\n")[-4:]
     assert first.startswith("Protocol standard (UniversalRules, weak): UPOS=PUNCT removed, ")
     assert trees == f"† weak used gold trees: {TREES}."
     assert seeds == "Mean (best) ± standard deviation over 3 seeds; n=: over this many."

@@ -116,14 +116,14 @@ def record(job: Job, start: Job | None = None) -> Job:
 
 
 def state(job: Job) -> str:
-    """`done`, `new`, `resume`, or `anew` with what has changed, judged by the contents of the folder."""
+    """`done`, `new`, `resume`, or `again` with what has changed, judged by the contents of the folder."""
     if recorded(job.folder / RESULT).get("parts") == job.parts:
         return "done"
     before = recorded(job.folder / RECORD).get("parts")
     if not isinstance(before, dict):
-        return "anew (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
+        return "again (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
     changed = [name for name, value in job.parts.items() if before.get(name) != value]
-    return "resume" if changed in ([], [SCORING]) else f"anew ({', '.join(changed)} changed)"
+    return "resume" if changed in ([], [SCORING]) else f"again ({', '.join(changed)} changed)"
 
 
 def commit() -> str:
@@ -211,7 +211,7 @@ def in_own_process(content: dict[str, Any], folder: str) -> str:
 def _make_folder(job: Job) -> None:
     """Prepares the job's folder; what is there of another record is moved aside, in one step."""
     found = state(job)
-    if found.startswith("anew"):
+    if found.startswith("again"):
         aside = Path(job.out, REPLACED, job.label.replace("/", "."))
         number = next(n for n in range(1, sys.maxsize) if not Path(f"{aside}-{n}").exists())
         aside.parent.mkdir(exist_ok=True)

@@ -40,7 +40,7 @@ def carry_out(
         times = Counter(said.partition(" ")[0] for said in states.values())
         logger.info("%d runs: %s", len(jobs), ", ".join(f"{n} {name}" for name, n in times.items()))
         for label, said in states.items():
-            if said.startswith("anew"):
+            if said.startswith("again"):
                 logger.info("%s: %s", label, said)
         todo = [job for job in jobs if states[job.label] != "done"]
         if not todo:

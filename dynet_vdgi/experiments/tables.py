@@ -70,7 +70,7 @@ class Cell(NamedTuple):
     n: int = 1
 
 
-class Table(NamedTuple):
+class FiguresTable(NamedTuple):
     """One table as text: the first line is the heading, notes stand below."""
 
     title: str
@@ -201,7 +201,7 @@ def _by_system(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 # ------------------------------------------------------------------------------------------- tables
-def overview(rows: Sequence[Row]) -> list[Table]:
+def overview(rows: Sequence[Row]) -> list[FiguresTable]:
     """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
     tables = []
     for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
@@ -217,7 +217,7 @@ def overview(rows: Sequence[Row]) -> list[Table]:
                 for name, own in _by_system(group).items()
             ]
             title = f"DDA, protocol {protocol}, {where}"
-            tables.append(Table(title, [_heading(columns), *lines], _notes(group)))
+            tables.append(FiguresTable(title, [_heading(columns), *lines], _notes(group)))
     return _with_notes_once(tables)
 
 
@@ -240,7 +240,7 @@ def _seeds(rows: Iterable[Row]) -> int:
     return max(len({row.seed for row in own}) for own in _by_system(rows).values())
 
 
-def beside(rows: Sequence[Row], like: str) -> list[Table]:
+def beside(rows: Sequence[Row], like: str) -> list[FiguresTable]:
     """Published tables with our systems below the published model of their name (see `published.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
@@ -286,7 +286,7 @@ def _beside(
     where: Mapping[str, str],
     systems: Mapping[str, list[Row]],
     models: Mapping[str, str],
-) -> Table:
+) -> FiguresTable:
     """One published table with ours: below each model our systems of its name, then those of no model."""
     columns = list(dict.fromkeys((each.dataset, each.length) for each in figures))
     is_speed = figures[0].metric == "tokens_per_second"
@@ -321,7 +321,7 @@ def _beside(
     notes += [f"Test files here: {'; '.join(tests)}."] if tests else []
     newer = [test.partition(" ")[0] for test in tests if re.search(r"UD_\w+-", test)]
     notes += [f"Published on UD 1.4, but UD 2 here: {', '.join(newer)}."] if newer else []
-    return Table(f"{title}, length {length}" if length else title, lines, [*notes, *_notes(placed)])
+    return FiguresTable(f"{title}, length {length}" if length else title, lines, [*notes, *_notes(placed)])
 
 
 # ------------------------------------------------------------------------------------------- notes
@@ -353,7 +353,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def _with_notes_once(tables: Sequence[Table]) -> list[Table]:
+def _with_notes_once(tables: Sequence[FiguresTable]) -> list[FiguresTable]:
     """Tables shown together: a note on several of them appears only on the last one."""
     later = [{note for other in tables[k + 1 :] for note in other.notes} for k in range(len(tables))]
     return [
@@ -361,7 +361,7 @@ def _with_notes_once(tables: Sequence[Table]) -> list[Table]:
     ]
 
 
-def markdown(tables: Sequence[Table]) -> str:
+def markdown(tables: Sequence[FiguresTable]) -> str:
     """Tables below one another, each with its title and notes; many columns become lines."""
     shown = []
     for title, lines, notes in tables:

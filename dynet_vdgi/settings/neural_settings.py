@@ -194,14 +194,14 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
     ) -> dict[str, str]:
         idle = super().without_effect(in_a_run=in_a_run)
-        inputs = _Inputs(has_text, has_dev, has_init, in_a_run)
+        inputs = _Circumstances(has_text, has_dev, has_init, in_a_run)
         for names, why, holds in _EXCLUSIONS:
             if holds(self, inputs):
                 idle.update(dict.fromkeys(names.split(), why.format(self.posterior.dynamics)))
         return {name: why for name, why in idle.items() if "." not in name or name.split(".")[0] not in idle}
 
 
-class _Inputs(NamedTuple):
+class _Circumstances(NamedTuple):
     """What a run is given, see `Settings.without_effect`."""
 
     has_text: bool
@@ -217,7 +217,7 @@ _WITHOUT = "posterior.dynamics={} does without it"
 _TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
 
 # fmt: off
-_EXCLUSIONS: tuple[tuple[str, str, Callable[[NeuralSettings, _Inputs], object]], ...] = (
+_EXCLUSIONS: tuple[tuple[str, str, Callable[[NeuralSettings, _Circumstances], object]], ...] = (
     ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
     ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
      lambda s, i: s.parser.word_dim and i.has_init),
