@@ -45,9 +45,7 @@ def make(nlp: Language, name: str, model: str, tagger: str, retag: bool, text: s
     parser = load(model)
     if text and not parser.needs_text:
         raise UsageError(f"text={text!r} has no effect: {model} was trained on a text of its own")
-    return Component(
-        parser.adapted(text) if text else parser, Tagger.load(tagger) if tagger else None, retag
-    )
+    return Component(parser.adapted(text) if text else parser, Tagger.load(tagger) if tagger else None, retag)
 
 
 @dataclass

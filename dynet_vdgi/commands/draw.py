@@ -4,7 +4,8 @@ Pictures show relations over the arcs, text shows them after the tags. If MISC h
 --confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes in a picture, by
 ? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). Below a
 tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
-format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other. With {} in the output's name, each sentence gets its own file: {} becomes the
+format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other. With
+{} in the output's name, each sentence gets its own file: {} becomes the
 name of the input, without folder and .conllu, and the number of the sentence.
 
   vdgi draw parsed.conllu --sentence 1-3 | less

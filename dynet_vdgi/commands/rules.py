@@ -5,10 +5,10 @@ A rule table holds knowledge about trees before anything is learnt.
 `show` prints a table as it is in its file; ud2 is the table of labels by which vdgi parse writes relations:
 edit a copy and name it with --labels.
 
-`explain` prints the trees that the rules alone, without learning, give to the first sentences of a text. Trees
-in the file serve for comparison only. With --sentence, it shows for each word of one sentence what every part
-of the table adds to the arc from its head, and to the arc that would replace it in the best tree without it.
-Numbers are natural logarithms; their sum is the potential of the arc.
+`explain` prints the trees that the rules alone, without learning, give to the first sentences of a text.
+Trees in the file serve for comparison only. With --sentence, it shows for each word of one sentence what
+every part of the table adds to the arc from its head, and to the arc that would replace it in the best tree
+without it. Numbers are natural logarithms; their sum is the potential of the arc.
 
 `estimate` counts the expectations of rules in gold trees and writes a rule file. The expectation of a rule is
 the share of arcs among all pairs of words that the rule could link, in short, projective sentences of a

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import OnFault
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
+from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version

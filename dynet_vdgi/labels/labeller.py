@@ -297,7 +297,9 @@ class Labeller:
         rest = [k for k, row in enumerate(rows) if row is None]
         if rest:
             others = [trees[k] for k in rest]
-            found = self.log_p(others, np.array(list(chain.from_iterable(t.heads or () for t in others)), np.int64))
+            found = self.log_p(
+                others, np.array(list(chain.from_iterable(t.heads or () for t in others)), np.int64)
+            )
             for k, row in zip(rest, np.split(found, np.cumsum(list(map(len, others)))[:-1])):
                 rows[k] = row
         return np.concatenate([np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)])

@@ -1,4 +1,5 @@
-"""The encoder as a parser: the most probable action at every step, for many sentences of one length at once."""
+"""The encoder as a parser: the most probable action at every step, for many sentences of one length at
+once."""
 
 from __future__ import annotations
 

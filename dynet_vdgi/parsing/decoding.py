@@ -78,9 +78,7 @@ def of_scores(
         return found
     log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))
     ends = np.cumsum(list(map(len, batch))).tolist()
-    return [
-        each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)
-    ]
+    return [each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)]
 
 
 def _decoded(scores: Floats, given: Sequence[int] | None, most_probable: bool, has_margins: bool) -> Found:

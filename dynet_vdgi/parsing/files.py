@@ -1,7 +1,8 @@
 """CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
 
-A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes, which check,
-parse and render them; this process only cuts the file and writes. A few windows are under way at a time.
+A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes,
+which check, parse and render them; this process only cuts the file and writes. A few windows are under way
+at a time.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ class FileParser:
         Memory does not grow with the size of CoNLL-U files; raw text is read whole.
 
         Raises:
-            DataError: an input is malformed, or the model knows none of its tags; the output is then as it was.
+            DataError: an input is malformed, or the model knows none of its tags; the output is then as it
+            was.
             VdgiError: a worker process died, or the cluster failed.
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
@@ -186,9 +188,7 @@ class FileParser:
 
         return parser, whole()
 
-    def _in_order(
-        self, parser: Parser, windows: Iterator[Window], resources: ExitStack
-    ) -> Iterator[Parsed]:
+    def _in_order(self, parser: Parser, windows: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = self.how, self.relations
         if self.scheduler is not None:
@@ -228,15 +228,19 @@ class FileParser:
         right_tags = steps.accuracy(names, totals.n_words)
         if expected := self.expected(totals, right_tags):
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-            tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
+            tags = (
+                f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
+                if right_tags < 1
+                else ""
+            )
             share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
             where = f"between {low} and {high} for 9 of 10 languages"
             what = f"about {share} % of the heads{split} are right ({where})"
             logger.info("%s%s", what, tags)
         elif self.how.confidence and right_tags < 1:
             logger.warning(
-                "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by ten "
-                "points or more"
+                "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by "
+                "ten points or more"
             )
 
     def expected(self, totals: Totals, right_tags: float = 1.0) -> ExpectedShare | None:
@@ -247,7 +251,9 @@ class FileParser:
         own = universal(self.parser.engine)
         if not totals.n_marginals or own is None or own.expectation is None:
             return None
-        return own.expectation(math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags)
+        return own.expectation(
+            math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags
+        )
 
 
 def _windows(items: Iterable[Passage | Block]) -> Iterator[Window]:
@@ -277,7 +283,9 @@ def _windows(items: Iterable[Passage | Block]) -> Iterator[Window]:
 
 
 def _blocks_of(window: Window | Block) -> Iterable[Block]:
-    return window.blocks() if isinstance(window, Passage) else [window] if isinstance(window, Block) else window
+    return (
+        window.blocks() if isinstance(window, Passage) else [window] if isinstance(window, Block) else window
+    )
 
 
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:

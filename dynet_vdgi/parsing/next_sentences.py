@@ -12,8 +12,8 @@ from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing.parser import How, Parse, Parser
 from dynet_vdgi.parsing.files import with_tree
+from dynet_vdgi.parsing.parser import How, Parse, Parser
 from dynet_vdgi.parsing.worth import LONGEST, SHORTEST, choose
 
 logger = logging.getLogger("dynet_vdgi")

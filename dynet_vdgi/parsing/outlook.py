@@ -11,8 +11,8 @@ import numpy as np
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
-from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
 from dynet_vdgi.parsing.engines import universal
+from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.universal.stored import beginning
 

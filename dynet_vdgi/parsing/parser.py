@@ -68,8 +68,8 @@ class How:
 PLAIN = How()
 
 MEASURE_FIRST = (
-    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language first, with "
-    "`Parser.adapted` or, in spaCy, `text`"
+    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language "
+    "first, with `Parser.adapted` or, in spaCy, `text`"
 )
 """What to do if an unmeasured universal parser is given a few sentences."""
 
@@ -178,7 +178,11 @@ class Parser:
         own = universal(self.engine)
         if own is None:
             return None
-        return own.settled(Calibration.from_arrays(self.model.parameters)) if self._is_calibrated else own.measures
+        return (
+            own.settled(Calibration.from_arrays(self.model.parameters))
+            if self._is_calibrated
+            else own.measures
+        )
 
     @property
     def _is_calibrated(self) -> bool:
@@ -191,7 +195,9 @@ class Parser:
         Raises: UsageError, the model has none.
         """
         if not self._is_calibrated:
-            raise UsageError(f"this model has no confidence values, because it {self._recipe.lacks_calibration}")
+            raise UsageError(
+                f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
+            )
         found, measures = Calibration.from_arrays(self.model.parameters), self.measures
         return found.shifted(measures.shift) if measures and measures.shift else found
 

@@ -1,7 +1,8 @@
-"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until then.
+"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until
+then.
 
-Importing numba takes half a second, and compiling a kernel seconds, once on a computer: as long as parsing thousands of
-words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
+Importing numba takes half a second, and compiling a kernel seconds, once on a computer: as long as parsing
+thousands of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 
 ENOUGH, PLENTY = 3_000, 20_000
-"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which it is worth
-compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word with a perceptron;
-numba's import takes half a second, and compiling a kernel up to three."""
+"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which
+it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word
+with a perceptron; numba's import takes half a second, and compiling a kernel up to three."""
 
 PATIENCE = 2.0
 """Seconds of compilation after which a message appears."""
@@ -140,7 +141,9 @@ class Kernel:
 
     def _first_call(self, *arguments: Any) -> Any:
         with _lock:  # so that threads do not compile the same code twice
-            timer = threading.Timer(PATIENCE, logger.info, ["compiling %s (once on this computer)", self.what])
+            timer = threading.Timer(
+                PATIENCE, logger.info, ["compiling %s (once on this computer)", self.what]
+            )
             timer.daemon = True
             if not self.is_kept:
                 timer.start()
@@ -160,8 +163,8 @@ def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
 def _folder(given: str) -> Path:
     """Where machine code is kept, inside the folder that the user gives numba or beside the package.
 
-    numba looks at the file of a function, but not at the files of the functions that it calls, so each state of
-    the sources has a folder of its own; those of earlier ones are removed.
+    numba looks at the file of a function, but not at the files of the functions that it calls, so each state
+    of the sources has a folder of its own; those of earlier ones are removed.
     """
     package = Path(__file__).parents[1]
     stats = [path.stat() for path in sorted(package.rglob("*.py"))]

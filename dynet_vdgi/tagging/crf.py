@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
 from dynet_vdgi.system.blas import one_thread
-from dynet_vdgi.system.jit import ALWAYS, Kernel
+from dynet_vdgi.system.jit import Kernel
 from dynet_vdgi.system.sparse_weights import check_version
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
@@ -335,11 +335,3 @@ def checked(
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ModelError(f"no {what}: {name} holds numbers that are not finite")
     return np.ascontiguousarray(array)
-
-
-def make_ready(crf: Crf) -> None:
-    """Compiles or loads the kernels that labelling needs."""
-    first, none = np.zeros(1, np.int64), np.zeros((0, crf.n_labels))
-    room, nothing = ChainRoom.of(first, crf.n_labels), np.zeros(0, np.int64)
-    _MARGINALS(none, first, nothing, crf.borders, none, room, np.zeros(0), work=ALWAYS)
-    _BEST(none, first, nothing, crf.borders, nothing, room, work=ALWAYS)
