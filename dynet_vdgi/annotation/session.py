@@ -167,7 +167,7 @@ class Session:
         """Raises: UsageError, the trees of this file were said to be something else at the beginning."""
         name, known = self.path.name, base.get("given", given)
         if given != known and given is not None:
-            why = f"{name} was begun with --given {known}; to begin anew, move {self.journal.path.name} away"
+            why = f"{name} was begun with --given {known}; to begin again, move {self.journal.path.name} away"
             raise UsageError(f"--given {given} has no effect: {why}")
         if given is not None:
             logger.info("--given has no effect: %s has been annotated before", name)
