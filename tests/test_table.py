@@ -16,7 +16,7 @@ import pytest
 from shell import Vdgi, last_line
 
 from dynet_vdgi.evaluation import published
-from dynet_vdgi.experiments import plan
+from dynet_vdgi.experiments import plan, provenance
 from dynet_vdgi.experiments.tables import formats, grid, sheets
 from dynet_vdgi.experiments.tables.sheets import Gap, Measured
 
@@ -62,7 +62,7 @@ def experiment(
                 "protocol": named[system],
                 "policy": "",
                 "gold_trees": [*USED.get(system, []), "dev: progress figures only"],
-                "parts": {"settings": "a", "code": "c", "seed": str(seed)},
+                "parts": {"settings": "a", "code": system, "seed": str(seed)},
                 "cpu_s": 10.5,
                 "words_per_cpu_s": 1000 * seed,
                 "words": [10, 20],
@@ -304,6 +304,7 @@ def test_two_folders_make_one_table(tmp_path: Path, vdgi: Vdgi) -> None:
 
 def test_figures_that_were_not_made_alike(tmp_path: Path) -> None:
     folder = experiment(tmp_path / "x")
+    assert "versions of the program" not in str(sheets_of(folder)[-1].notes)
     for seed, key, value in ((1, "parts", {"settings": "b"}), (2, "words", [10, 19])):
         path = folder / "fr" / "ours" / str(seed) / "result.json"
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -517,3 +518,12 @@ def test_each_of_our_systems_is_beside_its_own_model_only(tmp_path: Path, vdgi: 
         "T3": ["weak", "mine"],
     }
     assert "| RL-PC | 66.7 ± 0.7 |\n| &nbsp;&nbsp;weak (here) |" in tables["T3"]
+
+
+def test_tables_name_the_commit_of_the_checkout() -> None:
+    found = subprocess.run(
+        ["git", "rev-parse", "--short=7", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    if found.returncode:
+        pytest.skip("no checkout of git")
+    assert f", commit {found.stdout.strip()}" in provenance.conditions()

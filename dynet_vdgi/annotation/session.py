@@ -303,7 +303,7 @@ class Session:
     def change(
         self, number: int, seen: tuple[int, int], what: str, word: int = 0, value: Any = 0
     ) -> list[int]:
-        """Makes one change, one of `edits.CHANGES`, to a sentence that was seen with these (edits, version).
+        """Makes one change, see `edits`, to a sentence that was seen with these (edits, version).
 
         A person who confirms a guess must have seen the last one; a person who sets a value need not.
         Returns the ids of the sentences that are now where the sentence was.

@@ -29,7 +29,7 @@ def today() -> str:
 
 def commit() -> str:
     """The commit of the checkout that the program runs from, if any."""
-    checkout = Path(bundled.__file__).resolve().parents[1]
+    checkout = Path(bundled.__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
         return ""
     options = ("--always", "--dirty=+changes", "--abbrev=7", "--exclude=*")

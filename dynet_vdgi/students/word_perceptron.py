@@ -1,7 +1,7 @@
 """A parser in linear time that sees words, FEATS and punctuation as well as tags.
 
-The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle, as `linear`, and with
-more features. Several perceptrons that saw the sentences in different orders are averaged into one.
+The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle, as `perceptron`,
+and with more features. Several perceptrons that saw the sentences in different orders are averaged into one.
 
 Letters: n words, N words of all sentences, B buckets.
 """

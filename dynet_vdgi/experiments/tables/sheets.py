@@ -312,12 +312,13 @@ def _place(
 
 def _warnings(grid: Grid, systems: Sequence[str], treebanks: Sequence[str]) -> list[str]:
     """Notes on figures that were not made alike."""
-    notes, codes = [], set()
+    notes: list[str] = []
+    codes: dict[str, set[object]] = {system: set() for system in systems}  # each runs other modules
     for name in treebanks:
         words = set()
         for system in systems:
             runs = grid.results.get((name, system), {}).values()
-            codes |= {run.parts.get("code") for run in runs}
+            codes[system] |= {run.parts.get("code") for run in runs}
             words |= {(run.protocol, run.words) for run in runs}
             if (
                 len({tuple(run.parts.get(part) for part in ("settings", "data", "rules")) for run in runs})
@@ -326,6 +327,6 @@ def _warnings(grid: Grid, systems: Sequence[str], treebanks: Sequence[str]) -> l
                 notes.append(f"Warning: seeds of {system} on {name} differ in settings, data or rules.")
         if len(words) > len({protocol for protocol, _ in words}):
             notes.append(f"Warning: runs on {name} were scored on different test sentences.")
-    if len(codes) > 1:
-        notes.append(f"Warning: runs of {len(codes)} versions of the program.")
+    if (most := max(map(len, codes.values()), default=0)) > 1:
+        notes.append(f"Warning: runs of {most} versions of the program.")
     return notes
