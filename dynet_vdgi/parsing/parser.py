@@ -102,13 +102,6 @@ class Sampling:
     n_best: int = 0
 
 
-MEASURE_FIRST = (
-    "; trees depend on what else is parsed in the same call: measure a text of the language first, with "
-    "`Parser.measured` or, in spaCy, `text`"
-)
-"""What to do if an unmeasured universal parser is given a few sentences."""
-
-
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
@@ -123,7 +116,6 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._told: set[str] = set()  # of these, the ones that a warning has named
-        self._warns_of_few = True
 
     def __repr__(self) -> str:
         measures, measured = self.measures, ""
@@ -178,8 +170,7 @@ class Parser:
         """This parser for the language of a text, whose beginning, 20,000 words, is measured.
 
         A universal parser that comes without a text measures those sentences that are given to one call. A
-        few sentences say little of their language, and one sentence next to nothing, so measure a text
-        first, fifty sentences or more:
+        few say little of their language, which a warning says once, so measure fifty or more first:
 
             parser = vdgi.load("universal").measured("my.conllu")
 
@@ -205,8 +196,7 @@ class Parser:
 
     def with_measures(self, measures: Measures) -> Parser:
         """This universal parser for a text with these measures; it counts unknown tags with this one."""
-        parameters = {**self.model.parameters, **measures.arrays()}
-        parser = Parser(replace(self.model, parameters=parameters))
+        parser = Parser(replace(self.model, parameters={**self.model.parameters, **measures.arrays()}))
         engine = universal(parser.engine)
         assert engine is not None
         engine.measures, parser.unknown_tags = measures, self.unknown_tags  # arrays keep no sample
@@ -240,24 +230,22 @@ class Parser:
         most one window is held in memory. Sentences without universal tags, which a model of XPOS tags does
         not need, get no relations.
         """
-        if not self.measures_text:
-            return self._piped(iter(self._given(sentences)))
-        return self._piped_as_measured(iter(self._given(sentences)))
+        return self._piped(iter(self._given(sentences)))
 
-    def _piped_as_measured(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
-        from dynet_vdgi.universal.stored import beginning
-
-        first = list(beginning(sentences))
-        yield from self._measured_here(first)._piped(chain(first, sentences))
-
-    def _measured_here(self, sentences: Sequence[Sentence]) -> Parser:
+    def _measured_here(self, sentences: Iterable[Sentence]) -> Parser:
         """This parser for the sentences of one call; warns once if they are few."""
-        measured = self.measured(sentences)
-        if self._warns_of_few and measured.measures is not None and sentences:
-            self._warns_of_few = not measured.measures.warn_if_few(MEASURE_FIRST)
-        return measured
+        parser = self.measured(sentences)
+        if parser.measures is not None:
+            parser.measures.warn_once(self._told)
+        return parser
 
     def _piped(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+        if self.measures_text:
+            from dynet_vdgi.universal.stored import beginning
+
+            first = list(beginning(sentences))
+            yield from self._measured_here(first)._piped(chain(first, sentences))
+            return
         verb_order = None
         while window := list(islice(sentences, PIPE_WINDOW)):
             if verb_order is None:
@@ -291,8 +279,7 @@ class Parser:
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
-        measures = self.measures
-        save_model_file(path, self.model if measures is None else self.with_measures(measures).model)
+        save_model_file(path, self.with_measures(self.measures).model if self.measures else self.model)
 
     def parse(
         self,
@@ -430,8 +417,7 @@ class Parser:
         seed, stream and sentences give the same trees. Other models give exact probabilities, and only n-best
         lists, under the distribution of `How.exact`.
 
-        Raises:
-            UsageError: as `check`; or the argument is neither a file nor sentences.
+        Raises: UsageError, as `check`; or the argument is neither a file nor sentences.
         """
         _check_kind("sampling", sampling, Sampling)
         self.check(sampling=sampling)
@@ -584,9 +570,8 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     """The projective tree with one root whose heads have the highest total frequency in samples (M, n)."""
     from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
 
-    n = samples.shape[1]
-    shares = np.zeros((n + 1, n))
-    np.add.at(shares, (samples, np.arange(n)), 1.0 / len(samples))
+    shares = np.zeros((len(samples[0]) + 1, len(samples[0])))
+    np.add.at(shares, (samples, np.arange(len(samples[0]))), 1.0 / len(samples))
     return chart.expected_best(shares)
 
 
