@@ -10,13 +10,15 @@ Names are loaded when they are first used, so that importing the package costs n
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import notebooks
 
+TYPE_CHECKING = (
+    False  # known to type checkers; `typing` takes long to load, and Ctrl-C shows a traceback then
+)
 if TYPE_CHECKING:
+    from typing import Any
+
     from dynet_vdgi.api import rules, train
     from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
     from dynet_vdgi.data.conllu_writing import write
@@ -114,6 +116,8 @@ if not TYPE_CHECKING:  # type checkers would take any name for one that there is
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
+        import importlib
+
         value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
         globals()[name] = value
         return value

@@ -87,13 +87,14 @@ def interrupts_arrive() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def logger_as_it_was() -> Iterator[None]:
-    """The command sets the package's logger up for itself; other tests want to see its records."""
+def fresh_logger() -> Iterator[None]:
+    """The command sets the package's logger up for itself; each test begins with it as Python makes it."""
     logger = logging.getLogger("dynet_vdgi")
-    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
+    logger.handlers[:], logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)
     yield
-    logger.handlers[:], logger.propagate = handlers, propagate
-    logger.setLevel(level)
+    logger.handlers[:], logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

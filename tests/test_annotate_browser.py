@@ -881,6 +881,23 @@ def test_the_official_validator_is_a_button_where_it_is_installed(
         expect(page.locator("#official")).to_be_visible(visible=is_beside)
 
 
+def test_errors_of_form_stand_before_warnings_by_rule(path: Path, tab: Callable[..., Any]) -> None:
+    text = path.read_text(encoding="utf-8").replace("\t_\n", "\tA=1||B=2\n", 1)
+    written(path, text)
+    with served(path, "--given", "guessed") as address:
+        page = tab(address)
+        sentence(page, 1)
+        lines = page.locator("#problems li")
+        expect(lines.last).to_contain_text("1 warning, misc:")
+        expect(lines.last).to_have_class("warning")
+        kinds = lines.evaluate_all("lines => lines.map((line) => line.className)")
+        assert set(kinds) == {"error", "warning"}
+        assert kinds == sorted(kinds)
+        expect(page.locator("#problem-count")).to_contain_text(", 1 warning")
+        lines.last.locator("button").click()
+        expect(page.locator("#words li[aria-selected='true']")).to_have_count(1)
+
+
 # ------------------------------------------------------------------------------------------- seen and meant
 def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(
     path: Path, tab: Callable[..., Any]

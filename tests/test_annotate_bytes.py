@@ -224,7 +224,7 @@ def test_given_again_is_a_note_and_something_else_is_refused(
     with caplog.at_level("INFO", logger="dynet_vdgi"):
         opened("guessed").close()
     assert "--given has no effect: a.conllu has been annotated before" in caplog.text
-    with pytest.raises(UsageError, match=r"a.conllu was begun with --given guessed; to begin anew, move a"):
+    with pytest.raises(UsageError, match=r"a.conllu was begun with --given guessed; to begin again, move a"):
         opened("right")
 
 

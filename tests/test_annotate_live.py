@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 import shell
+
+pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.annotation import helpers, serving

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import logging
 import os
 import subprocess
 import sys
@@ -371,7 +370,6 @@ def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
 ) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"update": 1}\n' + "[" * 100_000 + '\n{"upd\n{"update": 2}\n{"upd', encoding="utf-8")
-    logging.getLogger("dynet_vdgi").propagate = True
     with caplog.at_level("WARNING", "dynet_vdgi"):
         assert RunLog(path).rows() == [{"update": 1}, {"update": 2}]
     assert [record.getMessage() for record in caplog.records] == [

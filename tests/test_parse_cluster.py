@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import dask
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
@@ -28,6 +27,8 @@ from dynet_vdgi.parsing.stream import PARCEL, Stream
 from dynet_vdgi.system.dask_cluster import connected
 from dynet_vdgi.system.extras import how_to_install
 
+dask = pytest.importorskip("dask", reason="Dask, of the extra cluster, is not installed")
+pytest.importorskip("distributed", reason="Dask, of the extra cluster, is not installed")
 pytestmark = pytest.mark.slow
 
 

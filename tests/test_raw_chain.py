@@ -78,6 +78,18 @@ def test_raw_text_becomes_the_trees_that_three_commands_give(there: Path, vdgi: 
     )
 
 
+def test_no_token_before_another_document_lacks_a_space(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    texts = ["The dog barks.", "A cat sleeps."]
+    names = [tmp_path / f"{n}.txt" for n in range(2)]
+    for name, text in zip(names, texts):
+        name.write_text(text, encoding="utf-8")
+    vdgi.good("parse", "universal", *names, *STEPS, "-o", tmp_path / "all.conllu")
+    before, after = (tmp_path / "all.conllu").read_text(encoding="utf-8").split("\n\n# newdoc")
+    assert before.endswith("\t_")
+    assert after.rstrip().endswith("\tSpaceAfter=No")
+    assert [document.text for document in raw_text.read_documents([tmp_path / "all.conllu"])] == texts
+
+
 def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
     one, two = (vdgi.good("parse", "universal", "raw.txt", *STEPS, "--jobs", n).out for n in "12")
     assert one == two != ""

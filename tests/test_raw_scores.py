@@ -271,3 +271,16 @@ def test_options_about_trees_are_refused_with_raw(vdgi: Vdgi, folder: Path) -> N
     status, _, err = vdgi("evaluate", "--raw", "gold.conllu", "gold.conllu", "--by", "tag", "--max-len", "3")
     assert status == 2
     assert "leave out --by, --max-len" in err
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["agreement"]])
+def test_texts_that_differ_by_normalisation_only_are_told_so(
+    vdgi: Vdgi, folder: Path, command: list[str]
+) -> None:
+    for name, form in (("nfc", "\u00e9"), ("nfd", "e\u0301"), ("other", "e")):
+        text = block((form, "NOUN", 2, "nsubj"), ("c", "VERB", 0, "root"))
+        Path(f"{name}.conllu").write_text(text, encoding="utf-8")
+    same = "they differ only in Unicode normalisation (NFC/NFD) (bring both to one form"
+    for names, expected in ((("nfc", "nfd"), True), (("nfd", "nfc"), True), (("nfc", "other"), False)):
+        found = vdgi(*command, *(f"{name}.conllu" for name in names))
+        assert (found.status, same in found.err) == (3, expected), found.err

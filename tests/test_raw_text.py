@@ -129,3 +129,37 @@ def test_an_escaped_value_is_one_column_and_means_the_text(text: str) -> None:
 
 def test_an_unknown_escape_stays() -> None:
     assert unescaped("\\x\\") == "\\x\\"
+
+
+def test_the_last_token_before_another_document_has_no_space_after_no(tmp_path: Path) -> None:
+    """Whatever else MISC says of it, and if it is a multiword token; nothing of the text is lost."""
+    for text, tokens, end in (
+        ("du", (Token(0, 2, ("de", "le")),), "1-2\tdu" + "\t_" * 8),
+        ("\n2  0", (Token(1, 5, ("2 0",)),), r"SpacesBefore=\n|SpacesInToken=2\s\s0"),
+        ("a ", (Token(0, 1, ("a",)),), r"SpacesAfter=\s"),
+    ):
+        first = Document(text, (TokenisedSentence(tokens, True),))
+        second = Document("b", (TokenisedSentence((Token(0, 1, ("b",)),), True),))
+        written = raw_text.conllu(first, is_followed=True) + raw_text.conllu(second, 2)
+        assert end in written
+        assert written.count("SpaceAfter=No") == 1
+        assert read(tmp_path, written) == [first, second]
+
+
+def test_text_and_forms_that_differ_by_normalisation_only_are_told_so(tmp_path: Path) -> None:
+    same = "they differ only in Unicode normalisation"
+    with pytest.raises(DataError, match=same):
+        read(tmp_path, "# text = b \u00e9\n" + word(1, "b") + word(2, "e\u0301") + "\n")
+    with pytest.raises(DataError, match="do not give") as caught:
+        read(tmp_path, "# text = c \u00e9\n" + word(1, "b") + word(2, "e\u0301") + "\n")
+    assert same not in str(caught.value)
+
+
+def test_format_characters_between_tokens_are_recorded_with_the_spaces(tmp_path: Path) -> None:
+    text = "\u202aa \u200b b\u200f \U000e0067c"
+    tokens = (Token(1, 2, ("a",)), Token(5, 7, ("b\u200f",)), Token(9, 10, ("c",)))
+    document = Document(text, (TokenisedSentence(tokens, True),))
+    written = raw_text.conllu(document)
+    assert "# text = a b\u200f c\n" in written
+    assert r"SpacesBefore=\u202a|SpacesAfter=\s\u200b\s" in written
+    assert read(tmp_path, written) == [document]

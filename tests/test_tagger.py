@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import random
+import unicodedata
 import zipfile
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
 import dynet_vdgi as vdgi
+from dynet_vdgi.data import raw_text
+from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import OUTSIDE, WordTypes, around, items_of
 from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tagging.tagger_state import feats_parts
 from dynet_vdgi.tagging.type_means import LEAST, TypeMeans
 from dynet_vdgi.tagging.type_means import items_of as items_of_means
+from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
 
 def made(n_sentences, seed=1):
@@ -196,12 +204,107 @@ def test_files_that_are_no_taggers_are_refused(tagger, tmp_path):
         ("meta.json", b'"tagger"', b'"parser"', "a parser"),
         ("tags.json", b'"NOUN"', b'"NOON"', "damaged"),
         ("tags.json", b"Number=Plur", b"Number=\\tlur", "CoNLL-U"),
+        ("tags.json", b"Number=Plur", b"Number=P ur", "CoNLL-U cannot hold 'Number=P ur' as FEATS"),
+        ("tags.json", b"Number=Plur", b"Number==lur", "'Number==lur' are no FEATS"),
+        ("tags.json", b'"D"', b'"D "', "CoNLL-U cannot hold 'D ' as XPOS"),
+        ("tags.json", b'"D"', b'""', "CoNLL-U cannot hold '' as XPOS"),
+        ("tags.json", b'"D"', b'"\\u001c"', "as XPOS"),
+        ("tags.json", b'"D"', b'"D\\u0085E"', "as XPOS"),
+        ("tags.json", b'"DET _ the":"the"', b'"DET _ the":" the"', "CoNLL-U cannot hold ' the' as a lemma"),
+        ("tags.json", b'"DET _ the":"the"', b'"DET _ the":"a  b"', "as a lemma"),
+        ("tags.json", b'"DET _ the":"the"', b'"DET _ the":"a b\\u2028c\\u001c "', "as a lemma"),
+        ("tags.json", b'"DET _ the":"the"', b'"DET _ the":""', "as a lemma"),
     ):
         with zipfile.ZipFile(tmp_path / "damaged", "w") as z:
             for member, data in members.items():
+                assert member != name or old in data
                 z.writestr(member, data.replace(old, new, 1) if member == name else data)
         with pytest.raises(ModelError, match=message):
             Tagger.load(tmp_path / "damaged")
+
+
+def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tmp_path):
+    """Every tag is renamed wherever it stands, so that only its letters are at fault."""
+    for tag in ("NO UN", "NOUN ", "N\x1c", "N\x85", "N\u2028"):
+        state = tagger.learnt
+        renamed = {"NOUN": tag}
+        pairs = [
+            [(renamed.get(upos, upos), value) for upos, value in each]
+            for each in (state.bundles, state.xpos, state.rules)
+        ]
+        tags = [renamed.get(each, each) for each in state.tags]
+        assert tags == sorted(tags)
+        Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(
+            tmp_path / "my.tagger"
+        )
+        with pytest.raises(ModelError, match="as UPOS"):
+            Tagger.load(tmp_path / "my.tagger")
+
+
+def test_many_tags_with_many_bundles_are_counted_once():
+    """Tags times bundles took minutes before such a file was refused."""
+
+    class Counting(str):
+        n_compared = 0
+
+        def __eq__(self, other):
+            Counting.n_compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    tags = [Counting(f"T{k:03}") for k in range(100)]
+    bundles = [(tag, f"A=v{k:03}") for tag in tags for k in range(20)]
+    parts = feats_parts(bundles, tags)
+    assert np.diff(parts.groups).tolist() == [20] * 100
+    assert Counting.n_compared < 3 * len(bundles)
+
+
+@pytest.fixture(scope="module")
+def composed_and_decomposed(tmp_path_factory):
+    """The same tagged sentences, with letters that have two forms in forms and lemmas, in NFC and in NFD."""
+    folder = tmp_path_factory.mktemp("forms")
+    for name, n, seed in (("tagged", 30, 1), ("test", 40, 3)):
+        rows = [line.split("\t") for line in made(n, seed).split("\n")]
+        text = "\n".join(
+            "\t".join(
+                [*row[:1], *(cell.replace("o", "õ").replace("um", "ǘm") for cell in row[1:3]), *row[3:]]
+            )
+            for row in rows
+        )
+        for form in ("NFC", "NFD"):
+            (folder / f"{name}.{form}.conllu").write_text(unicodedata.normalize(form, text), encoding="utf-8")
+    return folder
+
+
+def columns_of(path):
+    """The lines of a file in the form NFC."""
+    return unicodedata.normalize("NFC", path.read_text(encoding="utf-8"))
+
+
+def test_decomposed_text_is_tagged_as_composed_and_keeps_its_bytes(composed_and_decomposed, tmp_path):
+    folder = composed_and_decomposed
+    tagger = Tagger().fit(folder / "tagged.NFC.conllu")
+    for form in ("NFC", "NFD"):
+        test = folder / f"test.{form}.conllu"
+        vdgi.write(tagger.predict(bare(test)), tmp_path / form)
+        written = (tmp_path / form).read_text(encoding="utf-8")
+        assert unicodedata.is_normalized(form, written), "lemmas are written as forms are"
+        assert [s.forms for s in vdgi.read(tmp_path / form)] == [s.forms for s in vdgi.read(test)]
+    assert columns_of(tmp_path / "NFD") == columns_of(tmp_path / "NFC") == columns_of(test)
+
+
+def test_decomposed_text_gives_the_same_tagger(composed_and_decomposed, tmp_path):
+    folder = composed_and_decomposed
+    content = {}
+    for form in ("NFC", "NFD"):
+        (tmp_path / "list").write_text(
+            unicodedata.normalize(form, "bänõk\tNOUN\nbanõ\tNOUN\n"), encoding="utf-8"
+        )
+        raw = bare(folder / f"test.{form}.conllu")
+        tagged = folder / f"tagged.{form}.conllu"
+        content[form] = Tagger().fit(tagged, raw, tag_list=tmp_path / "list").to_bytes()
+    assert content["NFC"] == content["NFD"]
 
 
 def test_predicting_before_learning_is_refused():
@@ -270,6 +373,93 @@ def test_rules_that_do_not_fit_leave_the_lower_cased_form():
     assert applied("ies>y", "Dogs") == "dogs"
     assert applied("s>", "s") == "s"
     assert rule_of("thoroughly", "x") == "_"
+
+
+def test_rules_leave_no_stray_white_space():
+    """The rule of an abbreviation without its end was written as a lemma that no reader takes."""
+    assert applied(rule_of("bl.a.", "bl."), "bl a.") == "bl"
+    assert applied(rule_of("ab", "a b"), "x b") == "x b"
+    assert applied("bc>", " bc") == " bc"
+
+
+ODD = [
+    "bl.a.",
+    "bl. a.",
+    "a b",
+    "20 000",
+    "\u00a0a",
+    "_",
+    "__",
+    ".",
+    "...",
+    "1",
+    "1-2",
+    "1.1",
+    "#",
+    "|",
+    "=",
+    "İ",
+    "ŉ",
+    "e\u0301",
+]
+ODD += [
+    "a\u2028b",
+    "a\u00a0\u00a0b",
+    "x\u200b",
+    "\u200f",
+    "t . o . m .",
+    "A B C",
+    "100 % ig",
+    "d’ a",
+    "각",
+    "ﬁ",
+    "\U000e0067",
+]
+
+
+def lines_of(words, relations=()):
+    """A sentence of forms and lemmas as CoNLL-U; the first word is the root."""
+    deprels = relations or ["root", *["dep"] * (len(words) - 1)]
+    return (
+        "".join(
+            f"{k}\t{form}\t{lemma}\tX\t_\t_\t{int(k > 1)}\t{deprels[k - 1]}\t_\t_\n"
+            for k, (form, lemma) in enumerate(words, 1)
+        )
+        + "\n"
+    )
+
+
+@pytest.mark.slow
+def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir, tmp_path):
+    """Rules of lemmas learnt from 27 treebanks, with forms as odd as a reader takes them."""
+    odd = [form for form in ODD if form == form.strip()]
+    path, new, n_rules = tmp_path / "odd.conllu", tmp_path / "new.conllu", 0
+    for folder in sorted(each for each in (data_dir / "ud2").iterdir() if each.is_dir()):
+        first = next(iter(sorted(folder.glob("*.conllu"))))
+        sentences = list(islice(vdgi.read(first), 100))
+        short = [form for s in sentences for form in s.forms if "." in form[1:] or " " in form]
+        forms = [*odd, *sorted(set(short))[:5]]
+        rules = {rule_of(f, lemma) for s in sentences for f, lemma in zip(s.forms, s.lemmas or s.forms)}
+        n_rules += len(rules)
+        made = ("".join(lines_of([(form, applied(rule, form)) for form in forms])) for rule in sorted(rules))
+        path.write_text("".join(made), encoding="utf-8")
+        assert sum(1 for _ in vdgi.read(path)) == len(rules)
+
+        path.write_text(lines_of([(form, "_") for form in forms]), encoding="utf-8")
+        tagged = Tagger().fit(sentences[:4]).predict(path, retag=True)
+        labeller = Labeller(load_labels()).fit(sentences[:4])
+        vdgi.write(labeller.predict(tagged_trees(tagged)), new)
+        assert [s.forms for s in vdgi.read(new)] == [tuple(forms)]
+        documents = list(raw_text.documents_of(islice(blocks(first), 4)))
+        document = Tokeniser.fit(documents, iterations=3).tokenise(" ".join(ODD) + "".join(ODD))
+        new.write_text(raw_text.conllu(document), encoding="utf-8")
+        assert len(list(vdgi.read(new, tags="known", heads="ignored"))) == len(document.sentences)
+    assert n_rules > 1500
+
+
+def tagged_trees(sentences):
+    """The sentences with heads; the first word is the root."""
+    return [replace(s, heads=(0, *[1] * (len(s) - 1))) for s in sentences]
 
 
 def test_a_word_has_its_most_frequent_lemma():

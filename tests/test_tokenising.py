@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +14,8 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.system.jit import as_python
+from dynet_vdgi.annotation.plain_text import by_rule
+from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
@@ -18,8 +23,10 @@ from dynet_vdgi.runs import model_archive
 from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
 from dynet_vdgi.tokenising.characters import symbols_of
+from dynet_vdgi.tokenising.seen import Seen
 from dynet_vdgi.tokenising.splitting import Splitter, rewritings
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
+from dynet_vdgi.tokenising.whole import wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
 WORDS = {"du": "de le", "au": "à le", "dammelo": "dam me lo", "auquel": "à lequel"}
@@ -275,6 +282,202 @@ def test_a_list_without_an_end_is_cut_into_sentences_that_can_be_read(
     assert max(sum(len(token.words) for token in s.tokens) for s in document.sentences) <= 20
 
 
+# ----------------------------------------------------------------------------------- what cannot be seen
+def test_format_characters_are_those_of_unicode_that_do_not_show() -> None:
+    shown = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    every = {n for n in range(sys.maxunicode + 1) if unicodedata.category(chr(n)) == "Cf"}
+    found = {n for n in range(sys.maxunicode + 1) if raw_text.FORMAT.match(chr(n))}
+    assert every - found == shown | {0xFEFF}
+    assert {unicodedata.category(chr(n)) for n in found - every} <= {"Cn", "Mn"}
+
+
+INVISIBLE = (
+    "Le cha\u00adt\u200b \u200bdu \u200e chien\u200d dort\u200b.\u200f Le pain\u2060 dort!\u200e\n"
+    "\u202bLe livre dort.\u200f"
+)
+
+
+def test_format_characters_stay_with_the_letters_before_them(learnt: Tokeniser, tmp_path: Path) -> None:
+    """They begin no word, make none and hide no end of a sentence; the simple rule agrees."""
+    plain = raw_text.FORMAT.sub("", INVISIBLE)
+    document = learnt.tokenise(INVISIBLE)
+    forms = [[form for form, _ in sentence] for sentence in sentences_of(document)]
+    assert [[raw_text.FORMAT.sub("", form) for form in sentence] for sentence in forms] == [
+        [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(plain))
+    ]
+    assert forms[0] == ["Le", "cha\u00adt\u200b", "du", "chien\u200d", "dort\u200b", ".\u200f"]
+    assert [sentence[-1] for sentence in forms] == [".\u200f", "!\u200e", ".\u200f"]
+    assert document.sentences[0].tokens[2].words == ("de", "le")
+    assert [[INVISIBLE[t.start : t.end] for t in s.tokens] for s in by_rule(INVISIBLE)] == forms
+    path = tmp_path / "text.conllu"
+    path.write_bytes(raw_text.conllu(document).encode())
+    assert read_documents([path]) == [document]
+    text = path.read_text(encoding="utf-8")
+    assert "# text = Le cha\u00adt\u200b du chien\u200d dort\u200b.\u200f\n" in text
+    assert "SpacesAfter=\\s\\u200e\\s" in text
+
+
+def test_format_characters_are_words_where_the_training_text_has_it_so(tmp_path: Path) -> None:
+    text = "".join(block(["Le", rng_noun, "\u2063", "dort", "."]) for rng_noun in NOUNS * 3)
+    (tmp_path / "text.conllu").write_text(text, encoding="utf-8")
+    own = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
+    again = Tokeniser.from_arrays(own.arrays(), own.splitter)
+    assert again.own == {"\u2063"}
+    for each in (own, again):
+        found = sentences_of(each.tokenise("Le train \u2063 dort. Le\u200b pain \u2063 dort."))
+        assert [[form for form, _ in sentence] for sentence in found] == [
+            ["Le", "train", "\u2063", "dort", "."],
+            ["Le\u200b", "pain", "\u2063", "dort", "."],
+        ]
+
+
+def test_format_characters_between_letters_are_learnt_where_they_are_frequent(tmp_path: Path) -> None:
+    """Here a zero-width space separates words, as in Khmer, and the non-joiner does not."""
+    rng, lines = random.Random(1), ""
+    for _ in range(40):
+        one, two = rng.sample(["ab", "cd", "ef", "gh"], 2)
+        lines += block([f"{one}\u200b", two, f"{two}\u200c{one}", "."], "")
+    (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
+    found = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
+    (sentence,) = sentences_of(found.tokenise("ef\u200bghgh\u200cef."))
+    assert [form for form, _ in sentence] == ["ef\u200b", "gh", "gh\u200cef", "."]
+
+
+def test_an_emoji_of_several_is_one_word(learnt: Tokeniser) -> None:
+    family = "👩\u200d👩\u200d👧"
+    (sentence,) = sentences_of(learnt.tokenise(f"Le {family} dort."))
+    assert family in [form for form, _ in sentence]
+
+
+# ------------------------------------------------------------------------------------------- normalisation
+ACCENTS = {"chat": "châté", "chien": "chïeñ", "pain": "pâin", "train": "tràin"}
+
+
+def accented(text: str, form: str) -> str:
+    for plain, new in ACCENTS.items():
+        text = text.replace(plain, new)
+    return unicodedata.normalize(form, text.replace("auquel", "auquél"))
+
+
+def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning from NFD makes the same file, and NFD text gets the same tokens, byte for byte its own."""
+    monkeypatch.setitem(WORDS, "auquel", "à lequél")
+    texts = {}
+    for form in ("NFC", "NFD"):
+        path = tmp_path / f"{form}.conllu"
+        path.write_text(accented(treebank(), form), encoding="utf-8")
+        learnt = Tokeniser.fit(read_documents([path]), iterations=25)
+        texts[form] = tokeniser_file.members(learnt, tokeniser_file.Made())
+    assert texts["NFC"] == texts["NFD"]
+    raw = "Le châté auquél tràin dort. Le pâin du chïeñ 20 000 dort! ÀÉÎ auquéls 각"
+    documents = [learnt.tokenise(unicodedata.normalize(form, raw)) for form in ("NFC", "NFD")]
+    one, other = map(sentences_of, documents)
+    assert other != one
+    assert accented(repr(other), "NFC") == accented(repr(one), "NFC")
+    assert other[0][2] == (accented("auquel", "NFD"), (accented("à", "NFD"), accented("lequél", "NFD")))
+    (tmp_path / "out.conllu").write_bytes(raw_text.conllu(documents[1]).encode())
+    assert read_documents([tmp_path / "out.conllu"]) == documents[1:]
+
+
+def test_what_is_seen_is_in_the_form_nfc_and_stands_for_all_of_the_text() -> None:
+    rng = random.Random(4)
+    for _ in range(500):
+        text = random_text(rng)
+        seen = Seen.of(text)
+        visible = raw_text.FORMAT.sub("", text)
+        assert seen.text == unicodedata.normalize("NFC", visible)
+        assert len(seen.text) == len(seen.starts) == len(seen.ends) == len(seen.joined)
+        covered = [text[a:b] for a, b in dict.fromkeys(zip(seen.starts.tolist(), seen.ends.tolist()))]
+        assert text.endswith("".join(covered))
+        assert not raw_text.FORMAT.sub("", text.removesuffix("".join(covered)))
+
+
+# ------------------------------------------------------------------------------------------- what stays whole
+WHOLE = (
+    "https://foo.example/a_(b)?a=b&c=%20#x",
+    "www.gaeilge.ie/foo/",
+    "sean.o-neill@tcd.example.ie",
+    "12.500,00",
+    "1,234.5",
+    "12,34,567",
+    "٣٫٥",
+    "12:30",
+    "12:30:59",
+    "@user_1",
+    "#gwaith_da",
+    "#हिन्दी",
+)
+
+
+@pytest.mark.parametrize("stretch", WHOLE)
+def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt: Tokeniser) -> None:
+    """The tokeniser has never seen one; the marks around them are cut off, and sentences end after them."""
+    text = f"Le chat ({stretch}), {stretch}. Le pain dort {stretch}.\n\nLe “{stretch}” dort."
+    expected = [
+        ["Le", "chat", "(", stretch, ")", ",", stretch, "."],
+        ["Le", "pain", "dort", stretch, "."],
+        ["Le", "“", stretch, "”", "dort", "."],
+    ]
+    assert [[form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))] == expected
+    assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
+
+
+def test_nothing_else_is_kept_whole() -> None:
+    assert list(wholes("a.b, 26.12.2008, 192.168.1.1, 1:2, #1, @, 3. end.Next 1/2 ://x 12: 30")) == []
+    (found,) = wholes("请发a@b.example.com谢谢")
+    assert (found.start, found.end, found.kind) == (2, 17, "email")
+
+
+def test_what_stays_whole_is_found_in_linear_time() -> None:
+    """In a word of 100,000 letters; quadratic time would take minutes."""
+    for text in ("@" + "a" * 10**5, "a" * 10**5 + "@", "www." + "." * 10**5, "1." * 10**5, "a.b@c" * 10**5):
+        assert len(list(wholes(text))) <= 10**5
+
+
+def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
+    """Numbers are cut there, times are not in most cases; the file remembers."""
+    rng, lines = random.Random(1), ""
+    for _ in range(60):
+        number = [f"{rng.randint(1, 99)}", ",", f"{rng.randint(1, 99)}"]
+        time = ["7", ":", "30"] if rng.random() < 0.2 else [f"{rng.randint(1, 24)}:30"]
+        words = ["Le", rng.choice(NOUNS), "dort"]
+        text = f"{' '.join(words)} {''.join(number)} {''.join(time)}."
+        forms = [*words, *number, *time, "."]
+        lines += f"# text = {text}\n"
+        lines += "".join(
+            f"{n}\t{form}" + "\t_" * 7 + f"\t{'SpaceAfter=No' if is_near else '_'}\n"
+            for n, (form, is_near) in enumerate(zip(forms, spaces_missing(text, forms)), 1)
+        )
+        lines += "\n"
+    (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
+    learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
+    assert learnt.cut == {"number"}
+    model_archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+    for each in (learnt, tokeniser_file.load(tmp_path / "my")):
+        (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
+        assert [form for form, _ in sentence] == ["Le", "pain", "dort", "14", ",", "25", "12:30", "."]
+
+
+def spaces_missing(text: str, forms: list[str]) -> list[bool]:
+    """Whether no space follows each form of a text."""
+    found, place = [], 0
+    for form in forms:
+        place = text.index(form, place) + len(form)
+        found.append(not text[place : place + 1].isspace())
+    return found
+
+
+def test_files_with_kinds_or_characters_that_there_are_not_are_refused(learnt: Tokeniser) -> None:
+    arrays = learnt.arrays()
+    assert not {"tokeniser/cut", "tokeniser/own"} & {*arrays}, "files are as they were where nothing is cut"
+    for name, value in (("cut", [99]), ("cut", [-1]), ("own", [-1]), ("own", [0x110000])):
+        with pytest.raises(ModelError, match="other numbers"):
+            Tokeniser.from_arrays({**arrays, f"tokeniser/{name}": np.array(value)}, learnt.splitter)
+    for wrong in (np.zeros((2, 2), np.int64), np.zeros(1), np.array(["x"])):
+        with pytest.raises(ModelError, match="tokeniser/cut is of"):
+            Tokeniser.from_arrays({**arrays, "tokeniser/cut": wrong}, learnt.splitter)
+
+
 # ------------------------------------------------------------------------------------------- numbers
 def test_labelling_sums_the_weights_that_learning_gave(learnt: Tokeniser, documents: list[Document]) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
@@ -333,6 +536,47 @@ def test_a_file_of_another_kind_is_refused(model: Path, file: Path, tmp_path: Pa
             tokeniser_file.load(name)
 
 
+def test_a_token_of_countless_words_is_refused_and_never_learnt(learnt: Tokeniser, tmp_path: Path) -> None:
+    many = ("x",) * 1000
+    for splitter in (
+        Splitter(words={"a": many}),
+        Splitter(begins={"a": (1, "\x1f".join(many))}),
+        Splitter(ends={"a": (1, "x" * 2000)}),
+    ):
+        hostile = Tokeniser(learnt.crf, learnt.labels, splitter)
+        model_archive.write(tmp_path / "my", tokeniser_file.members(hostile, tokeniser_file.Made()))
+        with pytest.raises(ModelError, match="more words than there are"):
+            tokeniser_file.load(tmp_path / "my")
+    assert Splitter.fit([("ab", many), ("du", ("de", "le"))]).words == {"du": ("de", "le")}
+    assert Splitter({"a": ("x",) * 5, "b": ("x",) * 4}).split("a") == ("a",)
+    assert len(Splitter({"b": ("x",) * 4}).split("b")) == 4
+
+
+def test_equal_treebanks_give_equal_files_whatever_the_hash_seed(tmp_path: Path) -> None:
+    """The forms that look as if they were split are a set."""
+    made = (
+        "from dynet_vdgi.tokenising import tokeniser_file as f, splitting as s, tokeniser as t; import sys;"
+    )
+    made += "m = f.load(sys.argv[1]); w = frozenset('abcdefgh');"
+    made += "m = t.Tokeniser(m.crf, m.labels, s.Splitter(others=w));"
+    made += "print(f.members(m, f.Made())['splitter.json'])"
+    rng = random.Random(1)
+    (tmp_path / "text.conllu").write_text(treebank(5, rng.randint(1, 9)), encoding="utf-8")
+    learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=2)
+    model_archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", made, str(tmp_path / "my")],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+
+
 # ------------------------------------------------------------------------------------------- the command
 RAW = "\ufeffLe chat du voisin dort.  Le pain\n dort!\n\nLe train au jardin dort. "
 
@@ -353,6 +597,34 @@ def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
     before = Path("my.tokeniser").read_bytes()
     vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser", "--overwrite")
     assert Path("my.tokeniser").read_bytes() == before
+
+
+def test_the_end_of_a_file_is_a_space_where_another_one_follows(vdgi: Vdgi, folder: Path, file: Path) -> None:
+    """UD forbids SpaceAfter=No before `# newdoc`; the texts are still recovered byte for byte."""
+    texts = ["Le chat dort.", "Le pain dort.\n", "Le train dort"]
+    for n, text in enumerate(texts):
+        Path(f"{n}.txt").write_text(text, encoding="utf-8")
+    vdgi.good("tokenize", file, "0.txt", "1.txt", "2.txt", "-o", "out.conllu")
+    assert [document.text for document in read_documents(["out.conllu"])] == texts
+    blocks = Path("out.conllu").read_text(encoding="utf-8").strip().split("\n\n")
+    ends = [block.split("\n")[-1].split("\t")[-1] for block in blocks]
+    assert ends == ["_", "SpacesAfter=\\n", "SpaceAfter=No"], "the last one is as it was"
+
+
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028"])
+def test_other_line_ends_count_where_there_is_no_usual_one(
+    end: str, learnt: Tokeniser, tmp_path: Path
+) -> None:
+    text = f"Le chat dort{end}Le pain du voisin{end}{end}Le train{end}"
+    lines = ["Le chat dort", "Le pain du voisin", "Le train"]
+    for sentences in (learnt.tokenise(text, lines=True).sentences, tuple(by_rule(text, lines=True))):
+        assert [text[s.tokens[0].start : s.tokens[-1].end] for s in sentences] == lines
+        assert [s.begins_paragraph for s in sentences] == [True, False, True]
+    document = learnt.tokenise(text, lines=True)
+    (tmp_path / "text.conllu").write_bytes(raw_text.conllu(document).encode())
+    assert read_documents([tmp_path / "text.conllu"]) == [document]
+    mixed = f"Le chat{end}dort\nLe pain"
+    assert len(learnt.tokenise(mixed, lines=True).sentences) == len(by_rule(mixed, lines=True)) == 2
 
 
 def test_sentences_without_end_point_to_lines(
@@ -378,12 +650,14 @@ def test_sentences_without_end_point_to_lines(
 def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
     Path("white.txt").write_text(" \n\t\n", encoding="utf-8")
     Path("bytes.txt").write_bytes(b"a\n\xff")
+    Path("nul.txt").write_bytes(b"a\nb\0c")
     Path("raw.txt").write_text(RAW, encoding="utf-8")
     Path("damaged").write_text("damaged", encoding="utf-8")
     Path("my.conllu").write_text(treebank(2), encoding="utf-8")
     cases = [
         (3, ["tokenize", file, "white.txt", "-o", "out.conllu"], "white.txt: no text"),
         (3, ["tokenize", file, "bytes.txt", "-o", "out.conllu"], "bytes.txt:2: byte 0xff is not UTF-8"),
+        (3, ["tokenize", file, "nul.txt", "-o", "out.conllu"], "nul.txt:2: NUL byte (a damaged or binary"),
         (3, ["tokenize", "train", "raw.txt", "-o", "out"], "plain text, not CoNLL-U"),
         (2, ["tokenize", "train", "my.conllu", "--lines", "-o", "x"], "--lines has no effect after train"),
         (2, ["tokenize", "train", "my.conllu"], "needs a file for the tokeniser"),

@@ -167,7 +167,7 @@ class Session:
         """Raises: UsageError, the trees of this file were said to be something else at the beginning."""
         name, known = self.path.name, base.get("given", given)
         if given != known and given is not None:
-            why = f"{name} was begun with --given {known}; to begin anew, move {self.journal.path.name} away"
+            why = f"{name} was begun with --given {known}; to begin again, move {self.journal.path.name} away"
             raise UsageError(f"--given {given} has no effect: {why}")
         if given is not None:
             logger.info("--given has no effect: %s has been annotated before", name)
@@ -303,7 +303,7 @@ class Session:
     def change(
         self, number: int, seen: tuple[int, int], what: str, word: int = 0, value: Any = 0
     ) -> list[int]:
-        """Makes one change, one of `edits.CHANGES`, to a sentence that was seen with these (edits, version).
+        """Makes one change, see `edits`, to a sentence that was seen with these (edits, version).
 
         A person who confirms a guess must have seen the last one; a person who sets a value need not.
         Returns the ids of the sentences that are now where the sentence was.

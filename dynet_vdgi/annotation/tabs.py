@@ -2,8 +2,8 @@
 
 Beside `my.conllu` is `my.conllu.address`: the port, so that the next start takes it again, and as long as the
 program runs, the token of the address. So after a crash the tab goes on. After an orderly end the token is a
-new one, because meanwhile another user of the computer may have listened on the port and been told the old
-one. Nobody but its owner may read the file, and one that others could have read or written is not believed.
+new one, because meanwhile another user of the computer may have listened on the port and heard the old one.
+Nobody but its owner may read the file, and one that others could have read or written is not believed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tab(NamedTuple):
 
     @classmethod
     def of(cls, annotated: str | Path, *, is_new: bool = False) -> Tab:
-        """What is known of the page of a file; if its journal is new, an open tab shows another text."""
+        """The last address of a file's page; if its journal is new, an open tab shows another text."""
         path = Path(annotated).with_name(Path(annotated).name + ENDING)
         with suppress(OSError, ValueError):
             if found := _CONTENT.fullmatch(_private_text(path)):

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Optional
 
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
@@ -152,7 +151,7 @@ def _one_file(pattern: str) -> str:
     return names[0]
 
 
-def _max_lens(text: str) -> list[Optional[int]]:  # noqa: UP045 - Python 3.9
+def _max_lens(text: str) -> list[int | None]:
     try:
         limits = sorted({int(part) for part in text.split(",") if part.strip()})
     except ValueError:

@@ -13,6 +13,9 @@ of your text is a sentence, say --lines: then no sentence ends elsewhere. The co
 begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
 spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
 
+Web and e-mail addresses, numbers such as 1,234.5, times, @names and #tags stay whole unless what was learnt
+from cuts them. Characters that cannot be seen, such as soft hyphens, stay with the letters before them.
+
 -o replaces a text that exists, but a tokeniser only with --overwrite.
 """
 

@@ -6,8 +6,10 @@ its modules, puts the function here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 picture: Callable[[Any], str] | None = None
 """The SVG of a sentence with heads."""

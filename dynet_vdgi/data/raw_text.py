@@ -101,8 +101,7 @@ def is_named(path: AnyPath) -> bool:
 
 
 def check_raw(text: str, name: str, first: int = 1) -> None:
-    """Raises: DataError, a text begins as CoNLL-U does, with comments and then a first word, or has a NUL
-    byte.
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and a first word, or has a NUL byte.
 
     `first` is the number of the text's first line.
     """

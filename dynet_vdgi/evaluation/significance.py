@@ -1,7 +1,7 @@
 """How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
 
 Each draw takes as many whole sentences as there are, with replacement, because the words of one sentence are
-not independent. A draw's DDA is its number of right words over its number of words, as in `Scores`.
+not independent. A draw's DDA is its number of right words over its number of words, as in `Tally`.
 
 Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile interval,
 Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat too narrow for few

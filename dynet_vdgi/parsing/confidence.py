@@ -30,6 +30,7 @@ PREFIX = "confidence/"
 
 N_KNOTS = 51
 FARTHEST = 20  # words from a head; longer arcs count as this long
+CALIBRATION_SENTENCES = 500  # from which confidence is learnt
 MOST_TAGS = 100  # distinguished, the most frequent ones
 STRENGTH = 5.0  # pseudo-words with which a pair backs off to its tag, and a tag to the mean
 CLIP = 1e-3  # probabilities are kept this far from 0 and 1

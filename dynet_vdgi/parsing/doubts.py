@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -95,4 +94,4 @@ def _number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if 0 <= value <= 1 and not math.isnan(value) else None
+    return value if 0 <= value <= 1 else None

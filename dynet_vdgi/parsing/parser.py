@@ -67,13 +67,6 @@ class How:
 
 PLAIN = How()
 
-MEASURE_FIRST = (
-    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language "
-    "first, with `Parser.adapted` or, in spaCy, `text`"
-)
-"""What to do if an unmeasured universal parser is given a few sentences."""
-
-
 @dataclass(frozen=True)
 class Parse:
     """The tree of a sentence of n words."""
@@ -105,7 +98,6 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
         self._named: set[str] = set()  # of these, the ones that a warning has named
-        self._warns_of_few = True
 
     def __repr__(self) -> str:
         own = universal(self.engine)
@@ -159,8 +151,8 @@ class Parser:
     def _adapted_here(self, sentences: Sequence[Sentence]) -> Parser:
         """This parser for the sentences of one call; warns once if they are few."""
         adapted = self.adapted(sentences)
-        if self.needs_text and self._warns_of_few and adapted.measures is not None and sentences:
-            self._warns_of_few = not adapted.measures.warn_if_few(MEASURE_FIRST)
+        if self.needs_text and (measured := universal(adapted.engine)) and measured.measures:
+            measured.measures.warn_once(self._named)
         return adapted
 
     def in_text(self, measures: Measures) -> Parser:

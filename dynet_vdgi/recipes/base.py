@@ -28,9 +28,6 @@ if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alon
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
 SomeMaterial = TypeVar("SomeMaterial", bound="Material")
 
-CALIBRATION_SENTENCES = 500
-"""Number of sentences from which confidence is learnt, see `parsing.confidence`."""
-
 
 @dataclass
 class Preparation(Generic[SomeSettings, SomeMaterial]):

@@ -21,7 +21,12 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
+from dynet_vdgi.parsing.confidence import (
+    CALIBRATION_SENTENCES,
+    SHIFT_WITH_TREES,
+    SHIFT_WITHOUT_TREES,
+    Calibration,
+)
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import CrfEngine
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
@@ -31,8 +36,6 @@ from dynet_vdgi.teachers.common import Base
 
 SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
 """The longest sentences to learn from, in words: of text (default), and of gold trees."""
-
-CALIBRATION_SENTENCES = 500
 
 
 @dataclass(eq=False)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.recipes.base import (
-    CALIBRATION_SENTENCES,
     Preparation,
     Recipe,
     Workplace,
@@ -104,6 +103,7 @@ class Taught(Recipe[TaughtSettings, "Material"]):
     def learn(
         self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
+        from dynet_vdgi.parsing.confidence import CALIBRATION_SENTENCES
         from dynet_vdgi.recipes.teaching import TaughtText, teach
 
         settings, material = prepared.settings, prepared.material

@@ -27,7 +27,7 @@ _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 _VERBAL = (TAG["VERB"], TAG["AUX"])
 NOMINAL, VERBAL = 0, 1
 LEAST = 5
-"""ArcBatch of a kind that another treebank must have to lend their order."""
+"""Arcs of a kind that another treebank must have to lend their order."""
 
 
 def kinds_of_arcs(text: CodedText) -> tuple[Ints, NDArray[np.bool_]]:
@@ -45,7 +45,7 @@ def kinds_of_arcs(text: CodedText) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 def orders(text: CodedText) -> Floats:
-    """TagCounts (2, kinds) of dependents to the right and to the left of their heads."""
+    """Counts (2, kinds) of dependents to the right and to the left of their heads."""
     kind, is_left = kinds_of_arcs(text)
     size = 2 * len(RELATIONS) * (N_TAGS + 1)
     movable = kind >= 0

@@ -1,7 +1,7 @@
 """Probabilities of arcs and relations under the universal parser's weights, with NumPy and a kernel.
 
-It computes what `network` does, without DyNet. What depends on the text alone, and what depends on a word's
-tag, features, gaps and frequency, is computed once for each value.
+It computes what `arc_network` does, without DyNet. What depends on the text alone, and what depends on a
+word's tag, features, gaps and frequency, is computed once for each value.
 
 Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs' layer.
 """
@@ -33,7 +33,7 @@ WORDS = 3_000
 
 @dataclass(frozen=True)
 class Scorer:
-    """Learnt weights, see `network.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
+    """Learnt weights, see `sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
 
     features: tuple[str, ...]
     mean: Floats

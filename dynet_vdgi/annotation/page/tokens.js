@@ -26,7 +26,7 @@ export function askSplit() {
     title: `Split ${place} ${word.form}`,
     place,
     present: word.form,
-    hint: "A bar between the words of one multiword token (also with other letters, de|le), a blank between tokens",
+    hint: "Bar: one multiword token. Blank: two tokens",
     options: () => [],
     answer: async (typed) => {
       const values = splitsOf(word.form, typed);
