@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynet_vdgi.data.conllu import Heads
-from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of
+from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
@@ -244,27 +244,35 @@ class Parser:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n. Arguments and errors: of a call."""
         return self(words, tags, **columns).heads or ()
 
-    def pipe(self, sentences: Sentences) -> Iterator[Sentence]:
+    def pipe(self, sentences: Sentences, *, window: int = WINDOW) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
         A path means the sentences of that file, with tags from the column of the model's tags; whatever its
         column of heads holds is replaced.
 
         They are parsed a window at a time, because many at once are several times faster than one by one; at
-        most one window is held in memory, or 20,000 words where a text is measured first. Sentences without
-        universal tags, which a model of XPOS tags does not need, get no relations.
+        most one window is held in memory. A smaller one gives results of a stream sooner; the first one also
+        tells a table of relations the order of the verb. A universal parser without a text measures 20,000
+        words first, see `adapted`. An error of the iterator comes after the sentences before it. Sentences
+        without universal tags, which a model of XPOS tags does not need, get no relations.
         """
-        return self._piped(iter(self._given(sentences)))
+        if not isinstance(window, int) or window < 1:
+            raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
+        return self._piped(iter(self._given(sentences)), window)
 
-    def _piped(self, stream: Iterator[Sentence]) -> Iterator[Sentence]:
-        first = first_sentences(stream) if self.needs_text else list(islice(stream, WINDOW))
+    def _piped(self, sentences: Iterator[Sentence], size: int) -> Iterator[Sentence]:
+        failed: list[Exception] = []
+        stream = up_to_an_error(sentences, failed)
+        first = first_sentences(stream) if self.needs_text else list(islice(stream, size))
         parser = self._adapted_here(first) if self.needs_text or self.verb_order is None else self
         stream = chain(first, stream)
-        while window := list(islice(stream, WINDOW)):
+        while window := list(islice(stream, size)):
             parses = parser.parse_all(window, relations=True)
             tell_unknown(self.unknown_tags, self._named)
             for sentence, parse in zip(window, parses):
                 yield replace(sentence, heads=parse.heads, deprels=parse.relations or ())
+        if failed:
+            raise failed[0]
 
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, split into words, tagged, with heads and relations.
