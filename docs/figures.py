@@ -314,6 +314,7 @@ FIGURES = {
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN, lambda: lengths("knowledge", "best")),
     "eight.paper": _of_settings("pretraining (here)"),
+    "eight.paper.rl-pc": _of_settings("UniversalRules (here)"),
     "eight.rules": _of_settings("rules only (here)"),
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
