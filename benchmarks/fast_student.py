@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from dynet_vdgi.students.linear_student import Perceptron
 from languages import Listed, dda, file_list_parser, listed, read
 from measuring import conditions, csv_rows, print_table, write_csv
 from universal import load, parsed
@@ -29,7 +30,6 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 
 LONGEST = 40

@@ -24,6 +24,8 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
+from dynet_vdgi.students.perceptron import PerceptronSettings
 from languages import dda, drawn, file_list_parser, listed, read
 from measuring import conditions, csv_rows, write_csv
 
@@ -34,8 +36,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.teaching import balanced
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
-from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv
 
 DELEXICALISED, N_TREES = "delexicalised", 400

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from dynet_vdgi.parsing.stream import Stream
 from languages import file_list_parser, listed
 from measuring import conditions, print_table
 
@@ -21,7 +22,6 @@ import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import parse_files
-from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.validation import official
 
 LEVEL = 3

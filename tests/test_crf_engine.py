@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import is_tree
+from dynet_vdgi.parsing.crf_engine import CrfEngine
 from few import RandomBase, trees
 
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing import exact_trees, keep
-from dynet_vdgi.parsing.crf_engine import CrfEngine
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 TEXT = [replace(one, heads=None) for one in trees(18, 30)]

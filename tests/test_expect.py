@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import universal_toys as universal
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from shell import Vdgi
 
 import dynet_vdgi
@@ -22,7 +23,6 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation, fitted, log_odds, nearest, on_line
 from dynet_vdgi.parsing.outlook import look
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning

@@ -11,6 +11,9 @@ import brute_force
 import numpy as np
 import pytest
 from by_numba import ByNumba
+from dynet_vdgi.parsing.quick import QuickParser
+from dynet_vdgi.parsing.rendering import with_tree
+from dynet_vdgi.students.perceptron import PerceptronModel
 from shell import Vdgi
 
 import dynet_vdgi
@@ -23,12 +26,9 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.parsing.quick import QuickParser
-from dynet_vdgi.parsing.rendering import with_tree
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.students import arc_hybrid
-from dynet_vdgi.students.perceptron import PerceptronModel
 
 arc_hybrid = ByNumba(arc_hybrid)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from few import RandomBase
 
-from dynet_vdgi.system.jit import ALWAYS, Kernel
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.grammar import chart
@@ -23,6 +22,7 @@ from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.system.jit import ALWAYS, Kernel
 from dynet_vdgi.tagging.spelling import WordTypes
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.teachers.arc_crf import ArcCrf

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
+from dynet_vdgi.parsing.stream import PARCEL, Stream
 from shell import Vdgi, last_line, names_in, process, wait_for
 
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import How, load
-from dynet_vdgi.parsing.stream import PARCEL, Stream
 from dynet_vdgi.system.dask_cluster import connected
 from dynet_vdgi.system.extras import how_to_install
 

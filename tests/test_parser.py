@@ -11,6 +11,7 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.parsing.arena import SampledTrees, most_probable_heads
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,6 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.parsing.arena import SampledTrees, most_probable_heads
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run

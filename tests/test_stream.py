@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.parsing.stream import Stream, windows
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu, conllu_blocks
@@ -28,7 +29,6 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
-from dynet_vdgi.parsing.stream import Stream, windows
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.bundled import resources

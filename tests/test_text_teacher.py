@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from dynet_vdgi.data.columns import WORTH_LOADING
+from dynet_vdgi.parsing.quick import QuickParser
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.columns import WORTH_LOADING
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.parser import GREEDY
-from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.universal.encoding import ROOT, TAG, encode

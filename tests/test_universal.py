@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import universal_toys as universal
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi
@@ -24,7 +25,6 @@ from dynet_vdgi.parsing import exact_trees, stream
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.recipes.universal import UniversalSettings, pack
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
@@ -414,8 +414,9 @@ def replace_data(data: object, ignored: tuple[str, ...]) -> object:
 def test_columns_leave_long_sentences_to_objects(
     sentences: list[Sentence], text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi.parsing import universal_columns
     from dynet_vdgi.parsing.quick import QuickParser
+
+    from dynet_vdgi.parsing import universal_columns
 
     monkeypatch.setattr(universal_columns, "LONGEST", 5)
     parser = Parser(universal.model()).measured(sentences)

@@ -67,6 +67,7 @@ class How:
 
 PLAIN = How()
 
+
 @dataclass(frozen=True)
 class Parse:
     """The tree of a sentence of n words."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from dynet_vdgi.parsing.stream import Stream
+
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import brown, conllu, embeddings, files, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
@@ -28,7 +30,6 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import LabelTable, named_table
 from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.reports import logs as reported_log
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_archive, model_file
