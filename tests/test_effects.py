@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, Values]] = {
         "best",
         {**HASHED, "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6}},
     ),
-    "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 2}}),
+    "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 1}}),
     "rf": ("best", {**HASHED, "teacher": {"kind": "rf", "iterations": 3}}),
     "ensemble": ("best", {**HASHED, "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}}}),
     "universal": (
@@ -277,7 +277,7 @@ def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
 LENDERS = 20
 """Sentences of a treebank from which the universal parser invents others; usually it takes more."""
 
-FEW, MANY, LARGE = text_of(9, 18), text_of(12, 58), text_of(12, 2 * LENDERS)
+FEW, MANY, LARGE = text_of(9, 18), text_of(12, 32), text_of(12, 2 * LENDERS)
 """Teachers learn from many; the universal parser invents treebanks from large ones."""
 
 
