@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, Values]] = {
         "best",
         {**HASHED, "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6}},
     ),
-    "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 2}}),
+    "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 1}}),
     "rf": ("best", {**HASHED, "teacher": {"kind": "rf", "iterations": 3}}),
     "ensemble": ("best", {**HASHED, "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}}}),
     "universal": (
@@ -70,7 +70,7 @@ CASES: dict[str, tuple[str, Values]] = {
     ),
     "learnt": (
         "universal",
-        {"learning": {"updates": 3, "batch": 60, "words": 150, "hidden": 3, "no_punctuation": 0.5}},
+        {"learning": {"updates": 3, "batch": 60, "words": 100, "hidden": 3, "no_punctuation": 0.5}},
     ),
     "few-trees": ("few-trees", {**HASHED, "crf": {"log2_buckets": 10}}),
     "paper": ("paper", SMALL),
@@ -274,10 +274,10 @@ def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
     )
 
 
-LENDERS = 20
+LENDERS = 10
 """Sentences of a treebank from which the universal parser invents others; usually it takes more."""
 
-FEW, MANY, LARGE = text_of(9, 18), text_of(12, 58), text_of(12, 2 * LENDERS)
+FEW, MANY, LARGE = text_of(9, 18), text_of(12, 32), text_of(12, 2 * LENDERS)
 """Teachers learn from many; the universal parser invents treebanks from large ones."""
 
 

@@ -1,33 +1,10 @@
 """Plans of experiments: treebanks x systems x seeds, in a TOML file.
 
-    seeds = [1, 2, 3]
-
-    [[treebank]]
-    name = "fr"                          # stands beside the published figures of this language
-    # its files; with both, the first release found is taken, else the files named here
-    releases = ["UD_French/fr"]          # as UD releases it: UD_French/fr-ud-train.conllu, -dev and -test
-    train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
-    test = ["fr-ud-test.conllu"]         # gold trees to score
-    # optional:
-    dev = ["fr-ud-dev.conllu"]           # gold trees, for systems that choose their model by them, no other
-    expectations = ["fr-ud-dev.conllu"]  # gold trees to count expectations of rules in, for systems with
-                                         # posterior.expectations=trees (default: the training text)
-    presets = ["wsj"]                    # on top of those of the system
-    set = ["data.tags=xpos"]             # settings of this treebank, whatever the system
-    lengths = [15, 40]                   # limits to report besides all sentences; this is the default
-
-    [[system]]
-    name = "UniversalRules"              # stands below the published model of this name
-    # optional:
-    presets = ["rl-pc"]                  # one on top of the other (default: best)
-    set = ["train.updates=0"]            # "words.vectors={treebank}.vec" names a file for each treebank
-    after = "pretraining"                # starts from the model of this system, same treebank and seed
-    treebanks = ["fr"]                   # only these
-
-Files that a plan names, also in `set`, are looked for in the folder given, else beside the plan and in the
-folder that the environment variable VDGI_DATA names, each also with .gz. All files of a treebank are of one
-source, so text of one release is never scored on the test text of another. Releases are looked for in the
-folder itself and below `ud-treebanks-v*`: the version of the published figures first, then the newest.
+The keys are explained in resources/experiments/demo.toml. Files that a plan names, also in `set`, are looked
+for in the folder given, else beside the plan and in the folder that the environment variable VDGI_DATA
+names, each also with .gz. All files of a treebank are of one source, so text of one release is never scored
+on the test text of another. Releases are looked for in the folder itself and below `ud-treebanks-v*`: the
+version of the published figures first, then the newest.
 """
 
 from __future__ import annotations
@@ -184,9 +161,7 @@ def jobs_of(
                 job = record(msgspec.structs.replace(run, seed=seed), start)
                 runs[treebank.name, system.name, seed] = job
             # The settings that choose the rules and their tag set.
-            named = tuple(
-                text for text in treebank.set if text.split("=")[0].strip() in ("rules", "data.tags")
-            )
+            named = tuple(each for each in treebank.set if re.match(r"\s*(rules|data\.tags)\s*=", each))
             rules = System(name=BASELINES, presets=("paper",), set=(f"data.protocol={job.protocol}",))
             alone = _job(msgspec.structs.replace(treebank, set=named), rules, folders)
             job = record(msgspec.structs.replace(alone, out=out))

@@ -37,9 +37,7 @@ PAPER = "Li2019-"
 """Prefix of the names of the paper's tables."""
 
 AVERAGE = "average"
-
-RESULT = "result.json"
-"""The file of a run that has its row."""
+RESULT = "result.json"  # the file of a run that has its row
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,7 +216,7 @@ def overview(rows: Sequence[Row]) -> list[FiguresTable]:
             ]
             title = f"DDA, protocol {protocol}, {where}"
             tables.append(FiguresTable(title, [_heading(columns), *lines], _notes(group)))
-    return _with_notes_once(tables)
+    return tables
 
 
 def _heading(columns: Sequence[Column]) -> list[str]:
@@ -277,7 +275,7 @@ def beside(rows: Sequence[Row], like: str) -> list[FiguresTable]:
         raise UsageError(
             f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})"
         )
-    return _with_notes_once(found)
+    return found
 
 
 def _beside(
@@ -353,19 +351,12 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def _with_notes_once(tables: Sequence[FiguresTable]) -> list[FiguresTable]:
-    """Tables shown together: a note on several of them appears only on the last one."""
-    later = [{note for other in tables[k + 1 :] for note in other.notes} for k in range(len(tables))]
-    return [
-        t._replace(notes=[note for note in t.notes if note not in seen]) for t, seen in zip(tables, later)
-    ]
-
-
 def markdown(tables: Sequence[FiguresTable]) -> str:
-    """Tables below one another, each with its title and notes; many columns become lines."""
+    """Tables with their titles, many columns as lines; below a table the notes that no later one has."""
     shown = []
-    for title, lines, notes in tables:
+    for k, (title, lines, notes) in enumerate(tables):
+        later = {note for other in tables[k + 1 :] for note in other.notes}
         if len(lines[0]) > max(7, len(lines)):
             lines = [[each.replace("&nbsp;", "") for each in column] for column in zip(*lines)]
-        shown.append("\n\n".join([title, text_tables.markdown(lines), *notes]))
+        shown += [title, text_tables.markdown(lines), *(note for note in notes if note not in later)]
     return "\n\n".join(shown) + "\n"
