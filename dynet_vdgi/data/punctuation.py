@@ -227,7 +227,11 @@ def _room_size(n_words: int) -> int:
 
 
 def _restore_tree(
-    kept_heads: list[int], is_removed: Sequence[bool], families: list[int], room: _MarkRoom, heads: list[int]
+    kept_heads: Sequence[int],
+    is_removed: Sequence[bool],
+    families: Sequence[int],
+    room: _MarkRoom,
+    heads: list[int],
 ) -> bool:
     """Heads (n,) of all words, as in `restore_punctuation`; False: kept_heads are no tree.
 

@@ -6,14 +6,17 @@ Letters: n words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine, ScoringEngine, Tree
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine, ScoringEngine, Tree, UniversalEngine
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.universal.relations import batches
+from dynet_vdgi.universal.stored import Measures
 
 LONGEST = 500
 """Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
@@ -142,3 +145,22 @@ def _joined(parts: Sequence[Found]) -> Found:
         offset = len(heads)
         heads += [head + offset if head else root if offset else 0 for head in tree]
     return Found(tuple(heads), np.concatenate([each.margins for each in parts]))
+
+
+def settled(engine: UniversalEngine, calibration: Calibration) -> Measures | None:
+    """The measures of the text, with the shift of its confidences.
+
+    The parser is too sure of one language and not sure enough of another, but the share of right heads can be
+    predicted. So the log-odds of a text's confidences are shifted by one number, after which their mean, over
+    a sample of the text, is the predicted share. It is a property of the text, because a word's confidence
+    must not depend on what else is parsed at the same time. Models without an expectation have no shift.
+    """
+    measures = engine.measures
+    if measures is None or engine.expectation is None or not measures.sample:
+        return measures
+    found = find(engine, measures.sample, margins=True)
+    trees, margins = [each.heads for each in found], [each.margins for each in found]
+    arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
+    mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
+    share = engine.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
+    return replace(measures, shift=calibration.shift_to(share, arcs), sample=())

@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -111,7 +109,7 @@ class CrfEngine(ScoringEngine):
 
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
         known = self.log_p
-        return Scores(self.crf.all_scores(sentences), partial(known, sentences) if known else None)
+        return Scores(list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None)
 
 
 class UniversalEngine(ScoringEngine):
@@ -169,27 +167,6 @@ class UniversalEngine(ScoringEngine):
     def text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
         """The scorer for the model's text; if it has none, for that of these sentences."""
         return self._in_text or self.measured(sentences).parser(self.scorer)
-
-    def settled(self, calibration: Calibration) -> Measures | None:
-        """The measures of the text, with the shift of its confidences.
-
-        The parser is too sure of one language and not sure enough of another, but the share of right heads
-        can be predicted. So the log-odds of a text's confidences are shifted by one number, after which their
-        mean, over a sample of the text, is the predicted share. It is a property of the text, because a
-        word's confidence must not depend on what else is parsed at the same time. Models without an
-        expectation have no shift.
-        """
-        from dynet_vdgi.parsing.decoding import find
-
-        measures = self.measures
-        if measures is None or self.expectation is None or not measures.sample:
-            return measures
-        found = find(self, measures.sample, margins=True)
-        trees, margins = [each.heads for each in found], [each.margins for each in found]
-        arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
-        mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
-        share = self.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
-        return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
 
 
 def universal(engine: Engine) -> UniversalEngine | None:

@@ -29,7 +29,7 @@ from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import PREFIX, Calibration
-from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.decoding import find, settled
 from dynet_vdgi.parsing.description import everything, in_short
 from dynet_vdgi.parsing.engines import Engine, Found, ScoringEngine, universal
 from dynet_vdgi.parsing.keep import KeepError
@@ -171,11 +171,8 @@ class Parser:
         own = universal(self.engine)
         if own is None:
             return None
-        return (
-            own.settled(Calibration.from_arrays(self.model.parameters))
-            if self._is_calibrated
-            else own.measures
-        )
+        calibrated = self._is_calibrated
+        return settled(own, Calibration.from_arrays(self.model.parameters)) if calibrated else own.measures
 
     @property
     def _is_calibrated(self) -> bool:

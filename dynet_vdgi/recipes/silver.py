@@ -133,8 +133,8 @@ class FewTrees:
         if self.student is None:
             found = find(CrfEngine(self.crf), sentences, keep_heads=keep_heads, margins=True)
             return [(each.heads, each.margins) for each in found]
-        found = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
-        return [(tree.heads or (), margins) for tree, margins in found]
+        trees = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
+        return [(tree.heads or (), margins) for tree, margins in trees]
 
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the highest expected number of correct heads for FREE words.
