@@ -359,7 +359,9 @@ class Labeller:
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
-        gaps_before = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
+        gaps_before = (
+            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees
+        )
         gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
