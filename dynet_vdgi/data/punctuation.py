@@ -198,7 +198,7 @@ def restore_punctuation(
     heads = [0] * n
     families = [FAMILIES.get(form, 0) for form in forms]
     room = _MarkRoom._make([0] * _room_size(n) for _ in _MarkRoom._fields)
-    if not _restore_tree(kept_heads, is_removed, families, room, heads):
+    if not _restore_tree(list(kept_heads), is_removed, families, room, heads):
         raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     return tuple(heads)
 
@@ -227,11 +227,7 @@ def _room_size(n_words: int) -> int:
 
 
 def _restore_tree(
-    kept_heads: Sequence[int],
-    is_removed: Sequence[bool],
-    families: Sequence[int],
-    room: _MarkRoom,
-    heads: list[int],
+    kept_heads: list[int], is_removed: Sequence[bool], families: list[int], room: _MarkRoom, heads: list[int]
 ) -> bool:
     """Heads (n,) of all words, as in `restore_punctuation`; False: kept_heads are no tree.
 
