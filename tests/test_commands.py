@@ -273,14 +273,6 @@ def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) 
     assert "tag X (1 word) is unknown" in two.err
 
 
-def blocks_of(text: str) -> list[list[list[str]]]:
-    """Cells of the words of every sentence."""
-    return [
-        [row.split("\t") for row in block.split("\n") if row[:1].isdigit() and row.split("\t")[0].isdigit()]
-        for block in text.rstrip("\n").split("\n\n")
-    ]
-
-
 def test_punctuation_hangs_inside_one_tree(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tags = ["PUNCT", "DET", "NOUN", "PUNCT", "VERB", "PUNCT", "PUNCT"]
     Path("a.conllu").write_text(
