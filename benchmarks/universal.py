@@ -42,7 +42,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import measuring
 import numpy as np
 import whole_program
-from dynet_vdgi.parsing.labellers import labeller_of
+from dynet_vdgi.parsing.relations import labeller_of
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from languages import LISTS, calibration_error, dda, read
 

@@ -16,7 +16,7 @@ from dynet_vdgi.system.extras import how_to_install
 logger = logging.getLogger("dynet_vdgi")
 
 
-class Promise:
+class ClusterCall:
     """A call that a cluster works on."""
 
     def __init__(self, future: Any) -> None:
@@ -38,10 +38,10 @@ class Cluster:
 
     client: Any
 
-    def submit(self, function: Any, *arguments: Any) -> Promise:
+    def submit(self, function: Any, *arguments: Any) -> ClusterCall:
         """Hands out a call. Raises: VdgiError, the cluster is lost."""
         try:
-            return Promise(self.client.get_executor(pure=False).submit(function, *arguments))
+            return ClusterCall(self.client.get_executor(pure=False).submit(function, *arguments))
         except Exception as error:
             raise lost_or_failed(error) from error
 
