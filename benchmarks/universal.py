@@ -42,8 +42,6 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import measuring
 import numpy as np
 import whole_program
-from dynet_vdgi.parsing.relations import labeller_of
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from languages import LISTS, calibration_error, dda, read
 
 from dynet_vdgi.data import conllu, conllu_blocks
@@ -53,8 +51,10 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES
 from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.parsing.relations import labeller_of
 from dynet_vdgi.recipes.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
