@@ -1,9 +1,9 @@
 """What the tokeniser sees of a text: letters in the form NFC, and no format characters.
 
 A format character, such as a soft hyphen, a zero-width space or a mark of direction, is left out, so it never
-begins or makes a word, but stays with what is before it; after white space it counts as white space. Two
-kinds are seen: those that mostly begin words in the text learnt from, and between two letters those that it
-has often, such as the zero-width non-joiner in Persian; no word ends before these.
+begins or makes a word, but stays with what is before it; after white space it counts as white space. It is
+seen if it mostly begins words in the text learnt from; and between two letters, if the text has it often,
+such as the zero-width non-joiner in Persian, but no word ends before it then.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class Seen(NamedTuple):
     def of(cls, text: str, own: Set[str] = NONE, known: Set[str] = NONE) -> Seen:
         """What is seen of a text.
 
-        own: format characters that are seen everywhere, as letters are. known: those that are seen between
-        letters.
+        own: format characters that are seen everywhere, as letters are. known: others, seen between letters.
         """
         joined, kept = np.zeros(len(text), np.bool_), np.ones(len(text), np.bool_)
         for found in FORMAT.finditer(text):
