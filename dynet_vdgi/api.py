@@ -100,6 +100,8 @@ def train(
 
     Raises: DataError, UsageError, ConfigError, ModelError, see `recipes.run.run`.
     """
+    if resume and out is None:
+        raise UsageError("`resume=` continues the run in a folder: name it with `out=`")
     facts = _by_label(language_facts)
     paths = [("init", init), ("tokeniser", tokeniser), ("tagger", tagger), ("out", out)]
     _check_kinds(

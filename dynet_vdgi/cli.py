@@ -56,9 +56,6 @@ VERBS = (
     "tag",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
-OF_ALL_VERBS = "-q", "--quiet", "--debug", "--version"
-"""Options that stand before the verb."""
-
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 logger = logging.getLogger("dynet_vdgi")
@@ -113,6 +110,11 @@ class ArgumentParser(argparse.ArgumentParser):
             self.error(f"no {str(action.metavar).lower()} '{value}'{of_these(value, names)}")
         super()._check_value(action, value)
 
+    def print_usage(self, file: Any = None) -> None:
+        """The first line of the usage, so that the error after it is in sight."""
+        first, *rest = self.format_usage().splitlines()
+        self._print_message(first + " ..." * bool(rest) + "\n", file)
+
     def error(self, message: str) -> NoReturn:
         """Ends the program with a message, which tells where the model belongs if it may be missing."""
         first = next(iter(self._get_positional_actions()), None)
@@ -130,13 +132,11 @@ class ArgumentParser(argparse.ArgumentParser):
             meant = f"; did you mean --train {' '.join(unknown)}?" if self.prog.endswith(" train") else ""
             self.error(f"unexpected arguments: {' '.join(unknown)}{meant}")
         name = options[0].partition("=")[0]
-        if name in OF_ALL_VERBS:
-            self.error(f"{name} stands before the verb: vdgi {name} {self.prog.partition(' ')[2]} ...")
         known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
         self.error(f"no option {name}{did_you_mean(name, known)}")
 
 
-def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
+def build_parser(verb: str | None = None) -> ArgumentParser:
     """The parser of the command line; loads nothing heavy.
 
     With a `verb` it knows the arguments of this verb only, and summaries of the others, so that the program
@@ -178,8 +178,13 @@ def _verb_of(argv: Sequence[str]) -> str:
     return words[-1] if words[:1] == ["help"] else (words or [""])[0]
 
 
-def _check_verb(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Ends the program if the verb does not exist; argparse would list them all."""
+def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
+    """Ends the program if there is no verb, or it does not exist; argparse would list them all."""
+    if not argv:
+        parser.print_help(sys.stderr)
+        raise SystemExit(UsageError.exit_status)
+    if unknown := [each for each in argv if not verb and each not in parser._option_string_actions]:
+        parser._refuse(unknown)
     if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
         parser.error(f"no verb '{verb}'{of_these(verb, VERBS)}")
 
@@ -203,11 +208,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     can_all = isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() in ("utf-8", "utf8")
     if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
-    verb = _verb_of(sys.argv[1:] if argv is None else argv)
+    argv = sys.argv[1:] if argv is None else argv
+    verb = _verb_of(argv)
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
     _complete(parser)
     try:
-        _check_verb(parser, verb)
+        _check_verb(parser, argv, verb)
         arguments = parser.parse_args(argv)
     except SystemExit as finished:  # after --help, --version or a wrong argument
         return _flushed(int(finished.code or 0))

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -324,8 +324,8 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
             lambda p: list(p.pipe(["x.conllu"])),
             r"a str where a Sentence is .*: read a file with read\('x.conllu'\)",
         ),
-        (lambda p: p.parse_all([ONE], "exact"), "how='exact': a How is expected, such as How"),
-        (lambda p: p.sample_all([ONE], 5), "sampling=5: a Sampling is expected, such as Sampling"),
+        (lambda p: p.parse_all([ONE], "exact"), "how='exact': a How is expected"),
+        (lambda p: p.sample_all([ONE], 5), "sampling=5: a Sampling is expected"),
         (lambda p: p.sample_all([ONE], None), "sampling=None: a Sampling is expected"),
         (lambda p: p(["a"], [None]), "tags: None is no text"),
         (lambda p: p("a", ["X"]), "words='a': a list is expected"),
@@ -508,3 +508,37 @@ def test_what_does_not_go_together_is_told_in_python_too(parser: Parser) -> None
     for call in (lambda t: t.predict([sentence]), lambda t: t.save("x")):
         with pytest.raises(vdgi.UsageError, match="call fit first"):
             call(vdgi.Tagger())  # type: ignore[no-untyped-call]
+
+
+def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Parser) -> None:
+    sentence = Sentence(("a", "b"), ("NOUN", "VERB"))
+    taken = 0
+
+    def stream() -> Iterator[Sentence]:
+        nonlocal taken
+        for _ in range(7):
+            taken += 1
+            yield sentence
+        raise OSError("the line is dead")
+
+    for each, last in ((parser, 3), (vdgi.load("universal"), 7)):
+        taken, found = 0, []
+        results = each.pipe(stream(), window=3)
+        found.append(next(results))
+        assert taken == last  # the second one measures first
+        with pytest.raises(OSError, match="the line is dead"):
+            found.extend(results)
+        assert len(found) == 7
+    assert list(parser.pipe([sentence] * 7, window=2)) == list(parser.pipe([sentence] * 7))
+    for window in (0, -1, 1.5, "3"):
+        with pytest.raises(vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"):
+            parser.pipe([sentence], window=window)  # type: ignore[arg-type]
+
+
+def test_a_text_where_a_list_belongs(few: Path) -> None:
+    with pytest.raises(vdgi.UsageError, match="tags='DET': a list of tags is expected"):
+        Sentence.of_tags("DET")
+    trees = [Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))]
+    assert vdgi.evaluate(trees, trees, by="distance") == vdgi.evaluate(trees, trees, by=["distance"])
+    with pytest.raises(vdgi.UsageError, match="`resume=` continues the run in a folder: name it with `out=`"):
+        vdgi.train(few / "my.conllu", resume=True)

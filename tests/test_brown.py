@@ -316,17 +316,21 @@ def test_windows_line_ends_and_no_last_line_end(tmp_path: Path) -> None:
     assert brown.read(tmp_path / "paths") == Clusters({"a": "0", "b c": "1"}, {"a": 1, "b c": 2})
 
 
+def test_empty_lines_and_a_byte_order_mark_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "paths").write_text("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", encoding="utf-8")
+    assert brown.read(tmp_path / "paths") == Clusters({"a": "0", "b": "1"}, {"a": 1, "b": 2})
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", ": no word clusters (the file is empty: was it downloaded in full?)"),
         ("0\ta\n", ":1: expected 3 columns, found 2 (bit string, word and count with tabs in between)"),
         ("0\ta\t1\n0\tb\t1\tx\n", ":2: expected 3 columns, found 4 (bit string, word and count with tabs "),
-        ("0\ta\t1\n\n", ":2: expected 3 columns, found 1 (bit string, word and count with tabs in between)"),
         ("0 a 1\n", ":1: expected 3 columns, found 1 (bit string, word and count with tabs in between)"),
         ("012\ta\t1\n", ":1: '012' is not a string of 0 and 1"),
         ("-1\ta\t1\n", ":1: '-1' is not a string of 0 and 1"),
-        ("\ufeff0\ta\t1\n", ":1: '\\ufeff0' is not a string of 0 and 1"),
+        ("0\ta\t1\n\ufeff0\tb\t1\n", ":2: '\\ufeff0' is not a string of 0 and 1"),
         ("0\t\t1\n", ":1: the word is empty"),
         ("0\ta\tone\n", ":1: the count 'one' is not a whole number"),
         ("0\ta\t1.5\n", ":1: the count '1.5' is not a whole number"),

@@ -40,7 +40,6 @@ def test_help_of_everything(vdgi: Vdgi) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "vdgi: error: the following arguments are required: VERB"),
         (["prase"], "vdgi: error: no verb 'prase'; did you mean 'parse'?"),
         (["train", "--train", "x"], "vdgi train: error: the following arguments are required: -o/--out"),
         (["train", "--train", "x", "--out", "y", "--seed", "z"], "--seed: invalid int value: 'z'"),
@@ -343,6 +342,17 @@ def test_a_terminal_without_the_letters_of_a_name(folder: Path) -> None:
     assert out.startswith(b"\\u0161.conllu: sound\n")
 
 
+def test_a_terminal_of_ascii_gets_arcs_of_ascii(folder: Path) -> None:
+    tiny.write(folder / "good.conllu", 2)
+    options = ("draw", "good.conllu", "-o", "-")
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    _, usual, _ = finished(*options, env={"PYTHONIOENCODING": "utf-8"})
+    status, out, _ = finished(*options, env=environment)
+    assert status == 0
+    assert out.decode("ascii") == usual.decode().translate(str.maketrans("─│┌┐└┘├┤┬┴┼", "-|" + 9 * "+"))
+    assert b"\\u" not in out
+
+
 def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("matrix is not a number")
@@ -398,12 +408,9 @@ def test_options_may_stand_between_files(arguments: list[str], expected: dict[st
     ("arguments", "usage", "message"),
     [
         (["parse", "M", "--prbos", "F"], "usage: vdgi parse", "no option --prbos; did you mean '--probs'?"),
-        (
-            ["check", "F", "--quiet"],
-            "usage: vdgi check",
-            "error: --quiet stands before the verb: vdgi --quiet",
-        ),
-        (["tag", "F", "W", "-q"], "usage: vdgi tag", "error: -q stands before the verb: vdgi -q tag"),
+        (["-V"], "usage: vdgi [-h]", "no option -V"),
+        (["--no-such"], "usage: vdgi [-h]", "no option --no-such"),
+        (["--versoin"], "usage: vdgi [-h]", "no option --versoin; did you mean '--version'?"),
         (["info", "M", "N"], "usage: vdgi info", "unexpected arguments: N"),
         (["prase", "M"], "usage: vdgi [-h]", "no verb 'prase'; did you mean 'parse'? (there are: train, "),
         (["help", "chekc"], "usage: vdgi [-h]", "no verb 'chekc'; did you mean 'check'?"),
@@ -416,6 +423,30 @@ def test_wrong_use_shows_the_verbs_usage_and_what_was_meant(
     assert status == 2
     assert message in last_line(err)
     assert err.startswith(usage)
+    assert err.count("\n") == 2
+
+
+def test_the_command_alone_lists_its_verbs(vdgi: Vdgi) -> None:
+    assert vdgi() == (2, "", vdgi.good("--help").out)
+
+
+def test_options_of_all_verbs_may_stand_anywhere(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    expected = vdgi.good("-q", "parse", model, "good.conllu")
+    for arguments in (["parse", "-q", model, "good.conllu"], ["parse", model, "good.conllu", "--quiet"]):
+        assert vdgi(*arguments) == expected
+    assert expected.err == ""
+    assert (
+        "Traceback"
+        in subprocess.run(
+            [sys.executable, "-m", "dynet_vdgi", "info", "nix.vdgi", "--debug"],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stderr
+    )
+    assert "--quiet" not in vdgi.good("parse", "--help").out
 
 
 def test_help_of_a_verb(vdgi: Vdgi) -> None:

@@ -321,7 +321,10 @@ def test_a_binary_value_that_is_not_finite(tmp_path: Path) -> None:
             b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n",
             "v: this is a Git LFS ",
         ),
-        (b"PK\x03\x04\x14\x00", "v: this is a zip archive, not a file of word vectors (unpack it, and name "),
+        (
+            b"PK\x03\x04\x14\x00",
+            "v: this is a zip or Word file, not text (unpack it, or save its text as UTF-8)",
+        ),
         (
             gzip.compress(b"de 1 2", mtime=0),
             "v: this is gzip data, not a file of word vectors (its name must end in .gz)",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import builtins
+import bz2
 import errno
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import stat
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dynet_vdgi as vdgi
 from dynet_vdgi.data import files
 from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, open_text, sha256
 from dynet_vdgi.errors import DataError, UsageError
@@ -400,3 +404,35 @@ def test_expand_names_what_is_missing(
 def test_shown() -> None:
     assert files.shown("-") == "<stdin>"
     assert files.shown(Path("a.txt")) == "a.txt"
+
+
+def test_files_that_are_no_text_are_told_what_they_are(tmp_path: Path) -> None:
+    text = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20
+    zipped, tarred = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("word/document.xml", text)
+    with tarfile.open(fileobj=tarred, mode="w") as tar:
+        info = tarfile.TarInfo("a.conllu")
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text))
+    cases = {
+        "a.conllu.xz": (lzma.compress(text), "an xz file"),
+        "a.conllu.bz2": (bz2.compress(text), "a bzip2 file"),
+        "a.conllu.zst": (b"\x28\xb5\x2f\xfd\x04\x00" + text, "a Zstandard file"),
+        "a.docx": (zipped.getvalue(), "a zip or Word file"),
+        "a.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an old Word or Excel file"),
+        "a.pdf": (b"%PDF-1.5\n%\xe2\xe3\n", "a PDF file"),
+        "a.tar": (tarred.getvalue(), "a tar archive"),
+        "a.tar.gz": (gzip.compress(tarred.getvalue()), "a tar archive"),
+    }
+    for name, (content, what) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        for read in (lambda path: list(vdgi.read(path)), lambda path: open_all(path)):
+            with pytest.raises(DataError, match=f"{name}: this is {what}, not text"):
+                read(path)
+
+
+def open_all(path: Path) -> str:
+    with open_text(path) as handle:
+        return handle.read()

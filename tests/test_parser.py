@@ -21,8 +21,8 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.parsing.arena import SampledTrees
-from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
+from dynet_vdgi.parsing.arena import SampledTrees, most_probable_heads
+from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
@@ -213,10 +213,10 @@ def test_the_mbr_tree_has_the_most_heads_expected_to_be_right() -> None:
     for _ in range(20):
         drawn = np.array([trees[k] for k in rng.choice(len(trees), 15)])
         best = max(int((drawn == np.array(tree)).sum()) for tree in trees)
-        chosen = _most_probable_heads(drawn)
+        chosen = most_probable_heads(drawn)
         assert chosen in trees
         assert int((drawn == np.array(chosen)).sum()) == best
-    assert _most_probable_heads(np.zeros((5, 0), np.int32)) == ()
+    assert most_probable_heads(np.zeros((5, 0), np.int32)) == ()
 
 
 def test_a_call_gives_a_sentence_with_heads(parser: Parser) -> None:
@@ -225,10 +225,7 @@ def test_a_call_gives_a_sentence_with_heads(parser: Parser) -> None:
     assert tree.heads == parser.parse(tree.forms, tree.tags)
 
 
-def test_a_pipe_is_lazy_keeps_order_and_sources(
-    parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dynet_vdgi.parsing.parser.PIPE_WINDOW", 5)
+def test_a_pipe_is_lazy_keeps_order_and_sources(parser: Parser, tmp_path: Path) -> None:
     sentences = list(vdgi.read(tiny.write(tmp_path / "a.conllu")))
     taken = []
 
@@ -237,7 +234,7 @@ def test_a_pipe_is_lazy_keeps_order_and_sources(
             taken.append(sentence)
             yield sentence
 
-    piped = parser.pipe(given())
+    piped = parser.pipe(given(), window=5)
     first = next(piped)
     assert len(taken) == 5
     parsed = [first, *piped]

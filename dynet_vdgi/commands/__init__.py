@@ -78,6 +78,8 @@ def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.Argument
         formatter_class=HelpFormatter,
     )
     module.add_arguments(parser)
+    for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
+        parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
 
 

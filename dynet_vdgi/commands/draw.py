@@ -201,10 +201,23 @@ def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None
 
     if output == files.STANDARD:
         for block in blocks():
-            sys.stdout.write(block)
+            sys.stdout.write(block if _can_print(_LINES) else block.translate(_IN_ASCII))
     else:
         with files.atomic_writer(output) as handle:
             handle.writelines(blocks())
+
+
+_LINES = "─│┌┐└┘├┤┬┴┼╌╎"
+_IN_ASCII = str.maketrans(_LINES, "-|+++++++++~:")
+
+
+def _can_print(text: str) -> bool:
+    """Whether standard output has all these letters."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _write_pictures(

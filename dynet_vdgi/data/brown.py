@@ -57,6 +57,9 @@ def read(path: AnyPath) -> Clusters:
     without_bits = None
     with open_text(path) as handle:
         for number, line in enumerate(handle, start=1):
+            line = line.removeprefix("\ufeff") if number == 1 else line
+            if line.isspace():
+                continue
             bits, word, count = _columns(line, name, number)
             if word in paths:
                 raise DataError(name, number, f"the word {word!r} is here a second time")

@@ -87,6 +87,14 @@ def _sentence(item: Any) -> Sentence:
     return item
 
 
+def up_to_an_error(sentences: Iterable[Sentence], failed: list[Exception]) -> Iterator[Sentence]:
+    """The sentences; an error of their iterator ends them and goes into the list."""
+    try:
+        yield from sentences
+    except Exception as error:
+        failed.append(error)
+
+
 def check_text(sentence: Sentence) -> None:
     """Raises: UsageError, an entry of a column is no text, or one that no file can hold; names the word."""
     columns = sentence.forms, sentence.tags, sentence.upos, sentence.lemmas, sentence.xpos, sentence.feats

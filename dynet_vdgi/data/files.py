@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -41,6 +42,17 @@ _NOT_TEXT = {  # first two bytes of files that are often mistaken for text
     b"\xff\xfe": "UTF-16? save the file as UTF-8",
     b"\xfe\xff": "UTF-16? save the file as UTF-8",
 }
+
+
+_BINARY = (  # how they begin, what they are, and what to do
+    (rb"\xfd7zXZ\0", "an xz file", "unpack it first: xz -d"),
+    (rb"BZh[1-9]1AY&SY", "a bzip2 file", "unpack it first: bunzip2"),
+    (rb"\x28\xb5\x2f\xfd", "a Zstandard file", "unpack it first: unzstd"),
+    (rb"PK\x03\x04", "a zip or Word file", "unpack it, or save its text as UTF-8"),
+    (rb"\xd0\xcf\x11\xe0", "an old Word or Excel file", "save its text as UTF-8"),
+    (rb"%PDF-", "a PDF file", "save its text as UTF-8"),
+    (rb"(?s).{257}ustar", "a tar archive", "unpack it first: tar -xf"),
+)
 
 
 def check_path(name: str, path: object) -> None:
@@ -93,8 +105,17 @@ class TextSource(io.BufferedIOBase):
         except _UNREADABLE as error:
             self._fault = error
             return None
-        self._start = self._start or piece[:2]
+        self._see_start(piece)
         return piece
+
+    def _see_start(self, chunk: bytes) -> None:
+        """Raises: DataError, the first bytes show that this is no text."""
+        if self._start:
+            return
+        self._start = chunk[:2]
+        for begin, what, remedy in _BINARY:
+            if re.match(begin, chunk):
+                raise DataError(self._name, None, f"this is {what}, not text", remedy)
 
     def text(self, again: bytes = b"", newlines: int = 0) -> TextIO:
         """The text of the bytes, beginning with `again` (bytes already read), after `newlines` line ends."""
@@ -124,7 +145,7 @@ class TextSource(io.BufferedIOBase):
             raise DataError(self._name, self._newlines + 1, f"corrupt gzip data: {error}", hint) from None
         except OSError as error:
             raise DataError(self._name, self._newlines + 1, f"cannot be read: {error.strerror}") from None
-        self._start = self._start or chunk[:2]
+        self._see_start(chunk)
         if self._longest is not None:
             self._check_line(chunk, self._longest)
         self._newlines += chunk.count(b"\n")

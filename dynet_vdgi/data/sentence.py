@@ -92,7 +92,11 @@ class Sentence:
 
         >>> Sentence.of_tags(["DET", "NOUN"]).forms
         ('_', '_')
+
+        Raises: UsageError, the tags are one text.
         """
+        if isinstance(tags, str):
+            raise UsageError(f"tags={tags!r}: a list of tags is expected")
         tags = tuple(tags)
         return cls(("_",) * len(tags), tags)
 

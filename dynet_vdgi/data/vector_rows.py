@@ -34,7 +34,6 @@ BEGINNING = 3  # words of the file that a message names when the file has none o
 
 _BOM = b"\xef\xbb\xbf"
 _NOT_VECTORS = {  # first bytes of files that are often mistaken for vectors
-    b"PK\x03\x04": ("a zip archive", "unpack it, and name the file of vectors that was in it"),
     b"\x1f\x8b": ("gzip data", "its name must end in .gz"),
     b"\xff\xfe": ("UTF-16 text", "save the file as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "save the file as UTF-8"),

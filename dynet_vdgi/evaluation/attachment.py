@@ -318,6 +318,7 @@ def evaluate(
     """
     check_kind("parsed", parsed, (str, os.PathLike, Iterable), "a file, or sentences, or their heads,")
     check_kind("max_lens", max_lens, Iterable, "a list of lengths")
+    by = [by] if isinstance(by, str) else by
     check_kind("by", by, Iterable, "a list of break-downs")
     if rules is not None:
         from dynet_vdgi.grammar.rules import RuleSet

@@ -80,6 +80,16 @@ class SampledTrees(NamedTuple):
         return sorted(times, key=lambda tree: (-times[tree], -log_q[tree], tree))
 
 
+def most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
+    """The projective tree with one root whose heads have the highest total frequency in samples (M, n)."""
+    from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
+
+    n = samples.shape[1]
+    shares = np.zeros((n + 1, n))
+    np.add.at(shares, (samples, np.arange(n)), 1.0 / len(samples))
+    return chart.expected_best(shares)
+
+
 class _LstmWeights(NamedTuple):
     """Weights of an LSTM by gate (input, forget, output, cell); rows multiply from the left."""
 

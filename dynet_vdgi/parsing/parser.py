@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu import Heads
-from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of
+from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
@@ -220,17 +219,21 @@ class Parser:
         tell_unknown(self.unknown_tags, self._told)
         return self._labeller.labelled([sentence], [heads])[0]
 
-    def pipe(self, sentences: Sentences) -> Iterator[Sentence]:
+    def pipe(self, sentences: Sentences, *, window: int = PIPE_WINDOW) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
         A path means the sentences of that file, with tags from the column of the model's tags; whatever its
         column of heads holds is replaced.
 
         They are parsed a window at a time, because many at once are several times faster than one by one; at
-        most one window is held in memory. Sentences without universal tags, which a model of XPOS tags does
-        not need, get no relations.
+        most one window is held in memory. A smaller one gives results of a stream sooner; the first one also
+        tells a table of relations the order of the verb. A universal parser without a text measures 20,000
+        words first, see `measured`. An error of the iterator comes after the sentences before it. Sentences
+        without universal tags, which a model of XPOS tags does not need, get no relations.
         """
-        return self._piped(iter(self._given(sentences)))
+        if not isinstance(window, int) or window < 1:
+            raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
+        return self._up_to_an_error(iter(self._given(sentences)), window)
 
     def _measured_here(self, sentences: Iterable[Sentence]) -> Parser:
         """This parser for the sentences of one call; warns once if they are few."""
@@ -239,15 +242,21 @@ class Parser:
             parser.measures.warn_once(self._told)
         return parser
 
-    def _piped(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+    def _up_to_an_error(self, sentences: Iterator[Sentence], window: int) -> Iterator[Sentence]:
+        failed: list[Exception] = []
+        parser, rest = self, up_to_an_error(sentences, failed)
         if self.measures_text:
             from dynet_vdgi.universal.stored import beginning
 
-            first = list(beginning(sentences))
-            yield from self._measured_here(first)._piped(chain(first, sentences))
-            return
+            first = list(beginning(rest))
+            parser, rest = self._measured_here(first), chain(first, rest)
+        yield from parser._piped(rest, window)
+        if failed:
+            raise failed[0]
+
+    def _piped(self, sentences: Iterator[Sentence], size: int) -> Iterator[Sentence]:
         verb_order = None
-        while window := list(islice(sentences, PIPE_WINDOW)):
+        while window := list(islice(sentences, size)):
             if verb_order is None:
                 verb_order = self._labeller.verb_order_in(s.upos or s.tags for s in window)
             heads = [parse.heads for parse in self.parse_all(window)]
@@ -388,9 +397,9 @@ class Parser:
 
     def check(self, how: How = GREEDY, sampling: Sampling | None = None) -> None:
         """Raises: UsageError, the model cannot do this, or the arguments are not a `How` and a `Sampling`."""
-        _check_kind("how", how, How)
+        check_kind("how", how, How, "a How")
         if sampling is not None:
-            _check_kind("sampling", sampling, Sampling)
+            check_kind("sampling", sampling, Sampling, "a Sampling")
             check_kind("n_samples", sampling.n_samples, (int, np.integer), "a number of trees")
         if how.exact and how.confidence:
             raise UsageError("confidence is about the tree found without it: leave out `exact`")
@@ -419,7 +428,7 @@ class Parser:
 
         Raises: UsageError, as `check`; or the argument is neither a file nor sentences.
         """
-        _check_kind("sampling", sampling, Sampling)
+        check_kind("sampling", sampling, Sampling, "a Sampling")
         self.check(sampling=sampling)
         sentences = list(self._given(sentences))
         if self.measures_text:
@@ -532,21 +541,17 @@ class Parser:
         return result
 
 
-def _check_kind(name: str, value: object, kind: type) -> None:
-    """Raises: UsageError, the argument is of another type."""
-    if not isinstance(value, kind):
-        raise UsageError(f"{name}={value!r}: a {kind.__name__} is expected, such as {kind()!r}")
-
-
 def _sampled(
     forms: Sequence[str], places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
 ) -> list[Parse]:
     """The requested trees of a sentence with these forms, given samples of its kept words."""
+    from dynet_vdgi.parsing.arena import most_probable_heads
+
     times = Counter(map(tuple, drawn.heads.tolist()))
     if sampling.n_best:
         trees = drawn.ranked(times)[: sampling.n_best]
     else:
-        trees = [_most_probable_heads(drawn.heads) if sampling.mbr else greedy]
+        trees = [most_probable_heads(drawn.heads) if sampling.mbr else greedy]
     full = {tree: restore_punctuation(tree, places, forms) for tree in {*times, *trees}}
     all_heads = np.array([full[tree] for tree in times])
     weights = np.array(list(times.values())) / sampling.n_samples
@@ -564,15 +569,6 @@ def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
     """Values for a sentence's words (n,); None for words that the protocol removes."""
     kept = set(places)
     return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
-
-
-def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
-    """The projective tree with one root whose heads have the highest total frequency in samples (M, n)."""
-    from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
-
-    shares = np.zeros((len(samples[0]) + 1, len(samples[0])))
-    np.add.at(shares, (samples, np.arange(len(samples[0]))), 1.0 / len(samples))
-    return chart.expected_best(shares)
 
 
 def load(

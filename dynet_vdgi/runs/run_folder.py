@@ -45,7 +45,7 @@ def fast_path(path: str | Path) -> Path:
     student = Path(path) / config.FAST_NAME
     if not student.is_file():
         raise UsageError(
-            f"--fast: {path} has no fast student: vdgi train --train FILE --out RUN keeps one in the folder "
+            f"{path} has no fast student: vdgi train --train FILE --out RUN keeps one in the folder "
             "RUN, beside a universal parser; other parsers need none"
         )
     return student
