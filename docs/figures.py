@@ -288,6 +288,12 @@ def _of_plan(page: str, row: str) -> Callable[[], str]:
     return lambda: lengths(page, row)
 
 
+def _of_paper(row: str) -> Figure:
+    caption = "Li2019-T6 beside this experiment: DDA"
+    make = partial(lengths, "paper-settings", row, "UD1.4-Average", caption)
+    return Figure("docs/results/tables/paper-settings.csv", _PLAN[1], make)
+
+
 FIGURES = {
     "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
     "best.choose": _of_front("best", 0),
@@ -321,13 +327,8 @@ FIGURES = {
         lambda: cell("teachers-and-students", "avg", table="4", row="best-tags, rules only"),
     ),
     "eight.strict-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "strict-tags")),
-    "eight.paper": Figure(
-        "docs/results/tables/paper-settings.csv",
-        _PLAN[1],
-        lambda: lengths(
-            "paper-settings", "pretraining (here)", "UD1.4-Average", "Li2019-T6 beside this experiment: DDA"
-        ),
-    ),
+    "eight.paper": _of_paper("pretraining (here)"),
+    "eight.paper.rl-pc": _of_paper("UniversalRules (here)"),
     "eight.rules": Figure(*_PLAN, _of_plan("teachers-and-students", "rules only")),
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),

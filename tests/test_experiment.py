@@ -784,6 +784,7 @@ def test_other_test_sentences_are_scored_without_training(
     result = vdgi.good("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert "2 tasks: 2 score\n" in result.err
     assert "xx/first/1: score (scoring changed)\n" in result.err
+    assert "\nOne seed.\n" in result.out
     assert Path("out/xx/first/1/model.vdgi").read_bytes() == model
     assert len(json.loads(Path("out/xx/first/1/result.json").read_text(encoding="utf-8"))["words"]) == 5
 

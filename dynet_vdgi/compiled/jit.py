@@ -210,7 +210,7 @@ def announced(what: str, is_kept: bool = True) -> Iterator[None]:
         if code_cache.writable_folder() is None:
             remedy = "set NUMBA_CACHE_DIR to a folder of yours alone"
             how_often = f"at every start, since no cache can be written: {remedy}"
-        logger.info("compiling a part of %s (%s); it may take ten seconds", what, how_often)
+        logger.info("compiling a part of %s (%s); it may take half a minute", what, how_often)
 
     start, timer = time.monotonic(), threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True

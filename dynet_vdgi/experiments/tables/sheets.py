@@ -266,7 +266,8 @@ def notes_of(
     wanted = {len(grid.wanted[both]) for both in grid.wanted if both[0] in treebanks and both[1] in systems}
     if wanted:
         seeds = " or ".join(map(str, sorted(wanted)))
-        notes.append(f"Mean (best) ± standard deviation over {seeds} seeds.")
+        mean = f"Mean (best) ± standard deviation over {seeds} seeds."
+        notes.append("One seed." if wanted == {1} else mean)
     if any(isinstance(entry, Measured) and entry.is_short for row in rows for entry in row.entries):
         notes.append("n=: over this many seeds only; the others are not finished.")
     return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
