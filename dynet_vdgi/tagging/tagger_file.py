@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data.conllu import is_feats
-from dynet_vdgi.data.conllu_faults import quoted
+from dynet_vdgi.data.conllu_faults import is_feats, quoted
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_archive import Archive, npz, opened
 from dynet_vdgi.system.names import count
