@@ -13,11 +13,10 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from dynet_vdgi.experiments import provenance
 
 VDGI = [sys.executable, "-m", "dynet_vdgi"]
 
@@ -89,6 +88,14 @@ def _version(package: str) -> str:
         return "none"
 
 
+def _processor() -> str:
+    """The processor's name, if the system gives it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
 def conditions() -> str:
     """The paragraph above the tables: where and when the figures were measured.
 
@@ -97,7 +104,8 @@ def conditions() -> str:
     words = " ".join(Path(word).name for word in sys.argv)
     load = " ".join(f"{load:.1f}" for load in os.getloadavg())
     versions = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "dyNET38"))
-    machine = f"{provenance.today()}, {provenance.processor()}, {os.cpu_count()} cores, load average {load}"
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    machine = f"{today}, {_processor()}, {os.cpu_count()} cores, load average {load}"
     program = f"start; python {platform.python_version()}, {versions}."
     return f"`python benchmarks/{words}`\n\n{machine} at the\n{program}"
 

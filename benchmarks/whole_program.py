@@ -2,7 +2,7 @@
 
     python benchmarks/whole_program.py FILE.conllu [--model NAME=MODEL ...] [--udpipe MODEL.udpipe]
 
-Without --model, parsers of the presets best and best-tags learn from the file without its trees. The file
+Without --model, parsers of the presets best and strict learn from the file without its trees. The file
 is repeated up to --words words; --other is parsed as it is, into trees only. All tasks take turns --repeats
 times, in processes of their own; the table has medians of CPU seconds, and peak memory. The parse of the
 last model is scored against the file. UDPipe parses a tenth as much, with given tags and features;
@@ -123,7 +123,7 @@ def main() -> None:
         few = list(conllu_blocks.blocks(arguments.file))[:3]
         (folder / "few.conllu").write_text(text_of(few))
         arguments.models = dict(each.split("=", 1) for each in arguments.model)
-        for preset in () if arguments.models else ("best", "best-tags"):
+        for preset in () if arguments.models else ("best", "strict"):
             train = ["train", "--train", arguments.file, "--preset", preset]
             subprocess.run([*measuring.VDGI, "-q", *train, "--out", str(folder / preset)], check=True)
             arguments.models[preset] = str(folder / preset)

@@ -264,7 +264,7 @@ _NUMBERS = 10, 50, 100, 300
 """Of trees, on the front page."""
 _UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 1000 --systems UDPipe"
 _EXPECT = "docs/results/expect.csv", "python benchmarks/expect.py"
-_PLAN = "docs/results/tables/teachers-and-students.csv", "vdgi experiment paper-ud"
+_PLAN = "vdgi experiment paper-ud"
 _PUBLISHED = "resources/published.csv", "typed from the papers"
 
 
@@ -284,14 +284,10 @@ def _of_front(system: str, k: int) -> Figure:
     return Figure(f"docs/results/{_FRONT}", command, lambda: mean(_FRONT, columns, system=system, k=str(k)))
 
 
-def _of_plan(page: str, row: str) -> Callable[[], str]:
-    return lambda: lengths(page, row)
-
-
-def _of_paper(row: str) -> Figure:
-    caption = "Li2019-T6 beside this experiment: DDA"
-    make = partial(lengths, "paper-settings", row, "UD1.4-Average", caption)
-    return Figure("docs/results/tables/paper-settings.csv", _PLAN[1], make)
+def _of_settings(row: str) -> Figure:
+    """The mean of eight treebanks in the page of the paper's settings."""
+    where = "paper-settings", row, "UD1.4-Average", "Li2019-T6 beside this experiment: DDA"
+    return Figure("docs/results/tables/paper-settings.csv", _PLAN, lambda: lengths(*where))
 
 
 FIGURES = {
@@ -316,20 +312,10 @@ FIGURES = {
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
-    "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN[1], _of_plan("knowledge", "best")),
-    "eight.best-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "best-tags")),
-    "eight.best-neural": Figure(*_PLAN, _of_plan("teachers-and-students", "best-neural")),
-    "eight.zero-shot": Figure(*_PLAN, _of_plan("teachers-and-students", "zero-shot")),
-    "eight.best-variational": Figure(*_PLAN, _of_plan("teachers-and-students", "best-variational")),
-    "eight.table": Figure(
-        _PLAN[0],
-        "python benchmarks/teacher_accuracy.py",
-        lambda: cell("teachers-and-students", "avg", table="4", row="best-tags, rules only"),
-    ),
-    "eight.strict-tags": Figure(*_PLAN, _of_plan("teachers-and-students", "strict-tags")),
-    "eight.paper": _of_paper("pretraining (here)"),
-    "eight.paper.rl-pc": _of_paper("UniversalRules (here)"),
-    "eight.rules": Figure(*_PLAN, _of_plan("teachers-and-students", "rules only")),
+    "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN, lambda: lengths("knowledge", "best")),
+    "eight.paper": _of_settings("pretraining (here)"),
+    "eight.paper.rl-pc": _of_settings("UniversalRules (here)"),
+    "eight.rules": _of_settings("rules only (here)"),
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
     "published.UniversalRules": Figure(*_PUBLISHED, lambda: published("UnivRules")),

@@ -57,7 +57,7 @@ RUNS = {
     "own_relations": (f"{LISTED} --trees 5", ["|  | UD | universal part | upper case |", "| xx |"]),
     "whole_program": (
         f"'{DEV}' --words 3000 --repeats 1",
-        ["| parse, best-tags, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
+        ["| parse, strict, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
     ),
     "first_run": (f"'{DEV}' --megabytes 0.01", ["| first | ", "| second | "]),
     "validate": (f"{DEMO_LISTED} --out parses", ["| xx |", "Level 3 by kind"]),

@@ -257,7 +257,11 @@ def test_notes_that_replace_something_are_found(sentences, misc, expected):
 def parsers():
     text = list(islice(dynet_vdgi.read(DEMO), 150))
     few = dynet_vdgi.train(text[:40], "best", trees=text[:30])
-    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags"), few]
+    return [
+        dynet_vdgi.train(text, "best"),
+        dynet_vdgi.train(text, "best", settings={"rules": "best-tags"}),
+        few,
+    ]
 
 
 _HEAD = re.compile(r"(?m)^(\d+(?:\t[^\t\n]+){5}\t)\d+\t")

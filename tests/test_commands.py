@@ -192,7 +192,16 @@ def test_parse_without_universal_tags_writes_root_and_dep(vdgi: Vdgi, model: Pat
     both, bare = "\n".join(words) + "\n\n", "\n".join(words).replace("NOUN", "_") + "\n\n"
     Path("a.conllu").write_text(both + bare + bare, encoding="utf-8")
     Path("train.conllu").write_text(both * 4, encoding="utf-8")
-    small = ["--preset", "best-tags", "--set", "data.tags=xpos", "--set", "parser.log2_buckets=8"]
+    small = [
+        "--preset",
+        "best",
+        "--rules",
+        "best-tags",
+        "--set",
+        "data.tags=xpos",
+        "--set",
+        "parser.log2_buckets=8",
+    ]
     vdgi.good("-q", "train", "--train", "train.conllu", "--out", "x", *small, "--rules", "wsj")
     result = vdgi.good("-q", "parse", "x", "a.conllu", "-o", "b.conllu")
     told = [line for line in result.err.split("\n") if "universal tags" in line]
@@ -741,23 +750,25 @@ def test_a_treebank_folder(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
         Path(name).mkdir()
     blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
     parts = {
-        "UD_Demo/xx_demo-ud-train-1.conllu": blocks[:50],
-        "more text/xx-ud-train-2.conllu": blocks[50:90],
-        "UD_Demo/xx_demo-ud-test.conllu": blocks[90:110],
-        "UD_Demo/xy-ud-train.conllu": blocks[110:120],  # of another language
+        "UD_Demo/fr_demo-ud-train-1.conllu": blocks[:50],
+        "more text/fr-ud-train-2.conllu": blocks[50:90],
+        "UD_Demo/fr_demo-ud-test.conllu": blocks[90:110],
+        "UD_Demo/fx-ud-train.conllu": blocks[110:120],  # of another language
     }
     for name, part in parts.items():
         Path(name).write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    command = ["demo", "xx", "UD_Demo", "more text"]
+    command = ["demo", "fr", "UD_Demo", "more text"]
     first = vdgi.good(*command)
     assert first.err.count("gold trees used: none") == 2
     assert " only (baseline)" in first.out
-    model = model_file.load("runs/xx/best/model.vdgi")
+    assert "published, UD1.4-French (UD 1.4; " in first.out  # whatever the folder is called
+    assert "; fr_demo-ud-test.conllu is not of UD 1.4, so the figures cannot be compared\n" in first.out
+    model = model_file.load("runs/fr/best/model.vdgi")
     assert [item.name for item in model.provenance.data] == [
-        "xx_demo-ud-train-1.conllu",
-        "xx-ud-train-2.conllu",
+        "fr_demo-ud-train-1.conllu",
+        "fr-ud-train-2.conllu",
     ]
-    assert Path("runs/xx/paper/xx_demo-ud-test.parsed.conllu").exists()
+    assert Path("runs/fr/paper/fr_demo-ud-test.parsed.conllu").exists()
     again = vdgi.good(*command)
     assert again.out == first.out
     assert again.err.count("finished already, nothing to do") == 2

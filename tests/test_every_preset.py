@@ -25,38 +25,24 @@ SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.l
 SIZES += ["language_model.hidden_dim=8", "language_model.epochs=2"]
 
 BOTH, FIRST, SECOND = ["pretrain", "finetune"], ["pretrain"], ["finetune"]
+WEAK, WORDS = "posterior.expectations=trees", "parser.word_dim=80"
 COUNTED = ["training: expectations of the rules counted in its trees"]
 CHOSEN = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
 
 PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "as_released": (BOTH, CHOSEN),
-    "as_released-rl-bl": (BOTH, CHOSEN),
     "best": ([], []),
-    "best-finetuned": (BOTH, []),
-    "best-neural": (FIRST, []),
-    "best-tags": ([], []),
-    "best-variational": (FIRST, []),
-    "demo": (FIRST, []),
     "few-trees": ([], ["training: {trees} trees learnt from"]),
     "hdp-dmv": ([], []),
     "lc-dmv": ([], []),
-    "leave-one-out": (BOTH, []),
-    "lexicalised": (FIRST, []),
-    "no-pretraining": (SECOND, []),
     "paper": (FIRST, []),
-    "pretraining": (FIRST, []),
     "rf": ([], []),
     "rl-bl": (BOTH, []),
     "rl-c": (BOTH, []),
     "rl-pc": (BOTH, []),
     "rl-sn": (BOTH, []),
-    "rule-aware": (BOTH, []),
     "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
-    "ud-universal": (BOTH, []),
-    "ud-universal-lexicalised": (BOTH, []),
-    "ud-weak": (BOTH, COUNTED),
-    "ud-weak-lexicalised": (BOTH, COUNTED),
     "universal": ([], ["training: trees of other languages"]),
     "universal-fast": ([], ["teacher: universal parser universal, learnt from trees of other languages"]),
     "universal-trees": (
@@ -66,10 +52,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
             "training: {trees} trees learnt from",
         ],
     ),
-    "unsupervised": (SECOND, []),
     "wsj": (FIRST, []),
-    "wsj-as_released": (BOTH, ["dev: choice of the model"]),
-    "wsj-best": ([], []),
     "wsj-strict": ([], []),
 }
 """Which stages each preset has, and what it uses gold trees for."""
@@ -135,7 +118,6 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     last = phases if isinstance(settings, NeuralSettings) else ["student"]
     assert list(dict.fromkeys(row["phase"] for row in rows)) == [*told, *last]
     assert all(np.isfinite(array).all() for array in model.parameters.values())
-    assert bool(model.vocabulary.words) == ("lexicalised" in preset)
     vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
     odd_text = (
         tiny.block(1, ["NOUN", "ODD", "ODD"], None).replace("ODD\t_", "ODD\tODD").replace("N\t_", "N\tNN")
@@ -167,7 +149,7 @@ def test_every_preset_says_what_it_is(preset: str) -> None:
     assert comment[0][0].isupper()
     assert max(map(len, lines)) <= 110
     _, gold_trees = PRESETS[preset]
-    if gold_trees and preset not in ("as_released-rl-bl", "wsj-as_released"):  # their base says it
+    if gold_trees:
         assert "GOLD" in " ".join(comment)
 
 
@@ -191,12 +173,7 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
         ("rl-c", ("rl-c", "paper", "elbo", "score")),
         ("rl-pc", ("rl-pc", "paper", "elbo", "score")),
         ("rl-bl", ("rl-bl", "paper", "elbo", "score")),
-        ("leave-one-out", ("loo", "paper", "elbo", "plain")),
-        ("rule-aware", ("loo", "paper", "rules", "plain")),
-        ("ud-weak", ("rl-pc", "paper", "elbo", "score")),
         ("as_released", ("rl-pc", "released", "elbo", "score")),
-        ("no-pretraining", ("rl-pc", "paper", "elbo", "score")),
-        ("unsupervised", ("rl-bl", "paper", "elbo", "score")),
     ],
 )
 def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
@@ -204,12 +181,10 @@ def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: 
     assert (part.score, part.form, part.objective, part.decoder) == expected
 
 
-def test_pretraining_is_the_papers_under_another_name() -> None:
-    assert load_settings("pretraining") == load_settings("paper")
-
-
 def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
-    options = asked(["unsupervised"], *sizes("unsupervised"), "finetune.updates=2")
+    options = asked(
+        ["rl-bl"], *sizes("rl-bl"), "posterior.dynamics=off", "train.updates=0", "finetune.updates=2"
+    )
     vdgi.good("train", "--train", str(text), *options, "--out", "run")
     assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
     for row in RunLog(Path("run/log.jsonl")).rows():
@@ -245,8 +220,8 @@ def test_a_preset_that_chooses_by_dev_needs_dev(vdgi: Vdgi, text: Path) -> None:
 
 
 def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: Path) -> None:
-    options = [*sizes("ud-weak"), "train.updates=1", "finetune.updates=1"]
-    result = vdgi.good("train", "--train", text, *asked(["ud-weak"], *options), "--out", "run")
+    options = [*sizes("rl-pc"), "train.updates=1", "finetune.updates=1", WEAK]
+    result = vdgi.good("train", "--train", text, *asked(["rl-pc"], *options), "--out", "run")
     assert f"gold trees used: {COUNTED[0]}" in result.err.splitlines()
     model = model_file.load("run/model.vdgi", training=True)
     assert model.meta["gold_trees"] == COUNTED
@@ -256,7 +231,7 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     assert len(set(expectations.tolist())) > 3
     assert model.training["lambda"] == pytest.approx(4 * expectations)  # strength 2 where .5 is expected
     # The same rules from the file give the same model.
-    by_file = [*asked(["ud-weak"], *options, "posterior.expectations=rules"), "--rules", "rules.txt"]
+    by_file = [*asked(["rl-pc"], *options[:-1]), "--rules", "rules.txt"]
     vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
     other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
@@ -265,14 +240,16 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
 
 def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("text.conllu"), heads=False)
-    status, out, err = vdgi("train", "--train", "text.conllu", "--preset", "ud-weak", "--out", "run")
+    status, out, err = vdgi("train", "--train", "text.conllu", *asked(["rl-pc"], WEAK), "--out", "run")
     assert (status, out) == (3, "")
     assert last_line(err).startswith("text.conllu:2: column 7 (HEAD) is missing")
     assert not Path("run").exists()
 
 
 def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
-    options = asked(["ud-weak"], "parser.hidden_dim=8", "train.updates=1", "finetune.updates=0")
+    weak = "base = 'rl-pc'\n[posterior]\nexpectations = 'trees'\n[finetune]\nupdates = 0\n"
+    Path("weak.toml").write_text(weak, encoding="utf-8")
+    options = asked(["weak.toml"], "parser.hidden_dim=8", "train.updates=1")
     vdgi.good("train", "--trees", text, *options, "--out", "run")
     model = model_file.load("run/model.vdgi")
     vdgi.good("rules", "estimate", text, "-o", "rules.txt")
@@ -301,7 +278,7 @@ def words(folder: Path) -> list[str]:
     lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
     Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
     files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
-    options = asked(["lexicalised"], *sizes("lexicalised"), *files)
+    options = asked(["paper"], *sizes("paper"), WORDS, *files)
     return ["train", "--train", "train.conllu", *options, "--out", "run"]
 
 
@@ -383,7 +360,7 @@ def test_files_for_words_need_a_lexicalised_model(vdgi: Vdgi, text: Path, key: s
 
 @pytest.mark.parametrize("key", ["vectors", "clusters"])
 def test_files_for_words_must_be_there(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["lexicalised"], f"words.{key}=nix.txt")
+    options = asked(["paper"], WORDS, f"words.{key}=nix.txt")
     status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
     assert status in (2, 3)
     assert out == ""

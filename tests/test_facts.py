@@ -271,8 +271,8 @@ def test_facts_without_effect_are_told(vdgi, folder):
         ("--train a.conllu --language-facts facts.txt --rules ud", 4, "txt:1: no fact changes anything"),
         ("--trees t.conllu --preset supervised --language-facts facts.txt", 2, "there is no text to learn"),
         (
-            "--language aa a.conllu --language bb b.conllu --preset best-variational --language-facts "
-            "aa=facts.txt",
+            "--language aa a.conllu --language bb b.conllu --preset paper --rules best-tags --language-facts "
+            "aa=facts.txt --set posterior.features=potentials",
             2,
             "one prior serves all texts, so there can be no facts about a single language",
         ),
@@ -294,7 +294,8 @@ def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
 
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):
-        RECIPES.named("neural").check(inputs, load_settings("best-variational"), 1)
+        settings = load_settings("paper", ["rules=best-tags", "posterior.features=potentials"])
+        RECIPES.named("neural").check(inputs, settings, 1)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("how")
     parsers = {
         "perceptron": dynet_vdgi.train(TEXT, "best"),
-        "tags": dynet_vdgi.train(TEXT, "best-tags"),
+        "tags": dynet_vdgi.train(TEXT, "best", settings={"rules": "best-tags"}),
         "words": dynet_vdgi.train(TEXT, "best", trees=TEXT[:10]),
     }
     for kind, parser in parsers.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data import conllu, penn, vector_rows
+from dynet_vdgi.data import conllu, penn
 from dynet_vdgi.data.files import open_text
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
@@ -72,18 +72,6 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
     path.write_text("((S (NN a)))\n(S\n" + "(NN a)\n" * 4, encoding="utf-8")
     with pytest.raises(DataError, match=":2: a tree of more than 3 words"):
         list(penn.read(path))
-
-
-@pytest.mark.usefixtures("low")
-def test_a_row_of_vectors_may_not_be_of_any_length(tmp_path: Path) -> None:
-    path = tmp_path / "a.vec"
-    for content, message in (
-        (b"9 5001\n", "the header says 5,001 numbers a row"),
-        (b"w 1 2\n" * 200 + b"v" * 20_001, ":201: a line of more than 20000 bytes"),
-    ):
-        path.write_bytes(content)
-        with vector_rows.byte_stream(str(path)) as stream, pytest.raises(DataError, match=message):
-            vector_rows.wanted_rows(str(path), stream, ["w"])
 
 
 @pytest.mark.parametrize("said", ["wrods=3", "words", "words=0", "words=many"])

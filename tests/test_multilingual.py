@@ -1,15 +1,13 @@
-"""One parser of several languages: `vdgi train --language`, what `vdgi parse` says of unseen ones, plans."""
+"""One parser of several languages: `vdgi train --language`, and what `vdgi parse` says of unseen ones."""
 
 from __future__ import annotations
 
 import io
 import json
-import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
@@ -25,15 +23,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.experiments import expansion, plan, plan_files, processes, tasks, training_run
-from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.teaching import balanced, teach
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv
@@ -170,7 +165,9 @@ def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vd
     sizes = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.epochs=1", "data.max_len=8"]
     options = [word for size in sizes for word in ("--set", size)]
     languages = ["--language", "xa", DEV, "--language", "xb", TEST]
-    err = vdgi.good("train", "--preset", "best-neural", *options, *languages, "--out", "run").err
+    err = vdgi.good(
+        "train", "--preset", "best", "--set", "recipe=neural", *options, *languages, "--out", "run"
+    ).err
     assert err.count("teacher: DMV, ") == 2
     meta = model_file.load("run/model.vdgi").meta
     assert list(meta["languages"]) == ["xa", "xb"]
@@ -262,173 +259,3 @@ def test_a_model_that_names_no_language_says_so_if_asked(folder: Path, vdgi: Vdg
     assert vdgi.good("-q", "parse", model, "xc-ud-test.conllu").err == ""
     err = vdgi.good("-q", "parse", model, "xc-ud-test.conllu", "--language", "xc").err
     assert err == "warning: the model file does not say which languages it was trained on\n"
-
-
-# ------------------------------------------------------------------------------------------- experiments
-PLAN = """
-seeds = [1, 2]
-[[treebank]]
-name = "xa"
-train = ["xa-train.conllu"]
-test = ["xa-test.conllu"]
-dev = ["xa-dev.conllu"]
-[[treebank]]
-name = "xb"
-train = ["xb-train-*.conllu"]
-test = ["xb-test.conllu"]
-dev = ["xb-dev.conllu"]
-expectations = ["xb-dev.conllu"]
-[[treebank]]
-name = "gone"
-missing = "its licence"
-[[treebank]]
-name = "xc"
-train = ["xc-train.conllu"]
-test = ["xc-test.conllu"]
-dev = ["xc-dev.conllu"]
-[[system]]
-name = "one"
-presets = ["best"]
-[[system]]
-name = "multilingual"
-presets = ["best"]
-languages = "all"
-[[system]]
-name = "zero-shot"
-presets = ["best"]
-languages = "others"
-"""
-FILES = {"xa": ["train", "dev", "test"], "xb": ["train-1", "train-2", "dev", "test"]}
-FILES["xc"] = FILES["xa"]
-
-
-@pytest.fixture
-def tasks_of(folder: Path) -> Callable[..., dict[str, Task]]:
-    """The tasks of a plan, whose files are in the present folder, by label."""
-    for seed, (language, parts) in enumerate(FILES.items()):
-        for part in parts:
-            tiny.write(Path(f"{language}-{part}.conllu"), 6 + seed + 2 * len(part))
-
-    def found(text: str = PLAN, *only: str) -> dict[str, Task]:
-        Path("plan.toml").write_text(text, encoding="utf-8")
-        content = plan.load(Path("plan.toml"))
-        chosen = plan.select(content, only)
-        return {
-            t.label: t
-            for t in expansion.expand(content, chosen, plan_files.folders(Path("plan.toml"), None), "out")
-        }
-
-    return found
-
-
-ALL = {"xa": ["xa-train.conllu"], "xb": ["xb-train-1.conllu", "xb-train-2.conllu"], "xc": ["xc-train.conllu"]}
-
-
-@pytest.mark.slow
-def test_whose_text_a_run_learns_from(tasks_of: Callable[..., dict[str, Task]]) -> None:
-    found = tasks_of()
-    assert not [label for label in found if label.startswith("gone")]
-    for name in ALL:
-        own, every, others = (found[f"{name}/{system}/1"] for system in ("one", "multilingual", "zero-shot"))
-        assert (list(own.train), own.by_language()) == (ALL[name], {})
-        assert list(every.by_language().items()) == list(ALL.items())
-        assert others.by_language() == {label: names for label, names in ALL.items() if label != name}
-        assert {own.test, every.test, others.test} == {(f"{name}-test.conllu",)}
-        assert every.dev == others.dev == ()
-        for task in (own, every, others):
-            assert tasks.from_dict(json.loads(json.dumps(task.to_dict()))) == task
-    keys = {name: found[f"{name}/multilingual/1"].model_key for name in ALL}
-    assert len(set(keys.values())) == 1
-    assert len({found[f"{name}/zero-shot/1"].model_key for name in ALL}) == 3
-    assert found["xa/multilingual/2"].model_key != keys["xa"]
-    assert found["xa/multilingual/1"].key != found["xb/multilingual/1"].key
-    alone = tasks_of(PLAN, "xa", "multilingual")
-    assert alone["xa/multilingual/1"] == found["xa/multilingual/1"]
-    # Labels are in the model file, and a file may change its language.
-    moved = PLAN.replace('["xa-train.conllu"]', '["xa-train.conllu", "xb-train-1.conllu"]')
-    moved = moved.replace('["xb-train-*.conllu"]', '["xb-train-2.conllu"]')
-    assert tasks_of(moved)["xa/multilingual/1"].model_key != keys["xa"]
-
-
-def test_gold_trees_of_the_treebank_itself_are_not_used_for_zero_shot(
-    tasks_of: Callable[..., dict[str, Task]],
-) -> None:
-    weak = PLAN.replace(
-        'name = "zero-shot"\npresets = ["best"]',
-        'name = "zero-shot"\npresets = ["ud-weak"]\nset = ["train.select=dev"]',
-    )
-    found = tasks_of(weak, "zero-shot")
-    run = found["xa/zero-shot/1"]
-    assert run.dev == ("xb-dev.conllu", "xc-dev.conllu")
-    assert run.expectations == ("xb-dev.conllu", "xc-train.conllu")
-    run = found["xb/zero-shot/1"]
-    assert run.dev == ("xa-dev.conllu", "xc-dev.conllu")
-    assert run.expectations == ()  # counted in the text that is learnt from
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"others"', '"other"', "system 'zero-shot': 'languages' must be all or others, not 'other'"),
-        ('"others"', '["xa"]', "system 'zero-shot': 'languages' must be a text, not ['xa']"),
-        ('"others"', '"others"\nafter = "one"', "system 'zero-shot': it comes after 'one', which "),
-        ('"others"', '"others"\nafter = "multilingual"', "system 'zero-shot': it comes after 'multi"),
-        (PLAN[PLAN.index('name = "xb"') : PLAN.index('name = "gone"')], "",
-         "system 'zero-shot': languages=others needs the text of another treebank"),
-    ],
-)  # fmt: skip
-def test_faults_in_a_plan(folder: Path, vdgi: Vdgi, old: str, new: str, message: str) -> None:
-    text = PLAN.replace(old, new, 1)
-    if "needs the text" in message:
-        text = text.replace(text[text.index('[[treebank]]\nname = "xc"') : text.index("[[system]]")], "")
-    assert text != PLAN
-    Path("plan.toml").write_text(text, encoding="utf-8")
-    result = vdgi("experiment", "plan.toml", "--out", "out")
-    assert (result.status, result.out) == (4, "")
-    assert result.err.startswith(f"plan.toml: {message}")
-
-
-def test_of_equal_runs_one_trains(
-    tasks_of: Callable[..., dict[str, Task]], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original, trained = training_run.run, list[Path]()
-
-    def counted(*given: Any, **named: Any) -> Any:
-        trained.append(named["out"])
-        return original(*given, **named)
-
-    monkeypatch.setattr(training_run, "run", counted)
-    found = tasks_of()
-    models, results = {}, {}
-    for label in ("xa/multilingual/1", "xb/multilingual/1", "xb/multilingual/2", "xb/zero-shot/1"):
-        task = found[label]
-        processes.prepare_folder(task)
-        training_run.perform(task)
-        assert (task.folder in trained) == (label != "xb/multilingual/1")
-        models[label] = task.folder / config.MODEL_NAME
-        results[label] = tasks.recorded(task.result)
-        assert tasks.state(task).name == "done"
-    first, copied, other_seed, zero = models.values()
-    assert first.read_bytes() == copied.read_bytes() != other_seed.read_bytes()
-    assert list(model_file.load(first).meta["languages"]) == ["xa", "xb", "xc"]
-    assert list(model_file.load(zero).meta["languages"]) == ["xa", "xc"]
-    # Each is scored on its own test sentences, the copied model as a trained one would be.
-    assert [len(result["words"]) for result in results.values()] == [14, 15, 15, 15]
-    vdgi.good("parse", first, "xb-test.conllu", "-o", "parsed.conllu")
-    assert Path("parsed.conllu").read_bytes() == (copied.parent / "xb-test.parsed.conllu").read_bytes()
-    # The command in a model file makes that model.
-    words = shlex.split(shlex.join(model_file.load(zero).meta["command"]))
-    words[words.index("--out") + 1] = "again"
-    vdgi.good(*words[1:])
-    assert same_arrays(model_file.load("again/model.vdgi").parameters, model_file.load(zero).parameters)
-
-
-def test_the_paper_plan_has_both(data_dir: Path) -> None:
-    content = plan.load(plan.path_of("paper-ud"))
-    languages = [treebank.name for treebank in content.treebanks]
-    chosen = plan.select(content, ["nl", "multilingual", "zero-shot"])
-    folders = plan_files.folders(Path("."), str(data_dir))
-    found = {task.label: task for task in expansion.expand(content, chosen, folders, "out")}
-    assert list(found["nl/multilingual/1"].by_language()) == languages
-    others = [name for name in languages if name != "nl"]
-    assert list(found["nl/zero-shot/1"].by_language()) == others

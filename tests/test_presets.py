@@ -72,39 +72,32 @@ def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.Log
     assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
 
 
-def test_messages_name_a_preset_of_each_recipe() -> None:
+def test_presets_there_are() -> None:
+    assert len([*(resources() / "presets").iterdir()]) <= 16
     assert [load_settings(preset).recipe for preset in PRESETS.values()] == [*PRESETS]
 
 
-def test_presets_there_are() -> None:
-    assert {"best", "paper", "as_released", "demo"} <= set(preset_names())
-
-
 @pytest.mark.parametrize("name", preset_names())
-def test_presets_load_and_change_what_they_say(name: str) -> None:
-    text = (bundled("presets")[name]).read_text(encoding="utf-8")
-    got = load_settings(name).to_dict()
+def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) -> None:
+    settings = load_settings(name)
+    got, text = settings.to_dict(), bundled("presets")[name].read_text(encoding="utf-8")
     said = tomllib.loads(text)
-    assert said.pop("base", "paper") in preset_names()
+    base = said.pop("base", None)
+    below = load_settings(base).to_dict() if base else {}
+    assert below != got
     for section, values in said.items():
         for key, value in values.items() if isinstance(values, dict) else [("", values)]:
             assert (got[section][key] if key else got[section]) == value
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_survive_toml(name: str) -> None:
-    settings = load_settings(name)
-    again = from_toml(settings.to_toml(), "settings.toml")
-    assert again.to_dict() == settings.to_dict() == merge(TaughtSettings(), settings.to_dict()).to_dict()
-    assert again == settings or "rules" in settings.without_effect()
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_what_a_run_writes_is_a_preset_that_gives_it_back(tmp_path: Path, name: str) -> None:
-    settings = load_settings(name)
-    again = load_settings(written(tmp_path, "settings", settings.to_toml()))
-    assert again.to_dict() == settings.to_dict()
-    assert again == settings or "rules" in settings.without_effect()
+            assert not key or below.get(section, {}).get(key) != value, f"{section}.{key} is said twice"
+    for again in (
+        from_toml(settings.to_toml(), "settings.toml"),
+        load_settings(written(tmp_path, "settings", settings.to_toml())),
+        merge(TaughtSettings(), got),
+    ):
+        assert again.to_dict() == got
+        assert again == settings or "rules" in settings.without_effect()
+    rules = load_rules(rules_path(settings.rules))
+    assert rules.rules or (rules.table and (rules.table.exceptions or rules.table.leaf))
 
 
 def test_a_run_on_shorter_sentences_than_its_teachers_gives_a_preset(tmp_path: Path) -> None:
@@ -112,29 +105,6 @@ def test_a_run_on_shorter_sentences_than_its_teachers_gives_a_preset(tmp_path: P
         settings = load_settings("best", [f"teacher.kind={kind}", "data.max_len=10"])
         again = load_settings(written(tmp_path, "settings", settings.to_toml()))
         assert again.to_dict() == settings.to_dict()
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_name_rules_that_load(name: str) -> None:
-    rules = load_rules(rules_path(load_settings(name).rules))
-    assert rules.rules or (rules.table and (rules.table.exceptions or rules.table.leaf))
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_stand_on_their_base_and_say_nothing_twice(name: str) -> None:
-    """What a preset sets differs from what it would be without it."""
-    values = tomllib.loads((bundled("presets")[name]).read_text(encoding="utf-8"))
-    if "base" not in values or name in (
-        "ud-universal",
-        "pretraining",
-        "best-variational",
-    ):  # which say it for the reader
-        return
-    below, above = load_settings(values.pop("base")).to_dict(), load_settings(name).to_dict()
-    assert below != above
-    for section, keys in values.items():
-        for key, value in keys.items() if isinstance(keys, dict) else ():
-            assert below.get(section, {}).get(key) != value, f"{section}.{key}"
 
 
 def test_unknown_preset() -> None:
@@ -297,15 +267,12 @@ def test_a_layer_cannot_set_numbers_of_another_kind() -> None:
 @pytest.mark.parametrize(
     ("preset", "assignment", "reason"),
     [
-        ("best-neural", "posterior.strength=3", "the parser learns from trees, not from the text itself"),
         ("paper", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
         ("paper", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
         ("paper", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
         ("rl-pc", "language_model.lr=1", "it is for finetune.score=rl-bl"),
         ("paper", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
         ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
-        ("leave-one-out", "finetune.form=released", "finetune.score=loo has one form"),
-        ("no-pretraining", "train.lr=1", "there is no first stage: train.updates and train.epochs are 0"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(
@@ -438,39 +405,28 @@ def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("a" + ".a" * 9_999 + " = 1", "a key of more than 20 parts (at line 3)"),
-        ("[a" + ' . "b"' * 9_999 + "]", "a key of more than 20 parts (at line 3)"),
-        ("x = { a" + ".'b'" * 9_999 + " = 1}", "a key of more than 20 parts (at line 3)"),
-        ("x = " + "{a" * 9_999, "not a TOML file"),
-        ("x = " + "[" * 9_999 + "]" * 9_999, "nested too deep"),
-        ("x = " + "[" * 99 + "]" * 99, "nested too deep"),
-        ("x = " + "{a = " * 99 + "1" + "}" * 99, "nested too deep"),
-        ("seed = 0x" + "f" * 5_000, "a whole number of more than 64 bits"),
-        ("x = [1, [0o" + "7" * 5_000 + "]]", "a whole number of more than 64 bits"),
+        ("x = " + "{a" * 999, "not a TOML file"),
+        ("x = " + "[" * 2_999 + "]" * 2_999, "nested too deep"),
+        ("seed = 0x" + "f" * 5_000, "not a TOML file"),
+        ("x = [1, [0o" + "7" * 5_000 + "]]", "not a TOML file"),
     ],
 )
-def test_what_toml_nests_too_deep_or_cannot_count_is_refused_at_once(
-    line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text, path = f"# a\n'b' = 1\n{line}\n", tmp_path / "a.toml"
-    path.write_text(text, encoding="utf-8")
-    if "20 parts" in why:  # reading it would take hundreds of megabytes
-        monkeypatch.setattr("dynet_vdgi.settings.presets.tomllib.loads", pytest.fail)
-    for read in (lambda: read_toml(path, "preset"), lambda: from_toml(text, "settings.toml")):
+def test_what_toml_nests_too_deep_or_cannot_count_is_refused(line: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(line, encoding="utf-8")
+    for read in (lambda: read_toml(path, "preset"), lambda: from_toml(line, "settings.toml")):
         with pytest.raises(ConfigError, match=re.escape(why)) as caught:
             read()
         assert len(str(caught.value)) < 300
+
+
+def test_settings_of_a_model_are_no_longer_than_they_can_be() -> None:
+    """Python's reader keeps all beginnings of a dotted key: of a long one, gigabytes."""
+    with pytest.raises(ConfigError, match="settings.toml: of more than 10000 characters"):
+        from_toml("a" + ".a" * 9_999 + " = 1", "settings.toml")
 
 
 @pytest.mark.parametrize("name", ["a" + ".a" * 9_999, "seed"])
 def test_an_assignment_cannot_be_too_deep_or_too_large(name: str) -> None:
     with pytest.raises(ConfigError):
         load_settings("best", [f"{name}=0x{'f' * 5_000}"])
-
-
-def test_dots_in_texts_and_comments_are_no_keys(tmp_path: Path) -> None:
-    dots = "a" + ".a" * 50
-    path = tmp_path / "a.toml"
-    text = f'# {dots}\na = "{dots}" # {dots}\nb = \'{dots}\'\nc = """\n{dots}\n"""\nd.e.f = 1.5\n'
-    path.write_text(text, encoding="utf-8")
-    assert read_toml(path, "preset") == {"a": dots, "b": dots, "c": f"{dots}\n", "d": {"e": {"f": 1.5}}}

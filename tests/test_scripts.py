@@ -205,25 +205,25 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
     small += "'finetune.updates=1'"
     treebank = (ROOT / "resources" / "experiments" / "paper-wsj.toml").read_text(encoding="utf-8")
     treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
+    words = "'parser.word_dim=8', 'words.vectors=vectors.vec', 'words.clusters=clusters.paths'"
     plan.write_text(
-        f"seeds = [1]\n{treebank}[[system]]\nname = 'weak'\npublished = 'L-WeaklySupervised'\n"
-        f"presets = ['ud-weak-lexicalised']\nset = [{small}, 'words.vectors=vectors.vec', "
-        f"'words.clusters=clusters.paths']\n[[system]]\nname = 'universal'\npublished = 'UniversalRules'\n"
-        f"presets = ['ud-universal']\nset = [{small}]\n"
+        f"seeds = [1]\n{treebank}[[system]]\nname = 'L-WeaklySupervised'\npresets = ['rl-pc']\n"
+        f"set = [{small}, {words}, 'posterior.expectations=trees']\n"
+        f"[[system]]\nname = 'UniversalRules'\npresets = ['rl-pc']\nset = [{small}]\n"
     )
     env = {**environment, "VDGI_RUN": str(tmp_path / "out"), "VDGI_PLAN": "plan.toml"}
     (tmp_path / "glove.txt").write_text("noun0 1 2 3\nverb1 4 5 6\n")
     result = run("train_wsj.sh", "--sample", "sample", "--glove", "glove.txt", env=env, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     rows = dict(re.findall(r"^\| &nbsp;&nbsp;(\S+) \(here\)(?: †)? \| (.*) \|$", result.stdout, re.MULTILINE))
-    for name in ("weak", "universal"):
+    for name in ("L-WeaklySupervised", "UniversalRules"):
         short, every = (float(cell) for cell in rows[name].split(" | "))
         assert 0 <= short == every <= 100  # all sentences have five words
     assert "| UniversalRules | 54.7 (58.2) | 37.8 (39.3) |" in result.stdout
-    assert (
-        "† weak used gold trees: training: expectations of the rules counted in its trees." in result.stdout
-    )
-    settings = (tmp_path / "out" / "wsj" / "weak" / "1" / "settings.toml").read_text(encoding="utf-8")
+    used = "training: expectations of the rules counted in its trees"
+    assert f"† L-WeaklySupervised used gold trees: {used}." in result.stdout
+    run_folder = tmp_path / "out" / "wsj" / "L-WeaklySupervised" / "1"
+    settings = (run_folder / "settings.toml").read_text(encoding="utf-8")
     assert 'tags = "xpos"' in settings
     assert "NOT the paper's data" in result.stdout
 

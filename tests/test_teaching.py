@@ -173,7 +173,8 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path, vdgi: Vdgi
     sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=4", "data.max_len=8", "train.lr=0.03"]
     options = [word for size in sizes for word in ("--set", size)]
     out = tmp_path / "run"
-    vdgi.good("-q", "train", "--train", TRAIN, "--preset", "best-neural", *options, "--out", out)
+    neural = ["--preset", "best", "--set", "recipe=neural"]
+    vdgi.good("-q", "train", "--train", TRAIN, *neural, *options, "--out", out)
     told = model_file.load(out / "model.vdgi").provenance
     assert (told.recipe, told.gold_trees) == ("neural", ())
     text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences

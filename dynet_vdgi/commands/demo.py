@@ -14,7 +14,6 @@ demo continues when you run it again.
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         trained(treebank, name, arguments.seed, folder)
         parse(folder, treebank.test)
     for test in treebank.test:
-        print(plain(scored(test, folders, published_name(arguments.folders))))
+        print(plain(scored(test, folders, published.DATASETS.get(treebank.language))))
     written = " and ".join(map(str, folders.values()))
     print(plain(f"\nwritten to {written}: model, log, settings and parse of each"))
     last, program = folders[Path(names[-1]).stem], "vdgi" if shutil.which("vdgi") else sys.argv[0]
@@ -139,6 +139,8 @@ def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
     parts = [tables.format_all(scores.evaluations)]
     if scores.published:
         parts.append(f"published, {dataset} (UD 1.4; DDA of the mean of several runs, the best in brackets)")
+        if "_" in Path(test).name.partition("-ud-")[0]:  # such as fr_gsd-ud-test.conllu
+            parts[-1] += f"; {Path(test).name} is not of UD 1.4, so the figures cannot be compared"
         parts.append(aligned([["", *PUBLISHED_LENGTHS], *map(_published, scores.published)]))
     return "\n\n".join(parts)
 
@@ -149,15 +151,3 @@ def _published(row: PublishedRow) -> list[str]:
         mean, best = row.figures.get(length, (None, None))
         cells.append("-" if mean is None else f"{mean:.1f}" + (f" ({best:.1f})" if best else ""))
     return [row.name, *cells]
-
-
-def published_name(folders: Sequence[str]) -> str | None:
-    """The data set of the published figures for one of these folders, such as UD1.4-Basque for UD_Basque."""
-    from dynet_vdgi.evaluation import published
-
-    known = {figure.dataset for figure in published.read() if figure.metric == "DDA"}
-    for folder in folders:
-        match = re.match(r"UD_([A-Za-z]+)", Path(folder).resolve().name)
-        if match and f"UD1.4-{match[1]}" in known:
-            return f"UD1.4-{match[1]}"
-    return None

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import argparse
 import logging
-import shlex
-from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.data import files
@@ -34,7 +34,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class FailedError(VdgiError):
-    """Some tasks failed; the others are done."""
+    """Some runs failed; the others are done."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,11 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="address of a Dask cluster that shares the file system"
     )
-    parser.add_argument("--dry-run", action="store_true", help="list the tasks and their state, run nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list the runs and their state, do nothing")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.experiments import expansion, plan, plan_files, runner, tasks
+    from dynet_vdgi.experiments import job, plan, runner, tables
 
     check_at_least_1("--jobs", arguments.jobs)
     files.check_named(arguments.out)
@@ -68,36 +68,18 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.seeds:
         if min(arguments.seeds) < 0:
             raise UsageError(f"--seeds {min(arguments.seeds)}: must be 0 or more")
-        content = replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
-    folders = plan_files.folders(path, arguments.data)
-    found = expansion.expand(content, plan.select(content, arguments.only), folders, arguments.out)
+        content = msgspec.structs.replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
+    folders = plan.folders_of(path, arguments.data)
+    jobs = plan.jobs_of(content, plan.select(content, arguments.only), folders, arguments.out)
     if arguments.dry_run:
-        for task in found:
-            print(plain(f"{task.label}: {tasks.state(task)}"))
+        for each in jobs:
+            print(plain(f"{each.label}: {job.state(each)}"))
         return
     out = Path(arguments.out)
-    failures = runner.carry_out(
-        content, found, folders, out, jobs=arguments.jobs, scheduler=arguments.scheduler
-    )
-    show(arguments, out)
-    if failures:
-        for failure in failures:
-            logger.error("%s", failure)
-        raise FailedError(f"{len(failures)} of {len(found)} tasks failed; the same command tries them again")
-
-
-def show(arguments: argparse.Namespace, out: Path) -> None:
-    """Prints the origin of the tables, and the tables."""
-    from dynet_vdgi.experiments import provenance
-    from dynet_vdgi.experiments.tables import build, formats, grid
-
-    words = ["vdgi", "experiment", arguments.plan, "--out", arguments.out]
-    words += ["--data", arguments.data] if arguments.data else []
-    words += ["--only", *arguments.only] if arguments.only else []
-    words += ["--seeds", *map(str, arguments.seeds)] if arguments.seeds else []
-    words += ["--jobs", str(arguments.jobs)] if arguments.jobs > 1 else []
-    words += ["--scheduler", "ADDRESS"] if arguments.scheduler else []
-    cpu_s = grid.load([out]).cpu_s
-    together = f"{provenance.conditions()}. All runs together: {cpu_s:.0f} CPU seconds."
-    print(plain(f"`{shlex.join(words)}`\n\n{together}\n"))
-    print(plain(formats.show(build.tables([out]), "markdown")), end="")
+    failed = runner.carry_out(jobs, out, at_a_time=arguments.jobs, scheduler=arguments.scheduler)
+    if len(failed) < len(jobs):
+        print(plain(tables.markdown(tables.overview(tables.read([out])))), end="")
+    if failed:
+        for line in failed:
+            logger.error("%s", line)
+        raise FailedError(f"{len(failed)} of {len(jobs)} runs failed; the same command tries them again")

@@ -1,13 +1,14 @@
 """Print the tables of vdgi experiment.
 
 Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
-table for each protocol and length. Systems and treebanks without any run are left out. Notes below the table
-name every use of gold trees and the reason for each missing figure. With --like, a system stands below the
-published row that its plan names with `published`.
+table for each protocol and length. Notes below name the commit and every use of gold trees. With --like,
+systems stand below the published model of their name, and languages in the column of their published
+data set. Instead of a folder, DIR may be a CSV file of runs, which --format rows writes.
 
   vdgi table runs/ud
-  vdgi table runs/ud runs/wsj --like paper --format latex > tables.tex
-  vdgi table runs/ud --bootstrap --against default
+  vdgi table runs/ud runs/wsj --like paper
+  vdgi table runs/ud --format rows > ud.csv
+  vdgi table ud.csv --like Li2019-T6
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from dynet_vdgi.commands import check_at_least_1
 from dynet_vdgi.system.names import plain
-
-DRAWS = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of vdgi experiment --out")
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="folder of vdgi experiment --out, or a CSV file of runs"
+    )
     parser.add_argument(
         "--like",
         metavar="TABLE",
@@ -32,34 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         default="markdown",
-        choices=("markdown", "latex", "csv"),
-        help="csv has one figure per line (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--bootstrap",
-        action="store_true",
-        help="add differences with 95 %% intervals: paired bootstrap over test sentences",
-    )
-    parser.add_argument(
-        "--against",
-        default="rules only",
-        metavar="NAME",
-        help="baseline or system to compare with under --bootstrap (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--draws", type=int, default=DRAWS, metavar="N", help="draws of the bootstrap (default: %(default)s)"
+        choices=("markdown", "rows"),
+        help="rows: the runs as CSV, a line each (default: %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.experiments.tables import build, formats
+    from dynet_vdgi.experiments import tables
 
-    check_at_least_1("--draws", arguments.draws)
-    against = arguments.against if arguments.bootstrap else None
-    shown = build.tables(
-        [Path(folder) for folder in arguments.folders],
-        like=arguments.like,
-        against=against,
-        draws=arguments.draws,
-    )
-    sys.stdout.write(plain(formats.show(shown, arguments.format)))
+    rows = tables.read([Path(folder) for folder in arguments.folders])
+    if arguments.format == "rows":
+        sys.stdout.write(plain(tables.rows_as_csv(rows)))
+        return
+    found = tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
+    sys.stdout.write(plain(tables.markdown(found)))

@@ -1,42 +1,56 @@
-"""Word vectors for the words of a vocabulary, read from a file, and word vectors learnt from text.
+"""Word vectors for the words of a vocabulary, read from a file by gensim, and word vectors learnt from text.
 
 Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also
-in .gz, and fastText's own binary format. From all but the last, only the rows of wanted words are kept, so
-memory grows with the vocabulary and not with the file. gensim reads fastText's own format, which needs about
-three times the file's size in memory; a word that the file lacks gets a vector made of its character n-grams.
+in .gz, and fastText's own binary format, from which a word that the file lacks gets a vector made of its
+character n-grams. gensim holds the whole file in memory, fastText's own format three times.
 
 Shapes: V words, D numbers in a vector.
 """
 
 from __future__ import annotations
 
-import io
 import logging
 import os
+import re
 import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data import files, vector_rows
-from dynet_vdgi.data.vector_rows import BUFFER, Floats
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-Guess = Callable[[str], Floats | None]
+Floats = NDArray[np.float32]
 
 FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
-_GENSIM_FAILS = (AssertionError, MemoryError, OverflowError, RuntimeError, ValueError, struct.error)
 _FASTTEXT_HEADER = struct.Struct("<2i12id3i")  # signature; arguments; words and labels, words, labels
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?(\d{1,18}) ([1-9]\d{0,8})\s*\n")
+_TEXT = re.compile(rb"[^ ]* [-+]?[\d.]+(?:[eE][-+]?\d+)?[ \r\n]")  # a word and a number in digits
+_DEFLATED = 1000  # times smaller than its content, gzip data may be at most
+
+# What gensim raises on damaged files, besides wrong arrays.
+_GENSIM_FAILS = (
+    AssertionError,
+    EOFError,
+    IndexError,
+    MemoryError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 
 # Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
 # With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.
@@ -63,103 +77,95 @@ class Embeddings:
 def load(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets the row of its lower-case form.
+    A word without a row of its own gets the row of its lower-case form, or in fastText's own format a vector
+    made of its n-grams.
 
     Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite number in a
     row that is needed, or has none of the words.
     """
-    with vector_rows.byte_stream(path) as stream:
-        head = stream.peek(BUFFER)
-        vector_rows.refuse_others(path, head)
-        read = _from_fasttext if head.startswith(FASTTEXT) else _from_rows
-        return read(path, words, stream)
-
-
-def _from_rows(path: str, words: Sequence[str], stream: io.BufferedReader) -> Embeddings:
-    wanted = {form for word in words for form in (word, word.lower())}
-    rows = vector_rows.wanted_rows(path, stream, wanted)
-    if words and not rows.vectors:
-        raise _nothing_found(path, words, f" It begins with {', '.join(map(repr, rows.beginning))}")
-    index = {word: row for row, word in enumerate(rows.vectors)}
-    matrix = np.array(list(rows.vectors.values()), np.float32).reshape(len(index), rows.dim)
-    return _assembled(path, words, index, matrix, rows.notes)
-
-
-def _assembled(
-    path: str,
-    words: Sequence[str],
-    index: Mapping[str, int],
-    matrix: Floats,
-    notes: Sequence[str] = (),
-    guess: Guess | None = None,
-) -> Embeddings:
-    """Row `index[word]` of `matrix` for each word, else that of its lower-case form, else `guess(word)`."""
-    dim = matrix.shape[1]
-    values, found = np.zeros((len(words), dim), np.float32), np.zeros(len(words), np.bool_)
-    n_lowered = n_guessed = 0
+    with files.open_text(path, has_lines=False) as handle:
+        head = handle.buffer.read(1 << 16)
+    vectors = _read(path, head)
+    values = np.zeros((len(words), vectors.vector_size), np.float32)
+    found = np.zeros(len(words), np.bool_)
+    times = {"by the lower-case form": 0, "by character n-grams": 0}
     for i, word in enumerate(words):
-        vector: Floats | None = None
-        if word in index:
-            vector = matrix[index[word]]
-        elif word.lower() in index:
-            vector = matrix[index[word.lower()]]
-            n_lowered += 1
-        elif guess is not None:
-            vector = guess(word)
-            n_guessed += vector is not None
-        if vector is not None:
-            values[i], found[i] = vector, True
-    n_found = int(found.sum())
-    coverage = f"{n_found:,} of {len(words):,} words ({100 * n_found / max(len(words), 1):.1f} %)"
-    own_notes = [f"vectors: {coverage}, {dim} dimensions, {files.shown(path)}"]
-    if n_lowered:
-        own_notes.append(f"  {counted(n_lowered, 'word')} by the lower-case form")
-    if n_guessed:
-        own_notes.append(f"  {counted(n_guessed, 'word')} by character n-grams")
-    return Embeddings(values, found, (*own_notes, *notes))
+        for form, how in ((word, ""), (word.lower(), "by the lower-case form")):
+            if form in vectors.key_to_index:
+                values[i], found[i] = vectors.vectors[vectors.key_to_index[form]], True
+                if how:
+                    times[how] += 1
+                break
+        else:
+            if _has_ngrams(vectors, word):
+                values[i], found[i] = vectors.get_vector(word), True
+                times["by character n-grams"] += 1
+    for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
+        message = f"the vector of {words[i]!r} has a number that is not finite"
+        raise DataError(files.shown(path), None, message, "mend the row or delete it")
+    if words and not found.any():
+        begins = ", ".join(map(repr, vectors.index_to_key[:3]))
+        hint = f"vectors of another language, or with another letter case? It begins with {begins}"
+        raise DataError(
+            files.shown(path), None, f"it has none of the {counted(len(words), 'word')} wanted", hint
+        )
+    coverage = f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
+    notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {files.shown(path)}"]
+    return Embeddings(
+        values, found, (*notes, *(f"  {counted(n, 'word')} {how}" for how, n in times.items() if n))
+    )
 
 
-def _nothing_found(path: str, words: Sequence[str], more: str = "") -> DataError:
-    message = f"it has none of the {counted(len(words), 'word')} wanted"
-    hint = f"vectors of another language, or with another letter case?{more}"
-    return DataError(files.shown(path), None, message, hint)
-
-
-# fastText's own format
-
-
-def _from_fasttext(path: str, words: Sequence[str], stream: io.BufferedReader) -> Embeddings:
-    """The vectors of words; a word without a row, even in lower case, gets the mean vector of its n-grams."""
-    _check_fasttext(path, stream.peek(BUFFER))
+def _read(path: str, head: bytes) -> KeyedVectors:
+    """The vectors of a file that begins like this. Raises: DataError, gensim cannot read it."""
+    name = files.shown(path)
+    start = head.lstrip()
+    if not start or start.startswith((b"version https://git-lfs", b"<", b"PK\x03\x04", b"\x1f\x8b")):
+        hint = "a download that failed, or an archive? Fetch it again (git lfs pull), or unpack it"
+        raise DataError(name, None, "this is not a file of word vectors", hint)
+    is_fasttext = head.startswith(FASTTEXT)
+    header = None if is_fasttext else _HEADER.match(head)
+    if is_fasttext:
+        _check_fasttext(path, head)
+    elif header and os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1) < 2 * int(
+        header[1]
+    ) * int(header[2]):
+        raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
+    from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
 
+    is_text = not header or _TEXT.match(head, header.end())
     try:
         with _quiet_gensim():
-            vectors = load_facebook_vectors(path)
+            if is_fasttext:
+                return load_facebook_vectors(path)
+            # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
+            vectors = KeyedVectors.load_word2vec_format(
+                path, binary=not is_text, no_header=not header, encoding="utf-8-sig", unicode_errors="replace"
+            )
+        if not vectors.vector_size:
+            raise ValueError("no numbers after the first space")
+        return vectors
     except _GENSIM_FAILS as error:
-        hint = "damaged, or too large for the memory?"
-        raise DataError(path, None, f"gensim cannot read it: {error}", hint) from None
+        counts = Counter(line.count(b" ") for line in head.split(b"\n")[1:100])
+        size = counts.most_common(1)[0][0] if counts else 0
+        hint = (
+            f"damaged, cut off, or no vectors? A word has no spaces: awk 'NF == {size + 1}' keeps such rows"
+        )
+        raise DataError(name, None, f"gensim cannot read it: {error}", hint) from None
 
-    def guess(word: str) -> Floats | None:
-        shortest, longest = vectors.min_n, vectors.max_n
-        has_ngrams = vectors.bucket and shortest <= min(longest, len(word) + 2)  # a mark at either end
-        return cast(Floats, vectors.get_vector(word)) if has_ngrams else None
 
-    embeddings = _assembled(path, words, vectors.key_to_index, vectors.vectors, guess=guess)
-    bad = np.flatnonzero(~np.isfinite(embeddings.values).all(axis=1))
-    if len(bad):
-        raise DataError(path, None, f"the vector of {words[bad[0]]!r} has a number that is not finite")
-    if words and not embeddings.found.any():
-        raise _nothing_found(path, words)
-    return embeddings
+def _has_ngrams(vectors: KeyedVectors, word: str) -> bool:
+    """If the vectors have a format that makes one of n-grams; there is a mark at either end of the word."""
+    return bool(getattr(vectors, "bucket", 0)) and vectors.min_n <= min(vectors.max_n, len(word) + 2)
 
 
 def _check_fasttext(path: str, head: bytes) -> None:
     """Refuses files that gensim gives no message for; a truncated file would make it wait for ever."""
     name, again = files.shown(path), "download it again"
-    if path == files.STANDARD or name.lower().endswith(".gz"):
+    if name.lower().endswith(".gz"):
         message = "vectors in fastText's binary format are read from a plain file only"
-        raise DataError(name, None, message, "unpack it" if path != files.STANDARD else "save it first")
+        raise DataError(name, None, message, "unpack it")
     if len(head) < _FASTTEXT_HEADER.size:
         raise DataError(name, None, "the file was cut off", again)
     fields = _FASTTEXT_HEADER.unpack_from(head)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -15,6 +15,19 @@ from dynet_vdgi.settings.bundled import resources
 
 HEADER = ("table", "model", "dataset", "length", "metric", "mean", "best", "std", "source")
 METRICS = ("DDA", "UDA", "tokens_per_second")
+
+DATASETS = {
+    "eu": "UD1.4-Basque",
+    "nl": "UD1.4-Dutch",
+    "fr": "UD1.4-French",
+    "de": "UD1.4-German",
+    "it": "UD1.4-Italian",
+    "pl": "UD1.4-Polish",
+    "pt": "UD1.4-Portuguese",
+    "es": "UD1.4-Spanish",
+    "wsj": "WSJ23",
+}
+"""The data set that a language, or the treebank of a plan, stands beside."""
 
 _SAME_MODEL = {
     "UnivRules": "UniversalRules",
@@ -48,6 +61,21 @@ class PublishedFigure:
 def same_model(model: str) -> str:
     """One name for a model that has several."""
     return _SAME_MODEL.get(model, model)
+
+
+def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
+    """The published model of each system: its name (a value), or that without -SUFFIXes; "" if there is none.
+
+    >>> model_of({"ours": "UniversalRules-dev", "best": "best"}, {"UnivRules"})
+    {'ours': 'UnivRules', 'best': ''}
+    """
+    known = {same_model(model): model for model in models}
+    found = {}
+    for system, name in systems.items():
+        while name and same_model(name) not in known:
+            name = name.rpartition("-")[0]
+        found[system] = known.get(same_model(name), "")
+    return found
 
 
 def read(path: Path | None = None) -> list[PublishedFigure]:

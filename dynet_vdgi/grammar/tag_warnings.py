@@ -26,7 +26,7 @@ ALIKE = 0.7
 """Required similarity of a rare tag to a UD tag, from 0 to 1."""
 
 
-NOT_UNIVERSAL = "a universal parser knows no others; train with --preset best, or wsj-best for Penn tags"
+NOT_UNIVERSAL = "a universal parser knows no others; train with --preset best, or wsj-strict for Penn tags"
 """What to do about tags that are not UD's."""
 
 MOST_ODD = 0.2
@@ -133,7 +133,7 @@ def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
 
 TO_A_MODEL = (
     "vdgi info MODEL lists the tags that it knows; vdgi tag words --retag replaces those of a file; "
-    "vdgi train --preset best, or wsj-best for Penn tags, makes a parser of other tags"
+    "vdgi train --preset best, or wsj-strict for Penn tags, makes a parser of other tags"
 )
 """What to do if a model knows none of the tags."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +37,6 @@ def with_morph(feats: str, xpos: str) -> str:
     """
     morph = f"Morph={last_morph(xpos) or xpos}"
     return morph if feats == NOTHING else f"{feats}|{morph}"
-
-
-class Phrase(NamedTuple):
-    """A phrase from word start to before word end, and its head."""
-
-    start: int
-    end: int
-    head: int
 
 
 class AnyView(ABC):
@@ -154,10 +146,6 @@ class View(AnyView):
         self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
         self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
-        self.called: dict[str, list[bool]] = {}  # kinds of words by name, each as flags (n,)
-        self.phrases: list[Phrase] = []  # base phrases, in order
-        self.phrase_of: dict[int, Phrase] = {}  # word: the base phrase that it is in
-        self.clauses: dict[int, int] = {}  # word that begins a clause: its finite verb
 
     @cached_property
     def words(self) -> list[WordType]:

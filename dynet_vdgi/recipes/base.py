@@ -163,7 +163,7 @@ def no_start(init: str) -> UsageError:
     """What to raise where a perceptron is to go on from a model, or a neural parser from a perceptron."""
     return UsageError(
         f"--init {init}: a perceptron cannot be trained further; start from a neural model, "
-        "such as --preset best-neural makes"
+        "such as --preset paper makes"
     )
 
 

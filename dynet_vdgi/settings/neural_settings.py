@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
@@ -152,6 +153,11 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         return self.learns_from_text and self.posterior.features == "potentials"
 
     @property
+    def counts_for_scores(self) -> bool:
+        """If a score function counts rules, whatever lambda is."""
+        return self.finetunes and self.finetune.score in ("rl-c", "rl-pc")
+
+    @property
     def chooses_on_dev(self) -> bool:
         return self.train.select == "dev"
 
@@ -188,75 +194,59 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
     ) -> dict[str, str]:
         idle = super().without_effect(in_a_run=in_a_run)
-        idle.update(self._idle_words(has_init, in_a_run))
-        idle.update(self._idle_stages(has_text))
-        regularisation = self._idle_regularisation()
-        if "posterior" in idle:  # as a whole
-            regularisation = {name: why for name, why in regularisation.items() if "posterior." not in name}
-        idle.update(regularisation)
-        if not has_dev:
-            idle["train.dev_max_len"] = "there are no gold dev trees; name them with --dev"
-        if not has_text:
-            if self.teacher.teaches:  # "no teacher" is a valid setting
-                idle["teacher"] = ONLY_TREES
-            parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
-            idle.update(dict.fromkeys(["rules", "language_model", *parts], ONLY_TREES))
-            if self.train.select == "teacher":
-                idle["train.select"] = ONLY_TREES
-        return idle
+        inputs = _Circumstances(has_text, has_dev, has_init, in_a_run)
+        for names, why, holds in _EXCLUSIONS:
+            if holds(self, inputs):
+                idle.update(dict.fromkeys(names.split(), why.format(self.posterior.dynamics)))
+        return {name: why for name, why in idle.items() if "." not in name or name.split(".")[0] not in idle}
 
-    def _idle_words(self, has_init: bool, in_a_run: bool) -> dict[str, str]:
-        if not self.parser.word_dim:
-            why = "the parser sees tags only; set parser.word_dim, to 80 for example"
-            return {"words": why, "parser.vector_dim": why}
-        if has_init:
-            names = ("words.min_freq", "words.lowercase", "parser.vector_dim")
-            return dict.fromkeys(names, "the model to start from has words of its own")
-        if in_a_run and self.words.vectors:
-            return {"parser.vector_dim": "words.vectors says how long vectors are"}
-        return {}
 
-    def _idle_stages(self, has_text: bool) -> dict[str, str]:
-        idle: dict[str, str] = {}
+class _Circumstances(NamedTuple):
+    """What a run is given, see `Settings.without_effect`."""
 
-        def say(reason: str, *names: str) -> None:
-            idle.update(dict.fromkeys(names, reason))
+    has_text: bool
+    has_dev: bool
+    has_init: bool
+    in_a_run: bool
 
-        if not self.pretrains:
-            say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
-        if not self.finetunes:
-            keys = set(FinetuneSettings.__struct_fields__) - {"updates", "epochs"}
-            say("there is no fine-tuning; set finetune.updates", *(f"finetune.{key}" for key in keys))
-        if not self.finetunes or self.finetune.score != "rl-bl":
-            say("it is for finetune.score=rl-bl", "language_model")
-        if self.finetune.score == "loo":
-            say("finetune.score=loo has one form", "finetune.form")
-        if not (has_text and self.learns_from_text):
-            reason = "the parser learns from trees, not from the text itself"
-            say(reason, "posterior", "train.samples", "train.exponent")
-        return idle
 
-    def _idle_regularisation(self) -> dict[str, str]:
-        """Idle settings about the rules and lambda."""
-        idle: dict[str, str] = {}
-        dynamics = self.posterior.dynamics
-        why = f"posterior.dynamics={dynamics} does without it"
-        if dynamics != "released":
-            idle.update(dict.fromkeys(("posterior.epsilon", "posterior.lr", "posterior.momentum"), why))
-        elif not self.pretrains:
-            idle.update(
-                dict.fromkeys(("posterior.lr", "posterior.momentum"), "lambda is moved by finetune.lr")
-            )
-        if dynamics != "fixed":
-            idle["posterior.strength"] = why
-        if dynamics == "off":
-            idle["posterior.expectations"] = why
-            idle["finetune.objective"] = why
-            counts = self.finetunes and self.finetune.score in ("rl-c", "rl-pc")
-            if not counts:
-                idle["posterior.features"] = why
-                if not self.teacher.teaches:
-                    idle["rules"] = why
-        elif not self.teacher.teaches and not self.learns_from_text:
-            idle["rules"] = "nothing learns under them"
-        return idle
+_FINETUNING = " ".join(
+    f"finetune.{key}" for key in FinetuneSettings.__struct_fields__ if key not in ("updates", "epochs")
+)
+_WITHOUT = "posterior.dynamics={} does without it"
+_TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
+
+# fmt: off
+_EXCLUSIONS: tuple[tuple[str, str, Callable[[NeuralSettings, _Circumstances], object]], ...] = (
+    ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
+    ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
+     lambda s, i: s.parser.word_dim and i.has_init),
+    ("parser.vector_dim", "words.vectors says how long vectors are",
+     lambda s, i: s.parser.word_dim and not i.has_init and i.in_a_run and s.words.vectors),
+    ("train.lr train.clip", "there is no first stage: train.updates and train.epochs are 0",
+     lambda s, i: not s.pretrains),
+    (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
+    ("language_model", "it is for finetune.score=rl-bl",
+     lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
+    ("finetune.form", "finetune.score=loo has one form", lambda s, i: s.finetune.score == "loo"),
+    ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
+     lambda s, i: not (i.has_text and s.learns_from_text)),
+    ("posterior.epsilon posterior.lr posterior.momentum", _WITHOUT,
+     lambda s, i: s.posterior.dynamics != "released"),
+    ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
+     lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
+    ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
+    ("posterior.expectations finetune.objective", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
+    ("posterior.features", _WITHOUT, lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
+    ("rules", _WITHOUT,
+     lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores and not s.teacher.teaches),
+    ("rules", "nothing learns under them",
+     lambda s, i: s.posterior.dynamics != "off" and not s.teacher.teaches and not s.learns_from_text),
+    ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
+    ("teacher", ONLY_TREES, lambda s, i: not i.has_text and s.teacher.teaches),  # none is a valid setting
+    ("rules language_model finetune.score finetune.form finetune.objective finetune.decoder", ONLY_TREES,
+     lambda s, i: not i.has_text),
+    ("train.select", ONLY_TREES, lambda s, i: not i.has_text and s.train.select == "teacher"),
+)
+# fmt: on
+"""Settings without effect: their names, the reason, and when; later lines win."""

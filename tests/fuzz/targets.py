@@ -21,8 +21,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
 from dynet_vdgi.evaluation.files import score_files
-from dynet_vdgi.experiments import plan
-from dynet_vdgi.experiments.tables import build, formats
+from dynet_vdgi.experiments import plan, tables
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
@@ -235,45 +234,28 @@ def _log(path: Path) -> None:
     log.restart(5)
 
 
-RESULT = {
-    "protocol": "standard",
-    "policy": "punctuation removed",
-    "words": [3, 4],
-    "right": [2, 4],
-    "gold_trees": ["dev"],
-    "parts": {"code": "1"},
+ROW = {
+    "system": "ours",
+    "language": "fr",
+    "seed": 1,
+    "dda": {"<=15": 50.0, "all": 40.5},
+    "commit": "abc1234",
     "cpu_s": 3.5,
     "words_per_cpu_s": 900.0,
+    "protocol": "standard",
+    "gold_trees": "dev: choice of the model",
 }
 
 
 def _results(path: Path) -> None:
-    """The file is a plan, a result or the baselines of an experiment: what it has most in common with."""
-    content, sound = path.read_bytes(), _sound_results()
-    name = max(sound, key=lambda name: len({*sound[name].split(b'"')} & {*content.split(b'"')}))
-    folder = path.parent / "grid"
-    for each, text in sound.items():
-        (folder / each).parent.mkdir(parents=True, exist_ok=True)
-        (folder / each).write_bytes(content if each == name else text)
-    for like in (None, "paper"):
-        formats.show(build.tables([folder], like=like, against="rules only", draws=10), "markdown")
-
-
-@lru_cache(maxsize=1)
-def _sound_results() -> dict[str, bytes]:
-    plan_of = plan.from_dict(
-        {
-            "seeds": [1],
-            "treebank": [{"name": "xx", "train": ["a.conllu"], "test": ["a.conllu"]}],
-            "system": [{"name": "ours", "presets": ["best"]}],
-        }
-    )
-    protocols = {"xx": {"ours": "standard"}}
-    whole = {**plan_of.to_dict(), "protocols": protocols, "test_files": {"xx": ["a.conllu"]}}
-    scores = {"words": [3, 4], "right": {"rules only": [1, 2], "left": [1, 0]}}
-    contents = (whole, RESULT, {"protocols": {"standard": scores}})
-    names = ("plan.json", "xx/ours/1/result.json", "xx/baselines.json")
-    return {name: json.dumps(content).encode() for name, content in zip(names, contents)}
+    """The file is the result of a run, or a table of rows."""
+    if path.suffix == ".json":
+        (path.parent / "grid" / "fr" / "ours" / "1").mkdir(parents=True, exist_ok=True)
+        (path.parent / "grid" / "fr" / "ours" / "1" / "result.json").write_bytes(path.read_bytes())
+        path = path.parent / "grid"
+    rows = tables.read([path])
+    for found in (tables.overview(rows), tables.beside(rows, "paper")):
+        tables.markdown(found)
 
 
 def _tokeniser() -> list[bytes]:
@@ -360,7 +342,8 @@ TARGETS: dict[str, Target] = {
     "parsed": Target(lambda: [_start_of_demo()], _parsed, ".conllu"),
     "journals": Target(_a_journal, _journal, ".conllu.journal", mutations.json_lines),
     "logs": Target(lambda: LOGS, _log, ".jsonl", mutations.json_lines),
-    "results": Target(lambda: list(_sound_results().values()), _results, ".json", mutations.json_file),
+    "results": Target(lambda: [json.dumps({"rows": [ROW]}).encode()], _results, ".json", mutations.json_file),
+    "rows": Target(lambda: [b"system,language,seed,<=15,commit\nours,fr,1,50.5,abc\n"], _results, ".csv"),
     "taggers": Target(_taggers, _tagger, ".tagger", mutations.model),
     "tokenisers": Target(_tokeniser, _with_tokeniser, ".tokeniser", mutations.model),
     "raw": Target(lambda: ["Ul (norišand), «nim»\n\n bolo:  stos-lebis... 20 000!\tà".encode()], _raw),

@@ -1,7 +1,7 @@
 """The parts of a rule table that look at whole sentences, one small module for each subject.
 
 To add a part, write its functions in a module here, its `Kind` in the module's `KINDS`, and add the module to
-the list below. Parts for a single annotation scheme have a package of their own, such as `penn2malt`.
+the list below.
 """
 
 from __future__ import annotations
@@ -21,14 +21,6 @@ from dynet_vdgi.grammar.parts import (
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.penn2malt import (
-    base_phrases,
-    called,
-    clause_frames,
-    clause_words,
-    joined_phrases,
-    verb_groups,
-)
 
 _MODULES = (
     predicates,
@@ -42,12 +34,6 @@ _MODULES = (
     phrases,
     agreement,
     gaps,
-    called,
-    base_phrases,
-    clause_words,
-    verb_groups,
-    joined_phrases,
-    clause_frames,
     words,
 )
 

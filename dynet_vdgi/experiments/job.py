@@ -1,0 +1,320 @@
+"""One run of an experiment, or the baselines of a treebank: its folder, its record and its process.
+
+The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: sums of
+settings, files, rules and code. `result.json` is written last, with the same record and the figures. A run
+is done if both have its record, and goes on if it began under it; else the folder is moved to DIR/.replaced.
+A run has a process of its own: DyNet keeps its memory, and a value that is not finite spoils all later ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dynet_vdgi._version import __version__
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
+from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.experiments.tables import RESULT, Row, recorded
+from dynet_vdgi.grammar.estimated_rules import estimated_rules
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing.files import parse_files
+from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.settings.presets import load_settings, merge
+
+BASELINES = "baselines"
+"""The system of parsers that learn nothing."""
+
+RECORD, LOG, REPLACED = "run.json", "log.txt", ".replaced"
+
+SCORING = "scoring"
+"""The part of a record that does not affect the model."""
+
+_NOT_LEARNING = ("annotation", "commands", "drawing", "experiments", "reports", "validation")
+"""Rooms of the package that no result depends on."""
+
+_FOLLOWED = "dev: progress figures only"
+"""A use of gold trees that changes nothing."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process does; files as found, by their keys in the plan. `parts` is the record."""
+
+    treebank: str
+    system: str
+    out: str = ""
+    seed: int = 0
+    presets: tuple[str, ...]
+    set: tuple[str, ...] = ()
+    files: dict[str, tuple[str, ...]]  # train, dev, expectations, test
+    lengths: tuple[int, ...]
+    protocol: str = ""
+    after: str = ""
+    parts: dict[str, str] = {}
+
+    @property
+    def label(self) -> str:
+        """The job's name in messages; its folder below that of the experiment."""
+        return f"{self.treebank}/{self.system}/{self.protocol if self.system == BASELINES else self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of everything that the job writes."""
+        return Path(self.out, self.label)
+
+    def settings(self) -> Settings:
+        """The settings of the run, without expectations that are still to be counted."""
+        return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
+
+
+# ------------------------------------------------------------------------------------------- record
+def record(job: Job, start: Job | None = None) -> Job:
+    """The job with its record; `start` is the job whose model it starts from.
+
+    Raises: ConfigError, DataError, a setting or a file is at fault.
+    """
+    settings = job.settings()
+    values = {**settings.to_dict(), "rules": "", "seed": 0}
+    for name in ("vectors", "clusters"):
+        if values.get("words", {}).get(name):
+            values["words"] = {**values["words"], name: _sha256(values["words"][name])}
+    parts = {
+        "settings": values,
+        "seed": job.seed,
+        "data": [_named(job.files["train"]), _named(job.files["dev"])],
+        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files["expectations"])],
+        "code": code_version(),
+        "start": {name: value for name, value in start.parts.items() if name != SCORING} if start else {},
+        SCORING: [_named(job.files["test"]), job.lengths],
+    }
+    hashed = {name: _hash(value) for name, value in parts.items()}
+    return msgspec.structs.replace(job, protocol=settings.data.protocol, parts=hashed)
+
+
+def state(job: Job) -> str:
+    """`done`, `new`, `resume`, or `again` with what has changed, judged by the contents of the folder."""
+    if recorded(job.folder / RESULT).get("parts") == job.parts:
+        return "done"
+    before = recorded(job.folder / RECORD).get("parts")
+    if not isinstance(before, dict):
+        return "again (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
+    changed = [name for name, value in job.parts.items() if before.get(name) != value]
+    return "resume" if changed in ([], [SCORING]) else f"again ({', '.join(changed)} changed)"
+
+
+def commit() -> str:
+    """The commit of the checkout that the program runs from; without one, or without git, the version."""
+    checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / ".git").exists() or shutil.which("git") is None:
+        return __version__
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+@cache
+def code_version() -> str:
+    """Checksum of the sources that a result may depend on."""
+    digest = hashlib.sha256(__version__.encode())
+    root = Path(__file__).resolve().parents[1]
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in _NOT_LEARNING:
+            digest.update(f"\n{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _sha256(path: str) -> str:
+    found = os.stat(path) if os.path.exists(path) else None
+    return _sha256_at(path, found and (found.st_mtime_ns, found.st_size))
+
+
+@cache
+def _sha256_at(path: str, _found: object) -> str:
+    return files.sha256(path)
+
+
+def _named(names: Sequence[str]) -> list[list[str]]:
+    return [[Path(name).name, _sha256(name)] for name in names]
+
+
+# ------------------------------------------------------------------------------------------- its process
+# Isolated from the folder it starts in: modules are found where the starting process found them.
+_START = """import os, sys
+sys.path[:] = sys.argv[1].split(os.pathsep)
+from dynet_vdgi.experiments.job import main
+main()"""
+
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+RUNNING: set[subprocess.Popen[bytes]] = set()
+STOPPED = threading.Event()
+"""Processes to kill when the program is interrupted, and whether it is."""
+
+
+def in_own_process(content: dict[str, Any], folder: str) -> str:
+    """Does a job (plain data, for a cluster) in a process started in `folder`; "" or why it failed."""
+    os.chdir(folder)
+    job = msgspec.convert(content, Job)
+    _make_folder(job)
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    with open(job.folder / LOG, "ab") as log:
+        begin = log.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, paths, str(job.folder)],
+            stdin=subprocess.PIPE,  # when it closes, because this process is gone, the other one ends
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **_ONE_THREAD},
+            start_new_session=True,  # Ctrl-C goes to this process, which stops the other
+        )
+        RUNNING.add(process)
+        if STOPPED.is_set():
+            process.kill()
+        status = process.wait()
+        RUNNING.discard(process)
+    if status < 0:
+        return f"killed by signal {-status}" + (" (out of memory?)" if status == -9 else "")
+    said = (job.folder / LOG).read_bytes()[begin:].decode(errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(said) if line.strip()), f"exit status {status}")
+    if not status and recorded(job.folder / RESULT).get("parts") != job.parts:
+        return "no result in its folder; do the workers share this machine's file system?"
+    return last if status else ""
+
+
+def _make_folder(job: Job) -> None:
+    """Prepares the job's folder; what is there of another record is moved aside, in one step."""
+    found = state(job)
+    if found.startswith("again"):
+        aside = Path(job.out, REPLACED, job.label.replace("/", "."))
+        number = next(n for n in range(1, sys.maxsize) if not Path(f"{aside}-{n}").exists())
+        aside.parent.mkdir(exist_ok=True)
+        job.folder.rename(f"{aside}-{number}")
+    job.folder.mkdir(parents=True, exist_ok=True)
+    (job.folder / RESULT).unlink(missing_ok=True)
+    for unfinished in job.folder.glob(".vdgi-*.tmp"):  # left by a process that was killed while writing
+        unfinished.unlink()
+    with files.atomic_writer(job.folder / RECORD) as handle:
+        handle.write(json.dumps(msgspec.to_builtins(job), ensure_ascii=False, indent=1))
+
+
+def main() -> None:
+    """Does the job of the folder in `sys.argv`; the exit status is that of `vdgi`."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
+    try:
+        job = msgspec.json.decode(Path(sys.argv[2], RECORD).read_bytes(), type=Job)
+        rows = _baselines(job) if job.system == BASELINES else _run(job)
+        content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
+        with files.atomic_writer(job.folder / RESULT) as handle:
+            handle.write(json.dumps(content, ensure_ascii=False, indent=1))
+    except VdgiError as error:
+        sys.exit(f"{error}")
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1 << 16):
+        pass
+    os._exit(1)
+
+
+def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> Row:
+    made = [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
+    return Row(
+        system=system,
+        language=job.treebank,
+        seed=job.seed,
+        dda={length_label(m): 100 * each.dda for m, each in scored.by_length.items() if each.dda is not None},
+        commit=commit(),
+        protocol=job.protocol,
+        test=" ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"]),
+        made=_hash(made)[:8],
+        **more,
+    )
+
+
+def _run(job: Job) -> list[Row]:
+    """Trains, parses and scores; goes on from a checkpoint if there is one. Raises: VdgiError."""
+    before_s = sum(row.get("cpu_s", 0.0) for row in RunLog(job.folder / config.LOG_NAME).rows())
+    settings = job.settings()
+    used = []
+    if job.files["expectations"]:
+        rules, counted = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
+        with files.atomic_writer(counted) as handle:
+            data = settings.data
+            handle.write(estimated_rules(job.files["expectations"], rules, data.max_len, data.tags).text)
+        settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rules"}})
+        names = ", ".join(Path(name).name for name in job.files["expectations"])
+        used = [f"{names}: expectations of the rules counted in its trees"]
+    begin = job.folder.parents[1] / job.after / str(job.seed) if job.after else None
+    init = str(begin / config.MODEL_NAME) if begin else None
+    command = _command(job, settings, init)
+    logger.info("%s", shlex.join(command))
+    inputs = Inputs({"": Given(job.files["train"])}, dev=Given(job.files["dev"]), init=init)
+    preset = " + ".join(job.presets)
+    model = run(inputs, settings, out=job.folder, resume=True, preset=preset, command=command)
+    assert model is not None
+    tests, trees = job.files["test"], []
+    with Stream(str(job.folder / config.MODEL_NAME), labels=load_labels()) as stream:
+        start = time.process_time()
+        for test in tests:
+            output = str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
+            parse_files(stream, [test], output)
+            trees.append(output)
+        parsing_s = max(time.process_time() - start, 1e-9)
+    sentences = [[s for path in each for s in conllu.read(path, heads="required")] for each in (tests, trees)]
+    scored = evaluate(*sentences, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
+    used += recorded(begin / RESULT)["rows"][0]["gold_trees"].split("; ") if begin else []
+    used = [each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)]
+    more = {
+        "cpu_s": round(before_s + time.process_time(), 1),
+        "words_per_cpu_s": round(sum(map(len, sentences[0])) / parsing_s),
+        "gold_trees": "; ".join(dict.fromkeys(used)),
+    }
+    return [_row(job, job.system, scored, **more)]
+
+
+def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
+    """The command that makes the same model, for the model file."""
+    words = ["vdgi", "train", "--train", *job.files["train"]]
+    words += ["--dev", *job.files["dev"]] if job.files["dev"] else []
+    words += [word for preset in job.presets for word in ("--preset", preset)]
+    words += [word for assignment in job.set for word in ("--set", assignment)]
+    words += ["--rules", settings.rules] if job.files["expectations"] else []
+    return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
+
+
+def _baselines(job: Job) -> list[Row]:
+    """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to score."""
+    settings = job.settings()
+    tags = settings.data.tags
+    gold = [each for test in job.files["test"] for each in conllu.read(test, heads="required", tags=tags)]
+    rules, max_lens = load_rules(rules_path(settings.rules)), (*job.lengths, None)
+    scored = evaluate_baselines(GoldTrees.of(gold, job.protocol), rules, max_lens=max_lens, by=())
+    return [_row(job, name, each) for name, each in scored.items()]

@@ -1,0 +1,362 @@
+"""Tables of experiments: from the rows of their runs, alone or beside published figures.
+
+Rows are read from folders of `vdgi experiment` or from CSV files. Over the seeds of a system: mean, best and
+deviation (of the sample, n - 1). The average over languages is that of their means and of their bests, as in
+the paper; its deviation is that of the seeds' averages, if all languages have the same seeds.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dynet_vdgi.data import files, protocols
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
+from dynet_vdgi.system import text_tables
+from dynet_vdgi.system.names import did_you_mean
+
+BASELINES = {
+    "left branching": "Left_branching",
+    "right branching": "Right_branching",
+    "random": "Random",
+    "rules only": "",
+}
+"""Systems that learn nothing, with the paper's names for them."""
+
+PAPER = "Li2019-"
+"""Prefix of the names of the paper's tables."""
+
+AVERAGE = "average"
+RESULT = "result.json"  # the file of a run that has its row
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one run: DDA in per cent by length (see `length_label`); a line of a CSV file of rows.
+
+    `made` is a checksum of settings, data and rules. `test` names test files, `gold_trees` each use of trees.
+    """
+
+    system: str
+    language: str  # the plan's treebank
+    seed: int
+    dda: dict[str, float]
+    commit: str
+    cpu_s: float = 0.0
+    words_per_cpu_s: float = 0.0
+    protocol: str = ""
+    test: str = ""
+    made: str = ""
+    gold_trees: str = ""
+
+
+class Cell(NamedTuple):
+    """A figure over `n` runs; `best` and `std` are None if there is one run, or if none is published."""
+
+    mean: float
+    best: float | None = None
+    std: float | None = None
+    n: int = 1
+
+
+class FiguresTable(NamedTuple):
+    """One table as text: the first line is the heading, notes stand below."""
+
+    title: str
+    lines: list[list[str]]
+    notes: list[str]
+
+
+Column = tuple[str, str]
+"""A language, a data set or AVERAGE, and a length in the form of `length_label`."""
+
+
+# ------------------------------------------------------------------------------------------- rows
+def read(paths: Sequence[Path]) -> list[Row]:
+    """The rows of experiments' folders and CSV files.
+
+    Raises: UsageError, there are none, or two are of the same run; DataError, a file is damaged.
+    """
+    places: dict[tuple[object, ...], Path] = {}
+    found: list[Row] = []
+    for path in paths:
+        results = sorted(path.glob(f"*/*/*/{RESULT}"))
+        if not results and not path.is_file():
+            raise UsageError(f"{path}: no result of vdgi experiment in it")
+        for place in results or [path]:
+            for row in _result(place) if results else _csv(place):
+                run = row.system, row.language, row.seed, row.protocol
+                if run in places:
+                    what = f"{row.language}/{row.system}/{row.seed} is also in {places[run]}"
+                    raise UsageError(f"{place}: {what}: name one of the two")
+                places[run] = place
+                found.append(row)
+    return found
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty if the file is missing or unreadable."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _result(path: Path) -> list[Row]:
+    try:
+        return msgspec.convert(recorded(path).get("rows"), list[Row])
+    except msgspec.ValidationError as error:
+        what = f"not a result of vdgi experiment: {error}"
+        raise DataError(str(path), None, what, "damaged? remove it") from None
+
+
+def _csv(path: Path) -> Iterator[Row]:
+    with files.open_text(path) as handle:
+        lines = csv.DictReader(handle)
+        for cells in lines:
+            values: dict[str, object] = {name: cell for name, cell in cells.items() if name and cell}
+            values["dda"] = {name: cell for name, cell in values.items() if re.fullmatch(r"<=\d+|all", name)}
+            try:
+                yield msgspec.convert(values, Row, strict=False)
+            except msgspec.ValidationError as error:
+                raise DataError(str(path), lines.line_num, f"not a row of a run: {error}") from None
+
+
+def rows_as_csv(rows: Sequence[Row]) -> str:
+    """The rows as CSV, a line each; the inverse of reading them."""
+    lengths = sorted({length for row in rows for length in row.dda}, key=lambda s: (s == "all", len(s), s))
+    others = [name for name in Row.__struct_fields__ if name != "dda"]
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, [*others[:3], *lengths, *others[3:]], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        figures = {length: f"{dda:.4f}" for length, dda in row.dda.items()}
+        writer.writerow({name: getattr(row, name) for name in others} | figures)
+    return buffer.getvalue()
+
+
+# ------------------------------------------------------------------------------------------- figures
+def cell(values: Sequence[float]) -> Cell | None:
+    """Mean, best and deviation of the figures of several seeds; None of none.
+
+    >>> cell([50.0, 52.0, 54.0])
+    Cell(mean=52.0, best=54.0, std=2.0, n=3)
+    """
+    if len(values) < 2:
+        return Cell(values[0]) if values else None
+    return Cell(statistics.mean(values), max(values), statistics.stdev(values), len(values))
+
+
+def figure(rows: Sequence[Row], language: str, length: str, languages: Sequence[str]) -> Cell | None:
+    """The figure of one system's rows; AVERAGE is over `languages`, None while one is missing."""
+    if language != AVERAGE:
+        return cell([row.dda[length] for row in rows if row.language == language and length in row.dda])
+    cells = [found for each in languages if (found := figure(rows, each, length, ()))]
+    if len(cells) < len(languages):
+        return None
+    rows = [row for row in rows if row.language in languages and length in row.dda]
+    seeds = {row.seed: [other.dda[length] for other in rows if other.seed == row.seed] for row in rows}
+    n = min(each.n for each in cells)
+    has_all = n > 1 and all(len(values) == len(languages) for values in seeds.values())
+    return Cell(
+        statistics.mean(each.mean for each in cells),
+        statistics.mean(each.best or each.mean for each in cells) if n > 1 else None,
+        statistics.stdev(map(statistics.mean, seeds.values())) if has_all else None,
+        n,
+    )
+
+
+def text(entry: Cell | None, most: int = 1, decimals: int = 1) -> str:
+    """A figure for people; `n=` if it is over fewer than `most` seeds.
+
+    >>> text(Cell(54.26, 55.0, 0.86, 3), 5), text(None)
+    ('54.3 (55.0) ± 0.9 n=3', '–')
+    """
+    if entry is None:
+        return "–"
+    shown = f"{entry.mean:.{decimals}f}"
+    shown += "" if entry.best is None else f" ({entry.best:.{decimals}f})"
+    shown += "" if entry.std is None else f" ± {entry.std:.{decimals}f}"
+    return shown + (f" n={entry.n}" if entry.n < most else "")
+
+
+def _by_system(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each system, baselines first."""
+    found: dict[str, list[Row]] = {name: [] for name in BASELINES}
+    for row in rows:
+        found.setdefault(row.system, []).append(row)
+    return {name: own for name, own in found.items() if own}
+
+
+# ------------------------------------------------------------------------------------------- tables
+def overview(rows: Sequence[Row]) -> list[FiguresTable]:
+    """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
+    tables = []
+    for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
+        group = [row for row in rows if (row.protocol, tuple(row.dda)) == (protocol, lengths)]
+        names = list(dict.fromkeys(row.language for row in group if row.system not in BASELINES))
+        blocks = [[(name, length) for name in (*names, AVERAGE)] for length in lengths if names]
+        if len(names) == 1:  # one table for all lengths, instead of one for each
+            blocks = [[(names[0], length) for length in lengths]]
+        for columns in blocks:
+            where = names[0] if len(names) == 1 else f"length {columns[0][1]}"
+            lines = [
+                _line(name, own, [figure(own, *column, names) for column in columns], _seeds(group), 1)
+                for name, own in _by_system(group).items()
+            ]
+            title = f"DDA, protocol {protocol}, {where}"
+            tables.append(FiguresTable(title, [_heading(columns), *lines], _notes(group)))
+    return tables
+
+
+def _heading(columns: Sequence[Column]) -> list[str]:
+    one_length = len({length for _, length in columns}) == 1
+    return ["", *(name if one_length else f"{name} {length}" for name, length in columns)]
+
+
+def _line(
+    label: str, own: Sequence[Row], cells: Sequence[Cell | None], most: int, decimals: int
+) -> list[str]:
+    """The line of one of our systems, marked if it used gold trees."""
+    mark = " †" if any(row.gold_trees for row in own) else ""
+    most = 1 if own[0].system in BASELINES else most
+    return [label + mark, *(text(each, most, decimals) for each in cells)]
+
+
+def _seeds(rows: Iterable[Row]) -> int:
+    """The number of seeds of a complete figure."""
+    return max(len({row.seed for row in own}) for own in _by_system(rows).values())
+
+
+def beside(rows: Sequence[Row], like: str) -> list[FiguresTable]:
+    """Published tables with our systems below the published model of their name (see `published.model_of`).
+
+    `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
+    run. It is shown if one of its models was run; if none of any table was, all are, with the other systems.
+
+    Raises: UsageError, an unknown table, or no table is shown.
+    """
+    figures = [each for each in published.read() if each.metric != "UDA"]
+    names = ["paper", *dict.fromkeys(each.table for each in figures)]
+    if like not in names:
+        raise UsageError(f"--like {like}: no such table{did_you_mean(like, names)}")
+    where = {DATASETS[row.language]: row.language for row in rows if row.language in DATASETS}
+    if {name for name in DATASETS.values() if name.startswith("UD1.4-")} <= {*where}:
+        where["UD1.4-Average"] = AVERAGE
+    tables: dict[str, list[PublishedFigure]] = {}
+    for each in figures:
+        if each.table.startswith(PAPER if like == "paper" else like) and each.dataset in where:
+            tables.setdefault(each.table, []).append(each)
+    systems = _by_system(row for row in rows if row.language in where.values())
+    models = model_of(
+        {name: BASELINES.get(name, name) for name in systems},
+        {each.model for own in tables.values() for each in own},
+    )
+    was_run = {same_model(model) for name, model in models.items() if model and name not in BASELINES}
+    shown = [name for name, own in tables.items() if was_run & {same_model(each.model) for each in own}]
+    found = []
+    for own in (tables[name] for name in shown or tables):
+        several = len({each.dataset for each in own}) > 1  # a table for each length, instead of one for all
+        for length in dict.fromkeys(each.length if several else "" for each in own):
+            found.append(
+                _beside([f for f in own if length in ("", f.length)], length, where, systems, models)
+            )
+    if not found:
+        raise UsageError(
+            f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})"
+        )
+    return found
+
+
+def _beside(
+    figures: Sequence[PublishedFigure],
+    length: str,
+    where: Mapping[str, str],
+    systems: Mapping[str, list[Row]],
+    models: Mapping[str, str],
+) -> FiguresTable:
+    """One published table with ours: below each model our systems of its name, then those of no model."""
+    columns = list(dict.fromkeys((each.dataset, each.length) for each in figures))
+    is_speed = figures[0].metric == "tokens_per_second"
+    languages = [language for language in where.values() if language != AVERAGE]
+    most = _seeds(row for own in systems.values() for row in own)
+    lines, placed = [_heading(columns)], list[Row]()
+
+    def ours(own: Sequence[Row], dataset: str, size: str) -> Cell | None:
+        if not is_speed:
+            return figure(own, where[dataset], size, languages)
+        speeds = [row.words_per_cpu_s for row in own if row.language == where[dataset]]
+        return cell(speeds) if size == "all" and any(speeds) else None
+
+    def add(names: Iterable[str]) -> None:
+        for name in names:
+            cells = [ours(systems[name], *column) for column in columns]
+            if any(cells):
+                label = f"&nbsp;&nbsp;{name} (here)"  # spaces at the start of a cell are lost in Markdown
+                lines.append(_line(label, systems[name], cells, most, 0 if is_speed else 1))
+                placed.extend(systems[name])
+
+    for model in dict.fromkeys(each.model for each in figures):
+        there = {(f.dataset, f.length): Cell(f.mean, f.best, f.std) for f in figures if f.model == model}
+        lines.append([model, *(text(there.get(column), 1, 0 if is_speed else 1) for column in columns)])
+        add(name for name, of in models.items() if of and same_model(of) == same_model(model))
+    add(name for name, of in models.items() if not of)
+    title = f"{figures[0].table} beside this experiment: {'words per CPU second' if is_speed else 'DDA'}"
+    notes = ["Rows marked (here) are of this experiment, the others as published."]
+    if is_speed:
+        notes.append("Speed here: in one pass over the whole test set, model loaded.")
+    tests = dict.fromkeys(f"{row.language} {row.test}" for row in placed if row.test)
+    notes += [f"Test files here: {'; '.join(tests)}."] if tests else []
+    newer = [test.partition(" ")[0] for test in tests if re.search(r"UD_\w+-", test)]
+    notes += [f"Published on UD 1.4, but UD 2 here: {', '.join(newer)}."] if newer else []
+    return FiguresTable(f"{title}, length {length}" if length else title, lines, [*notes, *_notes(placed)])
+
+
+# ------------------------------------------------------------------------------------------- notes
+def _notes(rows: Sequence[Row]) -> list[str]:
+    """What is needed to read a table of these rows: protocols, gold trees, seeds, commits; warnings."""
+    notes = []
+    runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
+    for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
+        of = ", ".join(system for system, own in runs.items() if name in {row.protocol for row in own})
+        notes.append(f"Protocol {name} ({of}): {protocols.protocol_named(name).description}.")
+    for name, own in runs.items():
+        uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
+        notes += [f"† {name} used gold trees: {'; '.join(uses)}."] if uses else []
+    if runs:
+        most = max(len({row.seed for row in own}) for own in runs.values())
+        several = f"Mean (best) ± standard deviation over {most} seeds; n=: over this many."
+        commits = ", ".join(dict.fromkeys(row.commit for own in runs.values() for row in own))
+        seconds = sum(row.cpu_s for own in runs.values() for row in own)
+        notes += ["Over 1 seed." if most == 1 else several, f"Commit {commits}; {seconds:.0f} CPU seconds."]
+    for name, own in runs.items():
+        if (n := len({row.commit for row in own})) > 1:
+            notes.append(f"Warning: {name} has runs of {n} versions of the program.")
+        for language in dict.fromkeys(row.language for row in own):
+            if len({row.made for row in own if row.language == language}) > 1:
+                notes.append(f"Warning: seeds of {name} on {language} differ in settings, data or rules.")
+    for language in dict.fromkeys(row.language for row in rows):
+        if len({row.test for row in rows if row.language == language}) > 1:
+            notes.append(f"Warning: rows of {language} were scored on different test files.")
+    return notes
+
+
+def markdown(tables: Sequence[FiguresTable]) -> str:
+    """Tables with their titles, many columns as lines; below a table the notes that no later one has."""
+    shown = []
+    for k, (title, lines, notes) in enumerate(tables):
+        later = {note for other in tables[k + 1 :] for note in other.notes}
+        if len(lines[0]) > max(7, len(lines)):
+            lines = [[each.replace("&nbsp;", "") for each in column] for column in zip(*lines)]
+        shown += [title, text_tables.markdown(lines), *(note for note in notes if note not in later)]
+    return "\n\n".join(shown) + "\n"

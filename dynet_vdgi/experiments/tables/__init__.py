@@ -1,1 +1,0 @@
-"""Tables made of the results of experiments."""
