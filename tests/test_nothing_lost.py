@@ -386,12 +386,3 @@ def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> Non
 def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
     result = vdgi("parse", model, tree, "--probs", "--seed", "-1")
     assert result == (2, "", "--seed -1: must be 0 or more\n")
-
-
-@pytest.mark.parametrize(
-    "content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}', '{"seeds', "[" * 100_000]
-)
-def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
-    Path("plan.json").write_text(content, encoding="utf-8")
-    status, _, err = vdgi("table", ".")
-    assert (status, err[:19]) == (3, "plan.json: damaged:")
