@@ -145,7 +145,11 @@ def _place(action: argparse.Action) -> str:
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     for action in parser._actions:
-        if not action.option_strings or isinstance(action, argparse._HelpAction):
+        if (
+            not action.option_strings
+            or isinstance(action, argparse._HelpAction)
+            or action.help == argparse.SUPPRESS
+        ):
             continue
         value = "" if action.nargs == 0 else " " + _place(action)
         value += "..." if action.nargs == "+" else ""

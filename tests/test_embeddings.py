@@ -227,7 +227,7 @@ NO_VECTORS = "v: this is not a file of word vectors (a download that failed, or 
         (b"", NO_VECTORS),
         (b"\n<!DOCTYPE html>\n<html>", NO_VECTORS),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", NO_VECTORS),
-        (b"PK\x03\x04\x14\x00", NO_VECTORS),
+        (b"PK\x03\x04\x14\x00", "v: this is a zip or Word file, not text (unpack it, "),
         (gzip.compress(b"de 1 2", mtime=0), NO_VECTORS),
         ("de 1 2\n".encode("utf-16"), "v: gensim cannot read it: "),
         (b"\x80\x04\x95", "v: gensim cannot read it: "),

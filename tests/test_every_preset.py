@@ -247,7 +247,9 @@ def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
 
 
 def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
-    options = asked(["rl-pc"], WEAK, "parser.hidden_dim=8", "train.updates=1", "finetune.updates=0")
+    weak = "base = 'rl-pc'\n[posterior]\nexpectations = 'trees'\n[finetune]\nupdates = 0\n"
+    Path("weak.toml").write_text(weak, encoding="utf-8")
+    options = asked(["weak.toml"], "parser.hidden_dim=8", "train.updates=1")
     vdgi.good("train", "--trees", text, *options, "--out", "run")
     model = model_file.load("run/model.vdgi")
     vdgi.good("rules", "estimate", text, "-o", "rules.txt")

@@ -242,7 +242,7 @@ def test_an_average_is_beside_the_papers_if_all_languages_are_there() -> None:
 
 def test_tables_of_which_no_row_was_run_are_not_shown() -> None:
     def titles(*systems: str) -> list[str]:
-        rows = [run(name, "wsj", 1, 1, 2, dda={"<=10": 1.0, "all": 2.0}) for name in systems]
+        rows = [run(name, "wsj", 1, dda={"<=10": 1.0, "all": 2.0}) for name in systems]
         return [table.title[:9] for table in tables.beside([*rows], "paper")]
 
     assert titles("UniversalRules", "L-WeaklySupervised") == ["Li2019-T4", "Li2019-T5"]
