@@ -20,10 +20,10 @@ from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation, fitted, log_odds, nearest, on_line
 from dynet_vdgi.parsing.outlook import look
 from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning
@@ -205,7 +205,7 @@ def test_the_mean_confidence_of_the_sample_is_the_expected_share(
     parses = parser.parse_all(sample, How(confidence=True))
     share = TOY(float(np.mean([p for parse in parses for p in parse.marginals])), 0).share
     found, plain = (
-        np.mean([p for parse in each.parse_all(sample, How(confidence=True)) for p in parse.confidence or () if p])
+        np.mean([p for p in confidences(each, sample) if p])
         for each in (parser, dynet_vdgi.load(calibrated(tmp_path / "m", sentences, None)).adapted(sentences))
     )
     assert found == pytest.approx(share, abs=2e-5)  # they are written with four decimals

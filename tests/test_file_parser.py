@@ -186,9 +186,10 @@ def test_an_error_of_the_reader_comes_through(model):
 @pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (1, 0, 2), (9, 0, 2), (0, "_", 2), ("x", 0, 2)])
 def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads):
     given = [tiny.block(1, ["DET", "NOUN", "VERB"], heads), tiny.block(1, ["DET", "NOUN", "VERB"], None)]
+    texts = [[Block("a", 1, text.strip().split("\n"))] for text in given]
     with caplog.at_level(logging.WARNING, "dynet_vdgi"):
-        parsed = [FileParser(load(model)).windows(iter([Block("a", 1, t.strip().split("\n"))])) for t in given]
-        columns = [[line.split("\t")[:7] for line in text_of(each).split("\n")] for each in parsed]
+        parsed = [text_of(FileParser(load(model)).windows(iter(text))) for text in texts]
+    columns = [[line.split("\t")[:7] for line in text.split("\n")] for text in parsed]
     assert columns[0] == columns[1]
     assert not caplog.records
 

@@ -58,13 +58,14 @@ def new_file(path: str = "new.conllu") -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[str, str], kind: str) -> None:
     parser = dynet_vdgi.load(models[kind])
-    for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parser.parse_all(NEW, How(confidence=True))):
+    parses = parser.parse_all(NEW, How(confidence=True))
+    for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parses):
         assert parse.heads == plain.heads
         assert parse.confidence is not None
         for tag, sure in zip(sentence.tags, parse.confidence):
             assert (sure is None) == (tag == "PUNCT")
             assert sure is None or 0 < sure < 1
-    every = [sure for parse in parser.parse_all(NEW, How(confidence=True)) for sure in parse.confidence or () if sure]
+    every = [sure for parse in parses for sure in parse.confidence or () if sure]
     assert len(set(every)) > 3
 
 
@@ -226,5 +227,3 @@ def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
         parser.parse_all(NEW, How(exact=True))
     assert parser.parse_all(NEW[:1], How(confidence=True))[0].confidence
-
-

@@ -63,6 +63,11 @@ def test_importing_the_package_is_cheap() -> None:
     assert printed_by(code) == "set()"
 
 
+def test_only_neural_models_need_dynet() -> None:
+    code = "import sys, dynet_vdgi; dynet_vdgi.load('universal').parse(['a'], ['NOUN'])"
+    assert printed_by(code + "; print({'dynet', 'numba'} & set(sys.modules))") == "set()"
+
+
 def test_what_the_package_promises() -> None:
     assert {"Parser", "Sentence", "__version__", "draw", "evaluate", "load", "read", "train", "write"} <= set(
         vdgi.__all__
@@ -241,5 +246,3 @@ def test_save_and_load(parser: Parser, tmp_path: Path) -> None:
     parser.save(tmp_path / "copy.vdgi")
     words, tags = ["a", "b", "c", "d"], ["DET", "NOUN", "VERB", "PUNCT"]
     assert vdgi.load(tmp_path / "copy.vdgi").parse(words, tags) == parser.parse(words, tags)
-
-

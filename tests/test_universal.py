@@ -18,12 +18,12 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing import decoding
+from dynet_vdgi.parsing import decoding, files
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.recipes.universal import UniversalSettings, pack
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
@@ -330,9 +330,7 @@ def test_given_heads_are_kept(parser: Parser, sentences: list[Sentence]) -> None
         assert parse.heads[0] == sentence.heads[0]
 
 
-def test_decoding_have_the_most_heads_expected_to_be_right(
-    parser: Parser, sentences: list[Sentence]
-) -> None:
+def test_decoding_have_the_most_heads_expected_to_be_right(parser: Parser, sentences: list[Sentence]) -> None:
     from dynet_vdgi.grammar import chart
 
     measured = parser.adapted(sentences)
@@ -422,7 +420,7 @@ def test_windows_are_held_until_enough_is_measured(
 ) -> None:
     """One odd line makes a window of one sentence, which must not be all that is measured."""
     whole = vdgi.good("parse", path, text).out
-    monkeypatch.setattr(stream, "WINDOW", 1)
+    monkeypatch.setattr(files, "WINDOW", 1)
     blocks = text.read_text(encoding="utf-8").split("\n\n")
     text.write_bytes("\n\n".join(blocks).replace("\n\n", "\n\n\n").encode())  # two empty lines: odd
     assert vdgi.good("parse", path, text).out == whole
