@@ -149,6 +149,12 @@ class Kernel:
                 timer.start()
             try:
                 return self.function.kept(*arguments)
+            except (VdgiError, MemoryError):
+                raise
+            except Exception:  # what is on disk is damaged, or the disk is full: without it
+                shutil.rmtree(_folder(os.environ.get("NUMBA_CACHE_DIR", "")), ignore_errors=True)
+                self.function.kept = self.function.dispatcher
+                return self.function.kept(*arguments)
             finally:
                 timer.cancel()
 
@@ -156,25 +162,30 @@ class Kernel:
 def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
     """The work of finding the best trees of sentences of these lengths with Eisner charts."""
     n = np.asarray(lengths, np.int64)
-    return int((n**3 + 10 * n**2).sum()) // 750
+    return -int(-(n**3 + 10 * n**2).sum() // 750)  # rounded up, because short sentences may be many
 
 
 @cache
 def _folder(given: str) -> Path:
-    """Where machine code is kept, inside the folder that the user gives numba or beside the package.
+    """Where machine code is kept: in the folder that the user gives numba, beside the package, or at home.
 
     numba looks at the file of a function, but not at the files of the functions that it calls, so each state
     of the sources has a folder of its own; those of earlier ones are removed.
     """
     package = Path(__file__).parents[1]
     stats = [path.stat() for path in sorted(package.rglob("*.py"))]
-    digest = hashlib.sha256(repr([(s.st_mtime_ns, s.st_size) for s in stats]).encode()).hexdigest()[:16]
-    parent = Path(given) if given else package / "__pycache__"
+    digests = [
+        hashlib.sha256(repr(each).encode()).hexdigest()[:12]
+        for each in (str(package), [(s.st_mtime_ns, s.st_size) for s in stats])
+    ]
+    name, parent = f"vdgi-kernels-{digests[0]}", Path(given or package / "__pycache__")
+    if not given and not os.access(package, os.W_OK):
+        parent = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
     with suppress(OSError):
-        for old in parent.glob("vdgi-kernels-*"):
-            if old.name != f"vdgi-kernels-{digest}":
+        for old in parent.glob(f"{name}-*"):
+            if old.name != "-".join((name, digests[1])):
                 shutil.rmtree(old, ignore_errors=True)
-    return parent / f"vdgi-kernels-{digest}"
+    return parent / "-".join((name, digests[1]))
 
 
 def imported_numba() -> Any:
