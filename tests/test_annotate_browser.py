@@ -652,6 +652,7 @@ def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(
                 page.keyboard.press("Enter" if value else "Escape")
             expect(page.locator("#choice")).to_be_hidden()
         wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def")
+        expect(page.locator("#word-facts")).to_contain_text("Case=Gen")  # the page may be behind the program
         page.keyboard.press("f")
         page.keyboard.type("Case=")  # which could also begin Case=Abe
         page.keyboard.press("Enter")

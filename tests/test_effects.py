@@ -56,7 +56,7 @@ HASHED: Values = {"rules": "ud", "parser": {"log2_buckets": 10}}
 CASES: dict[str, tuple[str, Values]] = {
     "best": ("best", HASHED),
     "convex-mst": ("best", {**HASHED, "teacher": {"kind": "convex-mst", "iterations": 3}}),
-    "lc-dmv": ("best", {**HASHED, "teacher": {"kind": "lc-dmv", "iterations": 3}}),
+    "lc-dmv": ("best", {**HASHED, "teacher": {"kind": "lc-dmv", "iterations": 3, "max_len": 8}}),
     "hdp-dmv": (
         "best",
         {**HASHED, "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6}},
