@@ -111,7 +111,7 @@ class CrfEngine(ScoringEngine):
 
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
         known = self.log_p
-        return Scores(self.crf.all_scores(sentences), partial(known, sentences) if known else None)
+        return Scores(list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None)
 
 
 class UniversalEngine(ScoringEngine):
