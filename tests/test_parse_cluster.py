@@ -37,16 +37,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         for n_threads in (1, 2):
             cluster.start_worker(n_threads)
-        with connected(cluster.address) as client:
-            client.wait_for_workers(2)
+        with connected(cluster.address) as found:
+            found.client.wait_for_workers(2)
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def watch(cluster: Cluster) -> Iterator[Any]:
     """A client of the cluster that sees what its workers do."""
-    with connected(cluster.address) as client:
-        yield client
+    with connected(cluster.address) as found:
+        yield found.client
 
 
 @pytest.fixture(autouse=True)

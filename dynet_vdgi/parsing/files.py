@@ -197,7 +197,7 @@ class FileParser:
             cluster = resources.enter_context(connected(self.scheduler))
             # Not scattered: a function's result is computed again if the workers that held it have died.
             sent = cluster.client.submit(_received, __version__, pickle.dumps(parser))
-            submit = partial(cluster.submit, parse_window, sent, *work)
+            submit: Callable[[Window], Any] = partial(cluster.submit, parse_window, sent, *work)
             n_under_way: Callable[[], int] = cluster.n_under_way
         elif self.jobs > 1:
             from dynet_vdgi.parsing.worker_pool import WorkerPool

@@ -47,7 +47,7 @@ class Cluster:
 
     def n_under_way(self) -> int:
         """How many calls keep its workers busy; workers come and go."""
-        return 2 * max(1, sum(self.client.nthreads().values()))
+        return 2 * max(1, int(sum(self.client.nthreads().values())))
 
 
 @contextmanager
