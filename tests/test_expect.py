@@ -293,7 +293,8 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
         == confidences(parser, few)
         == confidences(parser, sentences)[: sum(map(len, few))]
     )
-    old = Parser(replace(again.model, parameters=parser.model.parameters))
+    unshifted = {name: array for name, array in again.model.parameters.items() if name != SHIFT}
+    old = Parser(replace(again.model, parameters=unshifted))
     assert confidences(old, few) != confidences(again, few)
 
 
@@ -334,7 +335,7 @@ def test_sentences_of_one_word_say_nothing_about_confidence(
 @pytest.mark.parametrize("value", [np.zeros(2), np.zeros(()), np.array(["1"])])
 def test_a_damaged_shift_is_refused(value: np.ndarray, sentences: list[Sentence], tmp_path: Path) -> None:
     parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
-    parameters = {**parser.model.parameters, SHIFT: value}
+    parameters = {**parser.model.parameters, **parser.measures.arrays(), SHIFT: value}
     with pytest.raises(ModelError, match="shift of its confidences"):
         Parser(replace(parser.model, parameters=parameters))
 

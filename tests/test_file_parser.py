@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import multiprocessing
+import pickle
 import tracemalloc
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
+import universal_toys
+from few import trees
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu
@@ -29,7 +33,7 @@ from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser, _windows
-from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.parsing.parser import Parser, load
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.bundled import resources
@@ -125,6 +129,22 @@ def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch,
     assert relations(final + other) == {"obj"}
     assert relations(other + final) == {"obl"}
     assert relations(final[:3]) == {"obl"}  # a few sentences show nothing
+
+
+@pytest.mark.parametrize("engine", ["neural", "universal", "few trees"])
+def test_parsers_that_have_parsed_go_to_other_processes_and_serve_threads(model, engine):
+    texts = [Sentence(("a",) * 4, ("DET", "NOUN", "VERB", "NOUN")), *trees(6)]
+    if engine == "neural":
+        parser = load(model)
+    elif engine == "universal":
+        parser = Parser(universal_toys.model()).adapted(texts)
+    else:
+        parser = Parser(vdgi.train(trees=trees(), settings={"recipe": "few-trees"}).model)
+    expected = parser.parse_all(texts, relations=True)
+    again = pickle.loads(pickle.dumps(parser))
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: again.parse_all(texts, relations=True), range(6)))
+    assert found == [expected] * 6
 
 
 def test_dead_workers_are_replaced(model, monkeypatch):

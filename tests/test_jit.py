@@ -83,6 +83,20 @@ def test_what_cannot_be_read_or_written_is_done_without(folder, is_damaged, monk
         assert result(fresh(), PLENTY + 1) == pytest.approx(EXPECTED, nan_ok=True)
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702, None])
+def test_code_that_others_could_have_written_is_not_run(folder, mode):
+    result(fresh(), PLENTY + 1)
+    (own,) = folder.iterdir()
+    if mode is None:  # a link
+        own.rename(folder / "elsewhere")
+        own.symlink_to(folder / "elsewhere")
+    else:
+        own.chmod(mode)
+    kernel = fresh()
+    assert result(kernel, PLENTY + 1) == pytest.approx(EXPECTED, nan_ok=True)
+    assert kernel.function.kept is kernel.function.dispatcher
+
+
 def test_a_full_disk_is_no_fault(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

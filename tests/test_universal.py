@@ -136,8 +136,9 @@ def test_few_sentences_without_a_measured_text_get_one_warning(
 def test_damaged_arrays_are_refused(
     tmp_path: Path, parser: Parser, sentences: list[Sentence], name: str, change: object, message: str
 ) -> None:
-    model = parser.adapted(sentences).model
-    arrays = dict(model.parameters)
+    model, measures = parser.model, parser.adapted(sentences).measures
+    assert measures is not None
+    arrays = {**model.parameters, **measures.arrays()}
     if callable(change):
         arrays[name] = change(arrays[name])
     else:

@@ -22,6 +22,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path

@@ -381,8 +381,8 @@ class Labeller:
         packed = None
         if with_forms:
             atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(-1, len(COLUMNS))
-            packed, places = packed_rows(atoms[ids], first)
-            packed.rows[places, GAPS] = gaps
+            packed, at = packed_rows(atoms[ids], first)
+            packed.rows[at, GAPS] = gaps
         return _LabelledText(packed, heads, first, bits, tables, log_p)
 
     def _bits_of(self, word: Word) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@ once."""
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +28,8 @@ PREFIX = "encoder/"
 
 Tree = tuple[int, ...]
 
+_graph_lock = threading.Lock()  # DyNet has one graph for all threads
+
 
 class GreedyParser:
     """An encoder with these parameters; those of a decoder are ignored.
@@ -50,9 +53,10 @@ class GreedyParser:
         for n, places in of_length.items():
             for start in range(0, len(places) if n else 0, AT_ONCE):
                 members = places[start : start + AT_ONCE]
-                new_graph(autobatch=False)
                 batch = Batch([sentences[k] for k in members])
-                rows, _ = encoder_pass(self.encoder, batch, 1, greedy, training=False, merge=False)
+                with _graph_lock:
+                    new_graph(autobatch=False)
+                    rows, _ = encoder_pass(self.encoder, batch, 1, greedy, training=False, merge=False)
                 for k, heads in zip(members, rows.heads.tolist()):
                     trees[k] = tuple(heads)
         return trees

@@ -162,7 +162,10 @@ class UniversalEngine(ScoringEngine):
 
     @property
     def log_p(self) -> LogP:
-        return lambda sentences, heads: relations.log_p(self.text_scorer(sentences), sentences, heads)
+        return self._log_p
+
+    def _log_p(self, sentences: Sequence[Sentence], heads: Ints) -> Floats:
+        return relations.log_p(self.text_scorer(sentences), sentences, heads)
 
     def text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
         """The scorer for the model's text; if it has none, for that of these sentences."""

@@ -144,8 +144,11 @@ class NeuralEngine(GreedyEngine):
         from dynet_vdgi.model.greedy import GreedyParser  # imports DyNet
 
         assert isinstance(model.settings, NeuralSettings)
-        self._vocabulary = model.vocabulary
+        self._model, self._vocabulary = model, model.vocabulary
         self._parser = GreedyParser(model.parameters, model.vocabulary, model.settings.parser)
+
+    def __reduce__(self) -> tuple[type, tuple[ModelFile]]:
+        return NeuralEngine, (self._model,)  # DyNet's parameters cannot be sent to other processes
 
     def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
         if margins or keep_heads:

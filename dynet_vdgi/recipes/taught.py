@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.recipes.base import (
@@ -49,6 +49,10 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     @property
     def is_universal(self) -> bool:
         return self.teacher.is_universal
+
+    @property
+    def with_trees(self) -> dict[str, Any]:
+        return {"parser": {"epochs": 3, "log2_buckets": 20}}  # gold trees are shown more often anyway
 
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import sys
 import threading
 from collections.abc import Callable
@@ -63,11 +64,12 @@ class Compiled:
         """The function as numba compiles it for Python and keeps it on disk. Raises: VdgiError, no numba."""
         numba = imported_numba()
         with _lock:  # numba reads the folder while it decorates
-            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_folder(numba.config.CACHE_DIR))
+            before, folder = numba.config.CACHE_DIR, _folder(numba.config.CACHE_DIR)
+            if not _is_own(folder):  # compiled at every start
+                return self.dispatcher
+            numba.config.CACHE_DIR = str(folder)
             try:
                 return numba.njit(self.py_func, cache=True, **self.options)
-            except RuntimeError:  # no folder can be written: compiled at every start
-                return self.dispatcher
             finally:
                 numba.config.CACHE_DIR = before
 
@@ -178,14 +180,28 @@ def _folder(given: str) -> Path:
         hashlib.sha256(repr(each).encode()).hexdigest()[:12]
         for each in (str(package), [(s.st_mtime_ns, s.st_size) for s in stats])
     ]
-    name, parent = f"vdgi-kernels-{digests[0]}", Path(given or package / "__pycache__")
-    if not given and not os.access(package, os.W_OK):
+    is_given = os.path.isabs(given)
+    name, parent = f"vdgi-kernels-{digests[0]}", Path(given if is_given else package / "__pycache__")
+    if not is_given and not os.access(package, os.W_OK):
         parent = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
     with suppress(OSError):
         for old in parent.glob(f"{name}-*"):
             if old.name != "-".join((name, digests[1])):
                 shutil.rmtree(old, ignore_errors=True)
     return parent / "-".join((name, digests[1]))
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether the folder can be made, or is this user's alone: numba runs what it finds there."""
+    try:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    if sys.platform == "win32":
+        return True
+    is_mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return is_mine and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def imported_numba() -> Any:
