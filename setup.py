@@ -53,7 +53,6 @@ setup(
         "tomli>=2.0; python_version < '3.11'",
     ],
     extras_require={
-        "png": ["matplotlib>=3.7"],
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
         "validate": ["udtools>=0.2.9"],
         "completion": ["argcomplete>=3.0"],
@@ -73,7 +72,6 @@ setup(
             "udtools>=0.2.9",
             "argcomplete>=3.0",
             "distributed>=2023.5",
-            "matplotlib>=3.7",
             "mkdocs>=1.6,<2",
             "mkdocs-material>=9.5",
             "starlette>=0.40",

@@ -23,26 +23,19 @@ from languages import Listed, dda, file_list_parser, listed, read
 from measuring import conditions, csv_rows, print_table, write_csv
 from universal import load, parsed
 
-from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 
 LONGEST = 40
 STUDENTS: dict[str, Callable] = {
-    "universal-fast": lambda trees, prior: Perceptron().fit(trees, vocabulary_of(trees), prior),
-    "words": lambda trees, prior: WordPerceptron().fit(trees),
+    "universal-fast": lambda trees: WordPerceptron(feats=False, words=False).fit(trees),
+    "words": lambda trees: WordPerceptron().fit(trees),
 }
 FIELDS = ("language", "text", "system", "dda15", "dda40", "learning_s")
-
-
-def vocabulary_of(trees: list):
-    """The tags of trees."""
-    return build_vocabulary(trees, lexicalised=False)
 
 
 def material(bank: Listed) -> tuple[list, list]:
@@ -69,7 +62,7 @@ def measured(path: Path, text: list, test: list) -> list[tuple]:
     ]
     for name, learnt in STUDENTS.items():
         start = time.process_time()
-        student = learnt(silver, prior)
+        student = learnt(silver)
         seconds = time.process_time() - start
         rows.append((name, *dda(test, [tree.heads for tree in student.predict(bare)]), seconds))
     return rows

@@ -34,8 +34,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.teaching import balanced
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
-from dynet_vdgi.students.perceptron import PerceptronSettings
+from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv import Dmv
 
 DELEXICALISED, N_TREES = "delexicalised", 400
@@ -43,8 +42,8 @@ DELEXICALISED, N_TREES = "delexicalised", 400
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
 """Words of the longest sentences for student and teacher, if not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
-SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20, orders=1)
-"""Settings of the presets: for tables with symbols of words, and for others."""
+OF_TAGS = {"feats": False, "words": False}
+"""Settings of students that see tags only."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,9 @@ def run(
     trees = teacher.predict([sentence for sentence in text if len(sentence) <= system.student_len])
     results = []
     for seed in range(1, seeds + 1):
-        student = Perceptron(SYMBOLIC if makes_symbols(prior) else PLAIN, seed=seed).fit(trees, prior=prior)
-        results.append(dda(gold, student.heads(gold)))
+        of_words = {} if system.student_len > 15 else OF_TAGS
+        student = WordPerceptron(**of_words, seeds=(seed,)).fit(trees)
+        results.append(dda(gold, heads(student, gold)))
     yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
 
@@ -138,12 +138,18 @@ def sources_of(arguments: argparse.Namespace) -> dict[str, list[Sentence]]:
     return {language: trees for language, trees in found.items() if trees}
 
 
+def heads(student: WordPerceptron, text: Sequence[Sentence]) -> list[tuple[int, ...]]:
+    """Heads of each sentence."""
+    return [tree.heads or () for tree in student.predict(text)]
+
+
 def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence], seeds: int) -> tuple:
     """(decoder, figures, CPU seconds of learning) of parsers of tags that learn these trees."""
     trees, results = balanced(others), []
     start = time.process_time()
     for seed in range(1, seeds + 1):
-        results.append(dda(gold, Perceptron(PLAIN, seed=seed).fit(trees).heads(gold)))
+        student = WordPerceptron(**OF_TAGS, seeds=(seed,)).fit(trees)
+        results.append(dda(gold, heads(student, gold)))
     return "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
 

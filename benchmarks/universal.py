@@ -51,10 +51,10 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES
-from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.relations import labeller_of
 from dynet_vdgi.recipes.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model

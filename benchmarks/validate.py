@@ -20,8 +20,7 @@ from measuring import conditions, print_table
 import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.parsing.files import parse_files
-from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.validation import official
 
 LEVEL = 3
@@ -41,8 +40,8 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
     if not (run / "model.vdgi").exists():
         text = [sentence for sentence, _ in zip(conllu.read(test, heads="ignored"), range(n_sentences))]
         vdgi.train(text, "best", out=run)
-    with Stream(str(run / "model.vdgi"), labels=load_labels(labels)) as stream:
-        parse_files(stream, [str(test)], output)
+    parser = vdgi.load(run / "model.vdgi", labels=load_labels(labels))
+    FileParser(parser).parse([str(test)], output)
     return output
 
 

@@ -315,7 +315,6 @@ CLASSES = (
     "Parser",
     "Parse",
     "How",
-    "Sampling",
     "Tagger",
     "Evaluation",
     "Protocol",
@@ -328,7 +327,7 @@ CLASSES = (
     "ModelError",
     "KeepError",
 )
-RESEARCH = ("RuleSet", "Prior", "Dmv", "Perceptron", "Neural")
+RESEARCH = ("RuleSet", "Prior", "Dmv", "WordPerceptron", "Neural")
 
 
 def api() -> str:
@@ -455,7 +454,7 @@ text = vdgi.prepare("my.conllu").sentences  # no punctuation
 prior = vdgi.Prior.of_text(vdgi.rules("best"), text)  # the rules, and what the text shows
 teacher = vdgi.Dmv(iterations=20).fit(text, prior)  # learns from tags, without trees
 trees = teacher.predict(text)
-student = vdgi.Perceptron(epochs=5).fit(trees, prior=prior)  # learns the teacher's trees
+student = vdgi.WordPerceptron(epochs=5).fit(trees)  # learns the teacher's trees
 gold = vdgi.prepare(vdgi.read("gold.conllu", heads="required")).sentences
 print(vdgi.evaluate(gold, student.predict(gold)))
 ```

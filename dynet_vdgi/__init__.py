@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.keep import KeepError
-    from dynet_vdgi.parsing.parser import How, Parse, Parser, Sampling, load
+    from dynet_vdgi.parsing.parser import How, Parse, Parser, load
     from dynet_vdgi.settings.config import Settings
-    from dynet_vdgi.students.linear_student import Perceptron
+    from dynet_vdgi.students.word_perceptron import WordPerceptron
     from dynet_vdgi.tagging.tagger import Tagger
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.variational.neural import Neural
@@ -52,11 +52,10 @@ _HOMES = {
     "Neural": "variational.neural",
     "Parse": "parsing.parser",
     "Parser": "parsing.parser",
-    "Perceptron": "students.linear_student",
+    "WordPerceptron": "students.word_perceptron",
     "Prior": "grammar.prior",
     "Protocol": "data.protocols",
     "RuleSet": "grammar.rules",
-    "Sampling": "parsing.parser",
     "Sentence": "data.sentence",
     "Settings": "settings.config",
     "Tagger": "tagging.tagger",
@@ -88,16 +87,15 @@ __all__ = [
     "Neural",
     "Parse",
     "Parser",
-    "Perceptron",
     "Prior",
     "Protocol",
     "RuleSet",
-    "Sampling",
     "Sentence",
     "Settings",
     "Tagger",
     "UsageError",
     "VdgiError",
+    "WordPerceptron",
     "__version__",
     "draw",
     "evaluate",

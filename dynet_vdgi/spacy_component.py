@@ -43,11 +43,9 @@ def make(nlp: Language, name: str, model: str, tagger: str, retag: bool, text: s
     if retag and not tagger:
         raise UsageError("retag without a tagger has no effect: name a tagger, or leave retag out")
     parser = load(model)
-    if text and not parser.measures_text:
+    if text and not parser.needs_text:
         raise UsageError(f"text={text!r} has no effect: {model} was trained on a text of its own")
-    return Component(
-        parser.measured(text) if text else parser, Tagger.load(tagger) if tagger else None, retag
-    )
+    return Component(parser.adapted(text) if text else parser, Tagger.load(tagger) if tagger else None, retag)
 
 
 @dataclass

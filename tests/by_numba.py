@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from dynet_vdgi.compiled.jit import Compiled
+from dynet_vdgi.system.jit import Compiled
 
 
 class ByNumba:

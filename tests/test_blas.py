@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
 import pytest
+import universal_toys
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model.network import Network
-from dynet_vdgi.parsing import arena
-from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.system import blas
+from dynet_vdgi.universal.scorer import TextScorer
 
 
 @pytest.fixture
@@ -98,24 +97,13 @@ def test_a_thread_that_leaves_does_not_end_the_limit_of_the_others(two_threads):
 
 
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
-    seen, batches = [], arena._batches
+    seen, log_probabilities = [], TextScorer.log_probabilities
 
     def watched(*arguments):
         seen.append(threads())
-        return batches(*arguments)
+        return log_probabilities(*arguments)
 
-    monkeypatch.setattr(arena, "_batches", watched)
-    parser = small_parser()
-    parser.parse([Encoded((1, 2, 1), (0, 0, 0))])
-    assert seen == [1]
+    monkeypatch.setattr(TextScorer, "log_probabilities", watched)
+    Parser(universal_toys.model()).parse_all([Sentence.of_tags(["NOUN", "VERB"])])
+    assert set(seen) == {1}
     assert threads() == 2
-    with pytest.raises(ValueError, match="tag ids"):
-        parser.parse([Encoded((99,), (0,))])
-    assert threads() == 2
-
-
-def small_parser():
-    """An arena with random weights."""
-    settings = ModelSettings(hidden_dim=4, tag_dim=4)
-    network = Network(Vocabulary(("N", "V")), settings, np.random.default_rng(0))
-    return arena.Arena(network.parameters.arrays(), settings)

@@ -86,9 +86,6 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path) -> None:
         ("parse MODEL good.conllu -o no/where", "cannot write 'no/where': the directory "),
         ("parse MODEL - -o {}.x", "{} in --output stands for a file name, and standard input "),
         ("parse MODEL good.conllu --jobs 0", "--jobs 0: must be at least 1"),
-        ("parse MODEL good.conllu --samples 0", "--samples and --nbest must be at least 1"),
-        ("parse MODEL good.conllu --nbest -1", "--samples and --nbest must be at least 1"),
-        ("parse MODEL good.conllu --mbr --nbest 2", "--nbest and --mbr select trees in different ways"),
         ("evaluate good.conllu", "nothing to score: name a parse, or ask for --baselines"),
         ("evaluate - -", "standard input (-) can be read only once"),
         ("evaluate good.conllu --baselines --max-len ten", "--max-len ten: expected numbers of words"),
@@ -388,7 +385,7 @@ def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["parse", "M", "--probs", "F"], {"model": "M", "files": ["F"], "probs": True}),
+        (["parse", "M", "--confidence", "F"], {"model": "M", "files": ["F"], "confidence": True}),
         (["parse", "M", "-o", "O", "F", "G"], {"model": "M", "files": ["F", "G"], "output": "O"}),
         (["parse", "-o", "O", "M"], {"model": "M", "files": ["-"], "output": "O"}),
         (["parse", "M", "--", "-F"], {"model": "M", "files": ["-F"]}),
@@ -407,7 +404,7 @@ def test_options_may_stand_between_files(arguments: list[str], expected: dict[st
 @pytest.mark.parametrize(
     ("arguments", "usage", "message"),
     [
-        (["parse", "M", "--prbos", "F"], "usage: vdgi parse", "no option --prbos; did you mean '--probs'?"),
+        (["parse", "M", "--exatc", "F"], "usage: vdgi parse", "no option --exatc; did you mean '--exact'?"),
         (["-V"], "usage: vdgi [-h]", "no option -V"),
         (["--no-such"], "usage: vdgi [-h]", "no option --no-such"),
         (["--versoin"], "usage: vdgi [-h]", "no option --versoin; did you mean '--version'?"),
@@ -453,7 +450,7 @@ def test_help_of_a_verb(vdgi: Vdgi) -> None:
     assert vdgi.good("help").out == vdgi.good("--help").out
     for verb in VERBS:
         assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
-    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "learn"), ("convert", "wsj")):
+    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "explain"), ("convert", "wsj")):
         assert vdgi.good("help", verb, task).out == vdgi.good(verb, task, "--help").out
     assert vdgi("help", "tag", "tran") == (2, "", "vdgi tag has no task 'tran'; did you mean 'train'?\n")
     assert vdgi("help", "parse", "train") == (2, "", "vdgi parse has no task 'train'\n")
@@ -468,17 +465,17 @@ def test_shells_are_told_the_completions(tmp_path: Path) -> None:
         "_ARGCOMPLETE": "1",
         "_ARGCOMPLETE_IFS": "\n",
         "_ARGCOMPLETE_STDOUT_FILENAME": str(completions),
-        "COMP_LINE": "vdgi parse --pro",
+        "COMP_LINE": "vdgi parse --con",
         "COMP_POINT": "16",
     }
     subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
-    assert completions.read_text().strip() == "--probs"
+    assert completions.read_text().strip() == "--confidence"
 
 
 # ------------------------------------------------------------------------------------------- help
 VERBS_AND_TASKS = [
     *([verb] for verb in ("help", *cli.VERBS)),
-    *(["rules", task] for task in ("list", "show", "explain", "learn", "estimate")),
+    *(["rules", task] for task in ("show", "explain", "estimate")),
     ["convert", "wsj"],
     *(["tag", task] for task in ("train", "words", "list", "evaluate")),
     [],

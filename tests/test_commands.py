@@ -273,63 +273,6 @@ def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) 
     assert "tag X (1 word) is unknown" in two.err
 
 
-def blocks_of(text: str) -> list[list[list[str]]]:
-    """Cells of the words of every sentence."""
-    return [
-        [row.split("\t") for row in block.split("\n") if row[:1].isdigit() and row.split("\t")[0].isdigit()]
-        for block in text.rstrip("\n").split("\n\n")
-    ]
-
-
-def test_head_probabilities_go_into_misc(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    Path("rich.conllu").write_text(RICH, encoding="utf-8")
-    plain = vdgi.good("parse", model, "rich.conllu").out
-    out = vdgi.good("parse", model, "rich.conllu", "--probs", "--samples", "20").out
-    assert out == vdgi.good("parse", model, "rich.conllu", "--probs", "--samples", "20").out
-    for before, after in zip(blocks_of(plain), blocks_of(out)):
-        assert [row[:9] for row in after] == [row[:9] for row in before]
-        for old, new in zip(before, after):
-            misc = dict(pair.partition("=")[::2] for pair in new[9].split("|"))
-            share = misc.pop("HeadProb", None)
-            assert (share is None) == (new[3] == "PUNCT")
-            assert share is None or 0 <= float(share) <= 1
-            misc.pop("_", None)
-            assert misc == (
-                {} if old[9] == "_" else dict(pair.partition("=")[::2] for pair in old[9].split("|"))
-            )
-    assert [line for line in out.split("\n") if not line[:1].isdigit()] == [
-        line for line in plain.split("\n") if not line[:1].isdigit()
-    ]
-
-
-def test_the_most_probable_heads_are_a_tree_too(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    tiny.write(folder / "a.conllu")
-    vdgi.good("parse", model, "a.conllu", "--mbr", "--samples", "20", "--seed", "2", "-o", "b.conllu")
-    assert len(list(read("b.conllu", heads="required"))) == 12
-
-
-def test_n_best_trees_are_blocks_one_after_the_other(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    tiny.write(folder / "a.conllu", 3)
-    vdgi.good("parse", model, "a.conllu", "--nbest", "3", "--samples", "20", "-o", "b.conllu")
-    sentences = list(read("b.conllu", heads="required"))
-    assert len(sentences) == 9  # among 20 trees of these sentences there are three different ones
-    for start in (0, 3, 6):
-        group = sentences[start : start + 3]
-        assert len({sentence.forms for sentence in group}) == 1
-        assert len({sentence.heads for sentence in group}) == 3
-        comments = [
-            dict(line[2:].split(" = ") for line in sentence.source.lines if line[0] == "#")
-            for sentence in group
-            if sentence.source
-        ]
-        assert [values["tree"] for values in comments] == ["1 of 3", "2 of 3", "3 of 3"]
-        first = comments[0]["sent_id"]
-        assert [values["sent_id"] for values in comments] == [first, f"{first}-tree2", f"{first}-tree3"]
-        shares = [float(values["tree_prob"]) for values in comments]
-        assert shares == sorted(shares, reverse=True)
-        assert sum(shares) <= 1
-
-
 def test_punctuation_hangs_inside_one_tree(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tags = ["PUNCT", "DET", "NOUN", "PUNCT", "VERB", "PUNCT", "PUNCT"]
     Path("a.conllu").write_text(

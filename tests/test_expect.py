@@ -17,12 +17,13 @@ from dynet_vdgi import Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
-from dynet_vdgi.parsing import stream
+from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation, fitted, log_odds, nearest, on_line
 from dynet_vdgi.parsing.outlook import look
-from dynet_vdgi.parsing.parser import GREEDY, How, Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning
@@ -55,11 +56,11 @@ def text(tmp_path: Path) -> Path:
 
 def calibrated(path: Path, sentences: list[Sentence], expectation: Expectation | None) -> Path:
     """The toy with confidence and, unless it is None, an expectation."""
-    parser = Parser(universal.model()).measured(sentences)
-    bare = parser._bare(sentences, GREEDY)[0]
-    found = parser.engine.with_margins(bare, keep_heads=False)
+    parser = Parser(universal.model()).adapted(sentences)
+    bare = [parser._bare(s)[0] for s in sentences]
+    found = find(parser.engine, bare, margins=True)
     marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
-    arrays = Calibration.fit([s.tags for s in bare], found, marginals).arrays()
+    arrays = Calibration.fit([s.tags for s in bare], [each[:2] for each in found], marginals).arrays()
     if expectation is not None:
         n_numbers = len(parser.engine.measures.profile.numbers)
         arrays |= expectation.arrays() | {SOURCES: np.array([[0.0] * n_numbers, [2.0] * n_numbers])}
@@ -166,7 +167,7 @@ def test_numbers_of_other_treebanks_are_refused(tmp_path: Path) -> None:
 def test_the_outlook_is_the_line_at_the_mean_marginal(sentences: list[Sentence], tmp_path: Path) -> None:
     parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
     outlook = look(parser, sentences)
-    marginals = [p for parse in parser.confidences(sentences) for p in parse.marginals]
+    marginals = [p for parse in parser.parse_all(sentences, How(confidence=True)) for p in parse.marginals]
     assert outlook.n_words == len(marginals) == sum(tag != "PUNCT" for s in sentences for tag in s.tags)
     assert outlook.shares[0] == TOY(float(np.mean(marginals)), len(marginals))
     assert outlook.shares[1:] == TOY.with_trees(outlook.shares[0])
@@ -181,31 +182,31 @@ def test_marginals_are_the_probabilities_of_the_heads(sentences: list[Sentence])
     parser = Parser(
         universal.model(further=Calibration.fit([("X",)], [((0,), np.zeros(1))], [np.ones((2, 1))]).arrays())
     )
-    parser = parser.measured(sentences)
-    bare = parser._bare(sentences, GREEDY)[0]
-    for sentence, parse in zip(bare[:10], parser.confidences(sentences)):
-        p = chart.marginals(parser.engine.scores(sentence))
+    parser = parser.adapted(sentences)
+    bare = [parser._bare(s)[0] for s in sentences]
+    for sentence, parse in zip(bare[:10], parser.parse_all(sentences, How(confidence=True))):
+        p = chart.marginals(parser.engine.scores([sentence]).arcs[0])
         heads = parser.parse_all([sentence])[0].heads
         assert parse.marginals == pytest.approx([p[h, k] for k, h in enumerate(heads)], abs=1e-6)
 
 
 def confidences(parser: Parser, sentences: list[Sentence]) -> list[float | None]:
-    return [p for parse in parser.confidences(sentences) for p in parse.confidence or ()]
+    return [p for parse in parser.parse_all(sentences, How(confidence=True)) for p in parse.confidence or ()]
 
 
 def test_the_mean_confidence_of_the_sample_is_the_expected_share(
     sentences: list[Sentence], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "SAMPLED", 300)
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).measured(sentences)
-    bare = [s for s in parser._bare(sentences, GREEDY)[0] if len(s) > 1]
+    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
+    bare = [s for s in [parser._bare(s)[0] for s in sentences] if len(s) > 1]
     sample = list(beginning(bare, 300))
     assert len(sample) < len(bare)
-    parses = parser.confidences(sample)
+    parses = parser.parse_all(sample, How(confidence=True))
     share = TOY(float(np.mean([p for parse in parses for p in parse.marginals])), 0).share
     found, plain = (
-        np.mean([p for parse in each.confidences(sample) for p in parse.confidence or () if p])
-        for each in (parser, dynet_vdgi.load(calibrated(tmp_path / "m", sentences, None)).measured(sentences))
+        np.mean([p for p in confidences(each, sample) if p])
+        for each in (parser, dynet_vdgi.load(calibrated(tmp_path / "m", sentences, None)).adapted(sentences))
     )
     assert found == pytest.approx(share, abs=2e-5)  # they are written with four decimals
     assert abs(plain - share) > 0.01
@@ -233,7 +234,7 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     few.write_text("\n\n".join(whole.split("\n\n")[:3]) + "\n\n", encoding="utf-8")
     assert vdgi.good("parse", run, few, "--confidence").out == few.read_text(encoding="utf-8")
     text.write_text(text.read_text(encoding="utf-8").replace("\n\n", "\n\n\n"), encoding="utf-8")
-    monkeypatch.setattr(stream, "WINDOW", 1)  # with two empty lines, each sentence is a window
+    monkeypatch.setattr(files, "WINDOW", 1)  # with two empty lines, each sentence is a window
     assert vdgi.good("parse", model, text, "--confidence").out == whole
 
 
@@ -281,7 +282,7 @@ def test_tags_that_were_guessed_before_count_as_guessed(
 
 
 def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).measured(sentences)
+    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
     parser.save(tmp_path / "saved.vdgi")
     again = dynet_vdgi.load(tmp_path / "saved.vdgi")
     few = sentences[:5]
@@ -292,7 +293,8 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
         == confidences(parser, few)
         == confidences(parser, sentences)[: sum(map(len, few))]
     )
-    old = Parser(replace(again.model, parameters=parser.model.parameters))
+    unshifted = {name: array for name, array in again.model.parameters.items() if name != SHIFT}
+    old = Parser(replace(again.model, parameters=unshifted))
     assert confidences(old, few) != confidences(again, few)
 
 
@@ -301,10 +303,10 @@ def test_trees_without_confidence_do_not_pay_for_the_shift(
 ) -> None:
     model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
     monkeypatch.delattr(UniversalEngine, "settled")
-    dynet_vdgi.load(model).measured(sentences).parse_all(sentences)
+    dynet_vdgi.load(model).adapted(sentences).parse_all(sentences)
     vdgi.good("parse", model, text)
     with pytest.raises(AttributeError, match="settled"):
-        dynet_vdgi.load(model).confidences(sentences)
+        dynet_vdgi.load(model).parse_all(sentences, How(confidence=True))
 
 
 def test_without_an_expectation_confidence_is_not_shifted(
@@ -314,7 +316,7 @@ def test_without_an_expectation_confidence_is_not_shifted(
     vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
     bare, trained = dynet_vdgi.load(model), dynet_vdgi.load(run)
     assert SHIFT not in trained.model.parameters
-    for parser in (trained, bare.measured(sentences)):
+    for parser in (trained, bare.adapted(sentences)):
         for name, array in bare.calibration.arrays().items():
             assert np.array_equal(parser.calibration.arrays()[name], array)
 
@@ -324,22 +326,22 @@ def test_sentences_of_one_word_say_nothing_about_confidence(
 ) -> None:
     parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
     single = [Sentence.of_tags(["VERB"])] * 3
-    assert parser.measured(single).measures.shift is None
+    assert parser.adapted(single).measures.shift is None
     mixed = single * 100 + sentences
-    assert parser.measured(mixed).measures.sample == ()
+    assert parser.adapted(mixed).measures.sample == ()
     assert all(p is not None and p > 0.99 for p in confidences(parser, single))
 
 
 @pytest.mark.parametrize("value", [np.zeros(2), np.zeros(()), np.array(["1"])])
 def test_a_damaged_shift_is_refused(value: np.ndarray, sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).measured(sentences)
-    parameters = {**parser.model.parameters, SHIFT: value}
+    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
+    parameters = {**parser.model.parameters, **parser.measures.arrays(), SHIFT: value}
     with pytest.raises(ModelError, match="shift of its confidences"):
         Parser(replace(parser.model, parameters=parameters))
 
 
 def test_given_heads_do_not_count_as_found(sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).measured(sentences)
+    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
     sentence = max(sentences, key=len)
     assert sentence.heads is not None
     free = replace(sentence, heads=(sentence.heads[0], *[FREE] * (len(sentence) - 1)))

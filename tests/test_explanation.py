@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dynet_vdgi.grammar.findings import found_in, purpose
 
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
-from dynet_vdgi.grammar.findings import found_in, purpose
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.labels.label_table import LabelTable, load

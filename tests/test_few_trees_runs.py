@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.students.linear_student import Perceptron
+from dynet_vdgi.students.perceptron import PerceptronSettings
 from shell import Vdgi
 
 import dynet_vdgi
@@ -29,8 +31,6 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 

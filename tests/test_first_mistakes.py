@@ -248,7 +248,7 @@ def test_measures_are_explained(vdgi: Vdgi, there: Path) -> None:
 
 # ------------------------------------------------------------------------------------------- the library
 def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, there: Path) -> None:
-    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).measured("tagged.conllu")
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).adapted("tagged.conllu")
     with caplog.at_level(logging.WARNING, "dynet_vdgi"):
         for _ in range(2):
             parser(["a", "b"], ["N", "_"])
@@ -257,7 +257,7 @@ def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, there
 
 
 def test_columns_may_be_iterators_but_not_numbers(there: Path) -> None:
-    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).measured("tagged.conllu")
+    parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi")).adapted("tagged.conllu")
     words, tags = ["a", "b"], ["NOUN", "VERB"]
     assert parser.parse(iter(words), iter(tags)) == parser.parse(words, tags)
     with pytest.raises(UsageError, match="tags=3: a list is expected"):
@@ -267,7 +267,7 @@ def test_columns_may_be_iterators_but_not_numbers(there: Path) -> None:
 def test_a_parser_shows_what_it_has_measured(there: Path) -> None:
     parser = dynet_vdgi.load(universal.saved(there / "toy.vdgi"))
     assert repr(parser).endswith("; no text measured yet>")
-    assert repr(parser.measured("tagged.conllu")).endswith("; measured: 12 sentences>")
+    assert repr(parser.adapted("tagged.conllu")).endswith("; measured: 12 sentences>")
 
 
 def test_faulty_heads_of_a_file_are_replaced(there: Path) -> None:

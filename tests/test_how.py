@@ -1,4 +1,4 @@
-"""Other trees than the greedy one: confidence, exact trees, n-best lists, heads that are kept."""
+"""Other trees than the plain one: confidence, exact trees, heads that are kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import brute_force
 import numpy as np
 import pytest
-from by_numba import ByNumba
 from shell import Vdgi
 
 import dynet_vdgi
@@ -23,14 +22,8 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.parsing.quick import QuickParser
-from dynet_vdgi.parsing.rendering import with_tree
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.students import arc_hybrid
-from dynet_vdgi.students.perceptron import PerceptronModel
-
-arc_hybrid = ByNumba(arc_hybrid)
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))
@@ -61,59 +54,18 @@ def new_file(path: str = "new.conllu") -> str:
     return path
 
 
-# ------------------------------------------------------------------------------------------- margins
-def random_perceptron(seed: int, levels: int = 1) -> PerceptronModel:
-    rng = np.random.default_rng(seed)
-    return PerceptronModel(6, rng.normal(size=(1 << 8, 3)).astype(np.float32), levels)
-
-
-def test_margins_come_with_the_same_trees_and_are_those_of_the_least_sure_decision() -> None:
-    for seed in range(8):
-        parser, tags = random_perceptron(seed), [1, 4, 2, 2, 6, 3][: 1 + seed]
-        ((heads, margins),) = parser.with_margins([tags])
-        assert [heads] == parser.parse([tags])
-        assert margins == pytest.approx(margins_step_by_step(parser, tags))
-
-
-def margins_step_by_step(parser: PerceptronModel, tags: list[int]) -> list[float]:
-    n = len(tags)
-    state, margins = np.zeros((6, n + 4), np.int64), np.full(n, np.inf)
-    arc_hybrid.begin(state, np.array(tags), parser.n_tags, 1)
-    atoms = np.zeros(2 * arc_hybrid.N_ATOMS, np.uint64)
-    buckets = np.zeros(arc_hybrid.N_TEMPLATES, np.uint64)
-    size, front = 0, 1
-    for _ in range(2 * n):
-        arc_hybrid.find_buckets(state, size, front, 64 - 8, atoms, buckets)
-        scores = parser.weights[buckets.astype(int)].astype(float).sum(axis=0)
-        legal = sorted((scores[a], a) for a in range(3) if arc_hybrid.is_legal(a, size, front, n))
-        top = state[arc_hybrid.STACK, size + 2]
-        if top and len(legal) > 1:
-            margins[top - 1] = min(margins[top - 1], legal[-1][0] - legal[-2][0])
-        size, front = arc_hybrid.advance(state, legal[-1][1], size, front, n)
-    return list(margins)
-
-
-def test_the_perceptron_keeps_given_heads() -> None:
-    rng = np.random.default_rng(5)
-    for tree in brute_force.projective_trees(4):
-        given = [head if rng.random() < 0.5 else FREE for head in tree]
-        ((heads, _),) = random_perceptron(3).with_margins([[1, 2, 3, 4]], [given])
-        assert all(one in (FREE, head) for one, head in zip(given, heads))
-    with pytest.raises(ValueError, match="differ in their numbers"):
-        random_perceptron(1).with_margins([[1, 2]], [[FREE]])
-
-
 # ------------------------------------------------------------------------------------------- confidence
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[str, str], kind: str) -> None:
     parser = dynet_vdgi.load(models[kind])
-    for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parser.confidences(NEW)):
+    parses = parser.parse_all(NEW, How(confidence=True))
+    for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parses):
         assert parse.heads == plain.heads
         assert parse.confidence is not None
         for tag, sure in zip(sentence.tags, parse.confidence):
             assert (sure is None) == (tag == "PUNCT")
             assert sure is None or 0 < sure < 1
-    every = [sure for parse in parser.confidences(NEW) for sure in parse.confidence or () if sure]
+    every = [sure for parse in parses for sure in parse.confidence or () if sure]
     assert len(set(every)) > 3
 
 
@@ -125,7 +77,7 @@ def test_confidence_is_written_and_replaced(
     text = Path(name).read_text(encoding="utf-8")
     Path(name).write_text(re.sub(r"\t_$", "\tHeadConf=0.00|X=y", text, flags=re.MULTILINE), encoding="utf-8")
     vdgi.good("parse", models["words"], name, "--confidence", "-o", "out.conllu", "--jobs", jobs)
-    parses = dynet_vdgi.load(models["words"]).confidences(NEW)
+    parses = dynet_vdgi.load(models["words"]).parse_all(NEW, How(confidence=True))
     for sentence, parse in zip(read("out.conllu"), parses):
         assert sentence.heads == parse.heads
         assert sentence.source is not None
@@ -142,7 +94,7 @@ def test_notes_replace_one_of_their_key() -> None:
 
 def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
     model = model_file.load(models["perceptron"])
-    kept = {name: array for name, array in model.parameters.items() if name.startswith("linear/")}
+    kept = {name: array for name, array in model.parameters.items() if name.startswith("words/")}
     model_file.save("old.vdgi", replace(model, parameters=kept))
     status, _, err = vdgi("parse", "old.vdgi", new_file(), "--confidence")
     assert status == 2
@@ -152,7 +104,7 @@ def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dic
 def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, model: Path) -> None:
     name = new_file()
     for option, reason in (
-        ("--confidence", "it is neural: use --probs"),
+        ("--confidence", "it is neural"),
         ("--exact", "has no distribution that can be searched exactly"),
         ("--keep-heads", "cannot keep given heads: use the model universal"),
     ):
@@ -161,56 +113,22 @@ def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, mod
         assert reason in err
 
 
-def test_other_models_say_what_they_are_when_asked_for_samples(
-    vdgi: Vdgi, folder: Path, models: dict[str, str]
-) -> None:
-    name = new_file()
-    for model, recipe in (
-        ("universal", "universal"),
-        (models["words"], "few-trees"),
-        (models["tags"], "taught"),
-    ):
-        for option in ("--probs", "--mbr"):
-            status, _, err = vdgi("parse", model, name, option)
-            assert status == 2
-            assert f"this model (recipe {recipe}) draws no trees" in err
-
-
 # ------------------------------------------------------------------------------------------- exact
 @pytest.mark.parametrize("kind", ["perceptron", "tags"])
 def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> None:
     parser = dynet_vdgi.load(models[kind])
     base = parser.model.base
     assert base is not None
-    for sentence, parse in zip(NEW, parser.exact(NEW)):
+    for sentence, parse in zip(NEW, parser.parse_all(NEW, How(exact=True))):
         bare, places = without_punctuation(sentence)
         heads = chart.expected_best(chart.marginals(base.potentials(bare)))
         assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
-
-
-def test_best_trees_are_ranked_and_named(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
-    vdgi.good("parse", models["words"], new_file(), "--nbest", "3", "-o", "out.conllu")
-    text = Path("out.conllu").read_text(encoding="utf-8")
-    first, second, third = text.split("\n\n")[:3]
-    for rank, block in enumerate((first, second, third), 1):
-        assert block.startswith(f"# tree = {rank} of 3\n# tree_prob = ")
-        assert ("sent_id = demo-test-0001" + (f"-tree{rank}" if rank > 1 else "") + "\n") in block
-    assert re.search(r"NOUN\t.*HeadProb=\d\.\d\d", first)
-    assert not re.search(r"PUNCT\t.*HeadProb", first)
-    shares = [float(share) for share in re.findall(r"tree_prob = (\S+)", "".join((first, second, third)))]
-    assert shares == sorted(shares, reverse=True)
-    assert 0 < sum(shares) <= 1.01
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         (["--confidence", "--exact"], "leave out --exact"),
-        (["--confidence", "--nbest", "2"], "--confidence and --nbest are about different trees"),
-        (["--exact", "--probs"], "--exact and --probs are about different trees"),
-        (["--samples", "9"], "--samples and --seed are for --probs, --mbr and --nbest"),
-        (["--nbest", "2", "--seed", "3"], "--samples and --seed are for neural models"),
-        (["--probs"], "draws no trees: probabilities of sampled trees and MBR need a neural model"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
@@ -290,7 +208,7 @@ def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
         assert Path("o.conllu").read_text(encoding="utf-8") == bad + filled + bad + bad + filled
     parser, sentences = dynet_vdgi.load(models["words"]), list(read("part.conllu", heads="partial"))
     with pytest.raises(KeepError, match="the arcs 3 -> 1 and 4 -> 2 cross"):
-        parser.exact(sentences, keep_heads=True)
+        parser.parse_all(sentences, How(exact=True, keep_heads=True))
 
 
 def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
@@ -307,16 +225,5 @@ def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[st
 def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
     parser = dynet_vdgi.train({"a": TEXT, "b": TEXT}, "best")
     with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
-        parser.exact(NEW)
-    assert parser.confidences(NEW[:1])[0].confidence
-
-
-@pytest.mark.parametrize("kind", ["perceptron", "words"])
-def test_confidence_is_the_same_by_columns(folder: Path, models: dict[str, str], kind: str) -> None:
-    parser, how = dynet_vdgi.load(models[kind]), How(confidence=True)
-    path = Path(new_file())
-    text = list(read(path, heads="ignored"))
-    slowly = "".join(with_tree(s, parse, how, None) for s, parse in zip(text, parser.parse_all(text, how)))
-    found = QuickParser(parser, None).parse(path.read_bytes(), how, None)
-    assert found is not None
-    assert found.content.decode() == slowly
+        parser.parse_all(NEW, How(exact=True))
+    assert parser.parse_all(NEW[:1], How(confidence=True))[0].confidence

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from few import RandomBase
 
-from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.grammar import chart
@@ -23,6 +22,7 @@ from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.system.jit import Kernel
 from dynet_vdgi.tagging.spelling import WordTypes
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -85,25 +85,28 @@ def of_the_tagger(trees):
 WORKS = [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller, of_the_tagger, *RIVALS]
 
 
+def by_itself(kernel, *arguments, work):
+    with np.errstate(all="ignore"):
+        return kernel.function.plain(*arguments)
+
+
 @pytest.mark.parametrize("work", WORKS)
 def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
     path = resources() / "demo" / "demo-ud-dev.conllu"
     trees = [without_punctuation(tree)[0] for tree in islice(read(path), 6)]
-    bound, natives = Kernel.bound, []
+    kernels = set()
 
-    def always(kernel, *arguments, work):
-        call = bound(kernel, *arguments, work=ALWAYS)
-        natives.append(call)
-        return call
+    def native(kernel, *arguments, work):
+        kernels.add(kernel)
+        return kernel.function.kept(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Kernel, "bound", lambda *_, **__: None)
+        patch.setattr(Kernel, "__call__", by_itself)
         by_python = work(trees)
-    monkeypatch.setattr(Kernel, "bound", always)
-    monkeypatch.delattr(Kernel, "_by_numba")  # a kernel needs nothing but itself
+    monkeypatch.setattr(Kernel, "__call__", native)
     by_machine_code = work(trees)
-    assert natives
-    assert None not in natives
+    assert kernels
+    assert all(kernel.function.kept.signatures for kernel in kernels)
     assert len(by_python) == len(by_machine_code)
     for one, other in zip(by_python, by_machine_code):
         assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from dynet_vdgi.students.linear_student import Perceptron
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
@@ -30,7 +31,6 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources, rules_path
-from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 

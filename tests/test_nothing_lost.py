@@ -40,7 +40,6 @@ def tree(folder: Path) -> Path:
         "report RUN -o MODEL",
         "report RUN --gold gold.conllu -o gold.conllu",
         "rules estimate gold.conllu -o gold.conllu",
-        "rules learn gold.conllu -o gold.conllu",
         "convert wsj . -o wsj_0001.mrg",
         "annotate gold.conllu --export gold.conllu",
     ],
@@ -70,7 +69,6 @@ def test_an_output_that_is_an_input_is_refused(
         "choose MODEL - -o gold.conllu",
         "report RUN --gold - -o gold.conllu",
         "rules estimate - -o gold.conllu",
-        "rules learn - -o gold.conllu",
     ],
 )
 def test_an_output_that_is_standard_input_is_refused(
@@ -91,7 +89,6 @@ def test_an_output_that_is_standard_input_is_refused(
         ("report RUN", "mine.html"),
         ("draw gold.conllu", "mine.txt"),
         ("draw gold.conllu --format svg", "mine.svg"),
-        ("rules learn gold.conllu", "mine.txt"),
         ("rules estimate gold.conllu", "mine.txt"),
         ("clusters gold.conllu", "mine.paths"),
         ("vectors gold.conllu", "mine.vec"),
@@ -132,7 +129,7 @@ def test_standard_input_may_be_replaced_if_that_is_wanted_or_nothing_is_lost(
         "help parse",
         "check --help",
         "check gold.conllu",
-        "rules list",
+        "rules show best",
         "draw gold.conllu",
     ],
 )
@@ -383,6 +380,10 @@ def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> Non
         RunLog(tmp_path / "none" / "log.jsonl").append({})
 
 
-def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
-    result = vdgi("parse", model, tree, "--probs", "--seed", "-1")
-    assert result == (2, "", "--seed -1: must be 0 or more\n")
+@pytest.mark.parametrize(
+    "content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}', '{"seeds', "[" * 100_000]
+)
+def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
+    Path("plan.json").write_text(content, encoding="utf-8")
+    status, _, err = vdgi("table", ".")
+    assert (status, err[:19]) == (3, "plan.json: damaged:")

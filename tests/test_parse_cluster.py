@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
+from dynet_vdgi.parsing.stream import PARCEL, Stream
 from shell import Vdgi, last_line, names_in, process, wait_for
 
 from dynet_vdgi.data import conllu_blocks
-from dynet_vdgi.errors import DataError
-from dynet_vdgi.parsing import stream as stream_module
+from dynet_vdgi.parsing import files
+from dynet_vdgi.parsing import parser as parser_module
+from dynet_vdgi.parsing.files import WINDOW, FileParser, _windows, parse_window
 from dynet_vdgi.parsing.parser import How, load
-from dynet_vdgi.parsing.stream import PARCEL, Stream
 from dynet_vdgi.system.dask_cluster import connected
 from dynet_vdgi.system.extras import how_to_install
 
@@ -38,23 +39,24 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         for n_threads in (1, 2):
             cluster.start_worker(n_threads)
-        with connected(cluster.address) as client:
-            client.wait_for_workers(2)
+        with connected(cluster.address) as found:
+            found.client.wait_for_workers(2)
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def watch(cluster: Cluster) -> Iterator[Any]:
     """A client of the cluster that sees what its workers do."""
-    with connected(cluster.address) as client:
-        yield client
+    with connected(cluster.address) as found:
+        yield found.client
 
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two windows in a parcel."""
-    monkeypatch.setattr(stream_module.windows, "__defaults__", (100,))
-    monkeypatch.setattr(stream_module, "PARCEL", 3000)
+    """Of some ten sentences; the beginning of the text is as small."""
+    monkeypatch.setattr(files, "WINDOW", 1500)
+    monkeypatch.setattr(parser_module, "MEASURED", 10)
+    monkeypatch.setattr(parser_module, "LOOKED_AT", 10)
 
 
 def write(path: Path, end: str = "") -> Path:
@@ -67,12 +69,6 @@ def write(path: Path, end: str = "") -> Path:
 def tasks(watch: Any) -> int:
     """How many tasks the scheduler knows, done or not."""
     return int(watch.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
-
-
-def parcels_of(blocks: list[conllu_blocks.Block]) -> list[list[tuple[int, list[conllu_blocks.Block]]]]:
-    """What is sent to a cluster at once."""
-    numbered = enumerate(stream_module.windows(blocks))
-    return list(stream_module._grouped(numbered, stream_module._n_chars, stream_module.PARCEL))
 
 
 def is_busy(watch: Any) -> Callable[[], bool]:
@@ -92,13 +88,10 @@ def stopped(workers: list[subprocess.Popen[bytes]]) -> Iterator[None]:
             worker.send_signal(signal.SIGCONT)
 
 
-@pytest.mark.parametrize("options", [[], ["--nbest", "2", "--samples", "5"]])
-def test_the_output_is_that_of_a_local_parse(
-    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, options: list[str]
-) -> None:
+def test_the_output_is_that_of_a_local_parse(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster) -> None:
     write(folder / "in.conllu")
-    local = vdgi.good("-q", "parse", model, "in.conllu", *options)
-    assert vdgi.good("-q", "parse", model, "in.conllu", *options, "--scheduler", cluster.address) == local
+    local = vdgi.good("-q", "parse", model, "in.conllu")
+    assert vdgi.good("-q", "parse", model, "in.conllu", "--scheduler", cluster.address) == local
     assert "warning: tags SYM X (4 words) are unknown to the model and were ignored; " in local.err
 
 
@@ -118,23 +111,12 @@ def test_the_first_fault_in_the_input(
     assert names_in(folder) == ["in.conllu"]
 
 
-def test_what_precedes_a_fault_of_the_file_is_given_first() -> None:
-    def items() -> Iterator[int]:
-        yield from (1, 2, 3)
-        raise DataError("in.conllu", 7, "unreadable")
-
-    groups = stream_module._grouped(items(), lambda item: 1, 2)
-    assert [next(groups), next(groups)] == [[1, 2], [3]]
-    with pytest.raises(DataError, match="in.conllu:7: unreadable"):
-        next(groups)
-
-
 def test_workers_of_another_version(
     model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder / "in.conllu")
-    here = stream_module.__version__
-    monkeypatch.setattr(stream_module, "__version__", "0.0")
+    here = files.__version__
+    monkeypatch.setattr(files, "__version__", "0.0")
     status, out, err = vdgi("parse", model, "in.conllu", "--scheduler", cluster.address)
     assert (status, out) == (2, "")
     assert err == f"the cluster's workers have dynet_vdgi {here}, not 0.0 as here\n"
@@ -144,7 +126,7 @@ def test_another_error_of_a_worker(
     model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder / "in.conllu")
-    monkeypatch.setattr(stream_module, "_received", lambda version, model: "".encode("two\n  lines"))
+    monkeypatch.setattr(files, "_received", lambda version, model: "".encode("two\n  lines"))
     status, _, err = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
     assert status == 1
     assert err == "the cluster failed: LookupError: unknown encoding: two lines\n"
@@ -161,18 +143,12 @@ def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster:
             taken += 1
             yield block
 
-    parcels = parcels_of(blocks)
-    assert {len(parcel) for parcel in parcels[:-1]} == {2}
-    n_threads = sum(watch.nthreads().values())
-    with Stream(str(model), scheduler=cluster.address) as stream:
-        parsed = stream.parse(counted())
-        for k, _ in zip(range(5), parsed):
-            sent = parcels[: 2 * n_threads + k // 2]
-            assert taken == sum(len(window) for parcel in sent for _, window in parcel)
-        assert taken < len(blocks)
-        for _ in parsed:
-            pass
-        wait_for(lambda: tasks(watch) == 1, cluster.workers()[0])  # the model; no window and no result
+    windows = list(_windows(iter(blocks)))
+    assert len(windows) > 10
+    n_under_way = 2 * sum(watch.nthreads().values())
+    for k, _ in enumerate(FileParser(load(model), scheduler=cluster.address).windows(counted())):
+        assert taken == sum(map(len, windows[: n_under_way + k]))
+    wait_for(lambda: tasks(watch) == 0, cluster.workers()[0])  # no model, no window and no result
 
 
 def resident(pid: int) -> int:
@@ -185,21 +161,19 @@ def resident(pid: int) -> int:
 def test_no_copies_of_the_text_are_kept(
     model: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask keeps what it sends unless that is large; here it gets windows of 0.4 MB."""
-    monkeypatch.setattr(stream_module.windows, "__defaults__", (1,))
-    monkeypatch.setattr(stream_module, "PARCEL", PARCEL)
-    monkeypatch.setattr(
-        stream_module, "_parse_parcel", lambda parser, sampling, parcel: [k for k, _ in parcel]
-    )
-    blocks = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(120))
-    with Stream(str(model), scheduler=cluster.address) as stream:
-        parsed = stream._parsed(blocks)
-        assert [next(parsed) for _ in range(40)] == list(range(40))
+    """Dask keeps what it sends unless that is large."""
+    monkeypatch.setattr(files, "WINDOW", WINDOW)
+    monkeypatch.setattr(files, "parse_window", lambda parser, how, relations, window: len(window))
+    text = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(480))
+    with ExitStack() as resources:
+        mine = FileParser(load(model), scheduler=cluster.address)
+        parsed = mine._in_order(mine.parser, _windows(text), resources)
+        assert [next(parsed) for _ in range(40)] == [3] * 40
         processes = (os.getpid(), cluster.scheduler.pid)
         before = [resident(pid) for pid in processes]
-        assert list(parsed) == list(range(40, 120))
+        assert list(parsed) == [3] * 120
         grown = [resident(pid) - b for pid, b in zip(processes, before)]
-    assert max(grown) < 10_000_000, grown  # of 32 MB
+    assert max(grown) < 20_000_000, grown  # of 144 MB
 
 
 def test_all_workers_are_killed_and_others_come(
@@ -207,11 +181,10 @@ def test_all_workers_are_killed_and_others_come(
 ) -> None:
     """What they had begun is done again; the model, which only they had, is made again."""
     blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
-    with Stream(str(model)) as stream:
-        expected = list(stream.parse(blocks))
+    expected = list(FileParser(load(model)).windows(iter(blocks)))
     killed = cluster.workers()
-    with ThreadPoolExecutor(1) as thread, Stream(str(model), scheduler=cluster.address) as stream:
-        parsed = stream.parse(blocks)
+    with ThreadPoolExecutor(1) as thread:
+        parsed = FileParser(load(model), scheduler=cluster.address).windows(iter(blocks))
         first = next(parsed)
         for worker in killed:
             worker.send_signal(signal.SIGSTOP)
@@ -273,8 +246,7 @@ def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
     parser = load(model)
     window = [*conllu_blocks.blocks(write(folder / "in.conllu"))][-2:]
     parser.unknown_tags = before = Counter(OTHER=1)
-    engine = stream_module._LabellingParser(parser, None)
-    parsed = stream_module._parse_window(engine, stream_module.Wanted(How(), None), window, 0)
+    parsed = parse_window(parser, How(), False, window)
     assert parsed.unknown_tags == {"SYM": 2, "X": 2}
     assert parser.unknown_tags is before
     assert before == {"OTHER": 1}

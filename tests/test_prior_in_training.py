@@ -13,6 +13,7 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.parsing.arena import Arena
 from networks import (
     PARAMETERS,
     SENTENCE,
@@ -33,7 +34,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
-from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.bundled import rules_path

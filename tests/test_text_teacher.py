@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-import dynet_vdgi as vdgi
-from dynet_vdgi.data.columns import WORTH_LOADING
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.parser import GREEDY
-from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.universal.encoding import ROOT, TAG, encode
@@ -99,22 +95,6 @@ def test_the_parser_adds_its_share_where_objects_come_first_only():
         if measures.teacher:
             mixed = (alone + SHARE * measures.teacher.log_probabilities(text[:3])) / (1 + SHARE)
         np.testing.assert_allclose(parser.log_probabilities(encoded), mixed, rtol=1e-4, atol=1e-5)
-
-
-def test_columns_are_not_parsed_without_sentences_where_it_has_a_share():
-    parser = vdgi.load("universal")
-    assert QuickParser.can(parser.measured(VERB_SECOND), GREEDY)
-    assert not QuickParser.can(parser.measured(VERB_LAST), GREEDY)
-
-
-def test_long_files_with_objects_first_are_parsed(tmp_path):
-    path = tmp_path / "a.conllu"
-    rows = [[f"{n}\tw\t_\t{tag}" + "\t_" * 6 for n, tag in enumerate(s.tags, 1)] for s in VERB_LAST]
-    times = 1 + WORTH_LOADING // sum(len("\n".join(each)) for each in rows)
-    path.write_text("".join("\n".join(each) + "\n\n" for each in rows) * times, encoding="utf-8")
-    trees = list(vdgi.load("universal").pipe(path))
-    assert len(trees) == times * len(VERB_LAST)
-    assert trees[0].heads == trees[2].heads
 
 
 def test_a_model_file_keeps_it_exactly():

@@ -15,11 +15,11 @@ from fuzz import mutations
 from shell import Vdgi
 
 from dynet_vdgi.annotation.plain_text import by_rule
-from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs import model_archive
+from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
 from dynet_vdgi.tokenising.characters import symbols_of

@@ -9,6 +9,7 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.parsing.arena import Arena
 from networks import gradients, network, relative_difference, sentence
 from shell import Vdgi, names_in
 from tiny import same_arrays
@@ -21,7 +22,6 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph
-from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance

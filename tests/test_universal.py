@@ -14,17 +14,16 @@ from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_blocks import Passage, passages
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.parsing import exact_trees, stream
+from dynet_vdgi.parsing import decoding, files
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
-from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.recipes.universal import UniversalSettings, pack
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
@@ -79,10 +78,10 @@ def test_weights_are_kept_as_two_bytes_each(path: Path) -> None:
 
 
 def test_measures_survive_the_file(tmp_path: Path, parser: Parser, sentences: list[Sentence]) -> None:
-    measured = parser.measured(sentences)
+    measured = parser.adapted(sentences)
     measured.save(tmp_path / "run.vdgi")
     again = dynet_vdgi.load(tmp_path / "run.vdgi")
-    assert not again.measures_text
+    assert not again.needs_text
     first, second = measured.engine, again.engine
     assert isinstance(first, UniversalEngine)
     assert isinstance(second, UniversalEngine)
@@ -104,11 +103,11 @@ def test_few_sentences_without_a_measured_text_get_one_warning(
         list(parser.pipe([first]))
     (message,) = caplog.messages
     assert message.startswith("only 1 sentence, ")
-    assert message.endswith("`Parser.measured` or, in spaCy, `text`")
+    assert message.endswith("`Parser.adapted` or, in spaCy, `text`")
     caplog.clear()
     many = Parser(universal.model())
     list(many.pipe(sentences))
-    many.measured(sentences).parse_all([first])
+    many.adapted(sentences).parse_all([first])
     assert not caplog.messages
 
 
@@ -137,8 +136,9 @@ def test_few_sentences_without_a_measured_text_get_one_warning(
 def test_damaged_arrays_are_refused(
     tmp_path: Path, parser: Parser, sentences: list[Sentence], name: str, change: object, message: str
 ) -> None:
-    model = parser.measured(sentences).model
-    arrays = dict(model.parameters)
+    model, measures = parser.model, parser.adapted(sentences).measures
+    assert measures is not None
+    arrays = {**model.parameters, **measures.arrays()}
     if callable(change):
         arrays[name] = change(arrays[name])
     else:
@@ -179,7 +179,7 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
         assert treebank.licence
         assert "NC" not in treebank.licence
     assert model.provenance.gold_trees
-    assert Parser(model).measures_text
+    assert Parser(model).needs_text
     expectation = Expectation.from_arrays(model.parameters)
     assert expectation is not None
     assert 0.05 < expectation.width < 0.5
@@ -233,16 +233,16 @@ def test_trees_are_projective_with_one_root(parser: Parser, sentences: list[Sent
 def test_other_text_gives_other_trees(parser: Parser, sentences: list[Sentence]) -> None:
     """What is measured matters: the profile as well as the frequency of forms."""
     first, second = sentences[:30], sentences[30:]
-    assert parser.measured(second).parse_all(first) != parser.measured(first).parse_all(first)
+    assert parser.adapted(second).parse_all(first) != parser.adapted(first).parse_all(first)
     engine = parser.engine
     assert isinstance(engine, UniversalEngine)
-    measures = parser.measures_of(sentences)
-    unlisted = parser.with_measures(replace(measures, bands={}))
-    assert unlisted.parse_all(sentences) != parser.with_measures(measures).parse_all(sentences)
+    measures = parser.adapted(sentences).measures
+    unlisted = parser.in_text(replace(measures, bands={}))
+    assert unlisted.parse_all(sentences) != parser.in_text(measures).parse_all(sentences)
 
 
 def test_a_parser_of_one_text_parses_alone_as_among_others(parser: Parser, sentences: list[Sentence]) -> None:
-    measured = parser.measured(sentences)
+    measured = parser.adapted(sentences)
     together = [parse.heads for parse in measured.parse_all(sentences)]
     assert [measured.parse_all([sentence])[0].heads for sentence in sentences] == together
 
@@ -265,7 +265,7 @@ def test_one_sentence_is_parsed_with_its_relations(parser: Parser, sentences: li
     alone = parser(one.forms, one.tags, feats=one.feats)
     assert alone.heads == parser.parse(one.forms, one.tags, feats=one.feats)
     assert len(alone.deprels) == len(one)
-    measured = parser.measured(sentences)
+    measured = parser.adapted(sentences)
     (expected,) = measured.pipe([one])
     assert measured(one.forms, one.tags, feats=one.feats).deprels == expected.deprels
 
@@ -290,16 +290,16 @@ def test_nothing_to_parse_is_nothing(parser: Parser) -> None:
 def test_long_sentences_are_parsed_in_parts(
     parser: Parser, sentences: list[Sentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exact_trees, "LONGEST", 7)
-    measured = parser.measured(sentences)
+    monkeypatch.setattr(decoding, "LONGEST", 7)
+    measured = parser.adapted(sentences)
     trees = [parse.heads for parse in measured.parse_all(sentences)]
     assert max(map(len, sentences)) > 14
     assert all(tree.count(0) == 1 and is_projective(tree) for tree in trees)
     engine = measured.engine
-    bare = [replace(s, gaps=()) for s in measured._bare(sentences, GREEDY)[0]]
-    with_margins = engine.with_margins(bare, keep_heads=False)
-    assert [tree for tree, _ in with_margins] == engine.parse(bare)
-    assert all(len(tree) == len(margins) for tree, margins in with_margins)
+    bare = [replace(s, gaps=()) for s in [measured._bare(s)[0] for s in sentences]]
+    with_margins = find(engine, bare, margins=True)
+    assert [each.heads for each in with_margins] == [each.heads for each in find(engine, bare)]
+    assert all(len(each.heads) == len(each.margins) for each in with_margins)
 
 
 @pytest.mark.slow
@@ -322,7 +322,7 @@ def test_batches_hold_every_sentence_with_words_once() -> None:
 
 # ------------------------------------------------------------------------------------------- other trees
 def test_given_heads_are_kept(parser: Parser, sentences: list[Sentence]) -> None:
-    measured = parser.measured(sentences)
+    measured = parser.adapted(sentences)
     kept = measured.parse_all(sentences, How(keep_heads=True))  # whole trees
     assert [parse.heads for parse in kept] == [sentence.heads for sentence in sentences]
     partial = [replace(s, heads=(s.heads or ())[:1] + (-1,) * (len(s) - 1)) for s in sentences]
@@ -331,40 +331,28 @@ def test_given_heads_are_kept(parser: Parser, sentences: list[Sentence]) -> None
         assert parse.heads[0] == sentence.heads[0]
 
 
-def test_the_first_of_the_best_trees_is_the_tree(parser: Parser, sentences: list[Sentence]) -> None:
-    measured, few = parser.measured(sentences), sentences[:12]
-    best = measured.sample_all(few, Sampling(n_best=3))
-    for parses, tree in zip(best, measured.parse_all(few)):
-        assert parses[0].heads == tree.heads
-        probabilities = [parse.tree_prob or 0 for parse in parses]
-        assert probabilities == sorted(probabilities, reverse=True)
-        assert 0 < sum(probabilities) <= 1 + 1e-9
-
-
-def test_exact_trees_have_the_most_heads_expected_to_be_right(
-    parser: Parser, sentences: list[Sentence]
-) -> None:
+def test_decoding_have_the_most_heads_expected_to_be_right(parser: Parser, sentences: list[Sentence]) -> None:
     from dynet_vdgi.grammar import chart
 
-    measured = parser.measured(sentences)
+    measured = parser.adapted(sentences)
     engine = measured.engine
     assert isinstance(engine, UniversalEngine)
-    few = [replace(s, gaps=()) for s in measured._bare(sentences[:20], GREEDY)[0]]
-    exact = [parse.heads for parse in measured.exact(few)]
-    assert exact == [chart.expected_best(chart.marginals(engine.scores(sentence))) for sentence in few]
-    assert exact != engine.parse(few)
+    few = [replace(s, gaps=()) for s in [measured._bare(s)[0] for s in sentences[:20]]]
+    exact = [parse.heads for parse in measured.parse_all(few, How(exact=True))]
+    scores = [engine.scores([sentence]).arcs[0] for sentence in few]
+    assert exact == [chart.expected_best(chart.marginals(each)) for each in scores]
+    assert [each.heads for each in find(engine, few)] == [chart.best(each) for each in scores] != exact
 
 
 def test_confidence_grows_with_the_probability_of_the_arc(parser: Parser, sentences: list[Sentence]) -> None:
-    engine = parser.measured(sentences).engine
-    bare = parser._bare(sentences, GREEDY)[0]
-    found = engine.with_margins(bare, keep_heads=False)
-    assert [tree for tree, _ in found] == engine.parse(bare)
+    engine = parser.adapted(sentences).engine
+    bare = [parser._bare(s)[0] for s in sentences]
+    found = find(engine, bare, margins=True)
     tags = [sentence.tags for sentence in bare]
     marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
-    calibration = Calibration.fit(tags, found, marginals)
-    calibrated = Parser(universal.model(further=calibration.arrays())).measured(sentences)
-    parses = calibrated.confidences(sentences)
+    calibration = Calibration.fit(tags, [each[:2] for each in found], marginals)
+    calibrated = Parser(universal.model(further=calibration.arrays())).adapted(sentences)
+    parses = calibrated.parse_all(sentences, How(confidence=True))
     assert [parse.heads for parse in parses] == [parse.heads for parse in calibrated.parse_all(sentences)]
     for sentence, parse in zip(sentences, parses):
         assert parse.confidence is not None
@@ -378,50 +366,6 @@ def test_a_model_without_calibration_says_so(path: Path, text: Path, vdgi: Vdgi)
 
 
 # ------------------------------------------------------------------------------------------- streams
-def parsed(engine: stream._LabellingParser, measures: Measures, passage: Passage) -> bytes:
-    wanted = stream.Wanted(GREEDY, None, None, measures)
-    return stream._parse_blocks(engine.for_text(measures), wanted, passage.blocks(), 0).content
-
-
-@pytest.mark.parametrize("labels", ["ud2", "none"])
-@pytest.mark.parametrize("ignored", [(), ("feats",), ("forms",), ("punctuation",)])
-def test_columns_give_the_bytes_of_objects(
-    sentences: list[Sentence], text: Path, labels: str, ignored: tuple[str, ...]
-) -> None:
-    from dynet_vdgi.parsing.quick import QuickParser
-
-    model = universal.model()
-    data = replace_data(model.settings.data, ignored)
-    parser = Parser(replace(model, settings=type(model.settings)(data=data)))
-    measures = parser.measures_of(sentences)
-    engine = stream._LabellingParser(parser, load_labels() if labels == "ud2" else None)
-    own = engine.for_text(measures)
-    assert QuickParser.can(own.parser, GREEDY)
-    (passage,) = passages(text)
-    assert isinstance(passage, Passage)
-    found = QuickParser(own.parser, own.labeller).parse(passage.content, GREEDY, None)
-    assert found is not None
-    assert found.content == parsed(engine, measures, passage)
-    assert found.n_sentences == N_SENTENCES
-
-
-def replace_data(data: object, ignored: tuple[str, ...]) -> object:
-    import msgspec
-
-    return msgspec.structs.replace(data, ignore=ignored)  # type: ignore[type-var]
-
-
-def test_columns_leave_long_sentences_to_objects(
-    sentences: list[Sentence], text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dynet_vdgi.parsing import universal_columns
-    from dynet_vdgi.parsing.quick import QuickParser
-
-    monkeypatch.setattr(universal_columns, "LONGEST", 5)
-    parser = Parser(universal.model()).measured(sentences)
-    assert QuickParser(parser, None).parse(text.read_bytes(), GREEDY, None) is None
-
-
 def test_other_labels_than_the_default_come_from_their_table(path: Path, text: Path, vdgi: Vdgi) -> None:
     table = text.with_name("own.txt")
     table.write_text("nmod NOUN NOUN left\n", encoding="utf-8")
@@ -477,7 +421,7 @@ def test_windows_are_held_until_enough_is_measured(
 ) -> None:
     """One odd line makes a window of one sentence, which must not be all that is measured."""
     whole = vdgi.good("parse", path, text).out
-    monkeypatch.setattr(stream, "WINDOW", 1)
+    monkeypatch.setattr(files, "WINDOW", 1)
     blocks = text.read_text(encoding="utf-8").split("\n\n")
     text.write_bytes("\n\n".join(blocks).replace("\n\n", "\n\n\n").encode())  # two empty lines: odd
     assert vdgi.good("parse", path, text).out == whole
@@ -570,7 +514,7 @@ def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdg
     assert model.settings.to_dict()["learning"]["updates"] == 4
     assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())
     assert model.parameters["universal/arc.head"].dtype == np.float16
-    assert Parser(model).measures_text
+    assert Parser(model).needs_text
     measured = tmp_path / "measured"
     vdgi.good("train", "--train", text, "--preset", "universal", "--init", run, "--out", measured)
     assert vdgi.good("parse", measured, text).out == vdgi.good("parse", run, text).out

@@ -22,6 +22,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path
@@ -122,7 +123,7 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     crf = ArcCrf(log2_buckets=10, rate=0.05).fit(GOLD[:6], base(0.2))
     exact = [chart.expected_best(arcs) for arcs in crf.marginals(TEXT)]
     for one in (parser, again):
-        assert [parse.heads for parse in one.exact(TEXT)] == exact
+        assert [parse.heads for parse in one.parse_all(TEXT, How(exact=True))] == exact
     assert [again(s.forms, s.tags).heads for s in TEXT] == [parser(s.forms, s.tags).heads for s in TEXT]
     lines = again.model.provenance.gold_trees
     assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
@@ -176,7 +177,7 @@ def test_a_parser_taught_by_a_universal_parser_finds_its_trees_exactly(tmp_path:
     teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
     parser = dynet_vdgi.train(TEXT, "best", settings={"teacher": teacher, "parser": {"log2_buckets": 10}})
     expected = UniversalTeacher(SCORER).fit(TEXT, TABLE).heads(TEXT)
-    assert [parse.heads for parse in parser.exact(TEXT)] == expected
+    assert [parse.heads for parse in parser.parse_all(TEXT, How(exact=True))] == expected
 
 
 def test_a_file_without_a_universal_parser_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:

@@ -118,14 +118,13 @@ def trained(treebank: TreebankFiles, preset: str, seed: int, folder: Path) -> No
 
 def parse(folder: Path, tests: Sequence[str]) -> None:
     """Leaves the parses of the test files in the folder."""
-    from dynet_vdgi.labels.label_table import load as load_labels
-    from dynet_vdgi.parsing.files import parse_files
-    from dynet_vdgi.parsing.stream import Stream
+    from dynet_vdgi.parsing.files import FileParser
+    from dynet_vdgi.parsing.parser import load
 
-    with Stream(str(folder / config.MODEL_NAME), labels=load_labels()) as stream:
-        for test in tests:
-            output = folder / f"{Path(files.without_ending(test)).name}.parsed.conllu"
-            parse_files(stream, [test], str(output))
+    parser = FileParser(load(folder / config.MODEL_NAME))
+    for test in tests:
+        output = folder / f"{Path(files.without_ending(test)).name}.parsed.conllu"
+        parser.parse([test], str(output))
 
 
 def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:

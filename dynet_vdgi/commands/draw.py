@@ -1,11 +1,11 @@
-"""Draw trees in the terminal, or as SVG or PNG.
+"""Draw trees in the terminal, or as SVG.
 
 Pictures show relations over the arcs, text shows them after the tags. If MISC has HeadConf= (vdgi parse
 --confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes in a picture, by
 ? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). Below a
 tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
-format: text on standard output, a picture for .svg or .png (PNG needs the extra `png`). A picture shows all
-sentences, one below the other. With {} in the output's name, each sentence gets its own file: {} becomes the
+format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other. With
+{} in the output's name, each sentence gets its own file: {} becomes the
 name of the input, without folder and .conllu, and the number of the sentence.
 
   vdgi draw parsed.conllu --sentence 1-3 | less
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)",
     )
     parser.add_argument(
-        "--format", choices=("text", "svg", "png"), help="default: by the output's name, otherwise text"
+        "--format", choices=("text", "svg"), help="default: by the output's name, otherwise text"
     )
     add_output(parser)
     parser.add_argument(
@@ -124,14 +124,14 @@ def run(arguments: argparse.Namespace) -> None:
     inputs = [*names, *(one for one in gold if one)]
     file_checks.check_read_once(inputs)
     ending = Path(arguments.output).suffix.lower()
-    form = arguments.format or (ending[1:] if ending in (".svg", ".png") else "text")
+    form = arguments.format or ("svg" if ending == ".svg" else "text")
     file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     else:
-        _write_pictures(drawn, arguments.output, form, arguments.width)
+        _write_pictures(drawn, arguments.output, arguments.width)
 
 
 # ------------------------------------------------------------------------------------------- reading
@@ -187,7 +187,7 @@ def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None
     from dynet_vdgi.drawing.text import MIN_WIDTH
 
     if "{}" in output:
-        raise UsageError("{} in --output is for pictures (--format svg or png)")
+        raise UsageError("{} in --output is for pictures (--format svg)")
     on_terminal = output == files.STANDARD and sys.stdout.isatty()
     if width is None:
         width = max(MIN_WIDTH, shutil.get_terminal_size().columns) if on_terminal else TEXT_WIDTH
@@ -220,12 +220,7 @@ def _can_print(text: str) -> bool:
     return True
 
 
-def _write_pictures(
-    drawn: Iterable[_Named],
-    output: str,
-    form: str,
-    width: int | None,
-) -> None:
+def _write_pictures(drawn: Iterable[_Named], output: str, width: int | None) -> None:
     """Writes one picture of all trees, or one of each."""
     from dynet_vdgi.drawing import pictures
 
@@ -233,6 +228,11 @@ def _write_pictures(
         width = pictures.WIDTH
     elif width < 1:
         raise UsageError(f"--width {width}: a number of pixels")
+
+    def write(path: str, trees: Sequence[DrawnTree]) -> None:
+        with files.atomic_writer(path) as handle:
+            handle.write(pictures.svg_document(trees, width=width))
+
     if "{}" in output:
         written: set[str] = set()
         for name, tree in drawn:
@@ -240,29 +240,12 @@ def _write_pictures(
             if path in written:
                 raise UsageError(f"--output {output}: two inputs would be written to {path}")
             written.add(path)
-            _write(path, _picture([tree], form, width))
+            write(path, [tree])
         return
-    if form == "png" and output == files.STANDARD and sys.stdout.isatty():
-        raise UsageError("PNG is not for a terminal: name a file with -o")
     together: list[DrawnTree] = []
     for _, tree in drawn:
         together.append(tree)
         if len(together) > MAX_TREES:
             hint = "choose some with --sentence, or write one file each with {} in -o"
             raise UsageError(f"more than {MAX_TREES} trees for one picture ({hint})")
-    _write(output, _picture(together, form, width))
-
-
-def _picture(chosen: Sequence[DrawnTree], form: str, width: int) -> str | bytes:
-    from dynet_vdgi.drawing import pictures
-
-    return (pictures.svg_document if form == "svg" else pictures.png_document)(chosen, width=width)
-
-
-def _write(path: str, content: str | bytes) -> None:
-    if isinstance(content, str):
-        with files.atomic_writer(path) as handle:
-            handle.write(content)
-    else:
-        with files.atomic_bytes_writer(path) as binary:
-            binary.write(content)
+    write(output, together)

@@ -46,20 +46,16 @@ with an estimate of the share of right heads, which is lower where tags are gues
 shares 9 of 10 other languages were; after training with --trees there is no such estimate, so keep some trees
 aside and evaluate.
 Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
-vdgi doubts lists them first. Neural models have --probs instead: HeadProb= is the share of sampled trees that
-agree with the head. Use it only to rank heads.
+vdgi doubts lists them first. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact is for perceptrons, as --preset best makes them: instead, their teacher finds the best tree, in time
+--exact is for students, as --preset best makes them: instead, their teacher finds the best tree, in time
 that is cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then
 slightly more accurate; otherwise it is the rule table with its measures of the text. Parsers that start from
 the universal one find the best tree anyway, unless you say --fast. If you gave no trees, they write the most
 probable tree, and with --exact the one of which most heads are expected to be right.
-
---nbest N writes the N most probable trees of a sentence under the model of --exact or, with a neural model,
-the most frequent ones among its samples. The second has `-tree2` added to its sent_id, and so on.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
@@ -135,28 +131,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
     )
     parser.add_argument(
-        "--probs",
-        action="store_true",
-        help="write HeadProb= to MISC: the share of sampled trees with this head, not calibrated; for neural "
-        "models only",
-    )
-    parser.add_argument(
-        "--mbr",
-        action="store_true",
-        help="output the tree of the most probable heads; implies --probs; for neural models only",
-    )
-    parser.add_argument(
-        "--nbest",
-        type=int,
-        default=0,
-        metavar="N",
-        help="output the N most probable trees, one block each, with HeadProb=",
-    )
-    parser.add_argument(
-        "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
-    parser.add_argument(
         "--tokeniser",
         metavar="FILE",
         help="splits raw text into words: the inputs, unless their names end in .conllu",
@@ -198,40 +172,33 @@ def run(arguments: argparse.Namespace) -> None:
     _check_trees(arguments)
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
-    from dynet_vdgi.parsing.files import parse_files
+    from dynet_vdgi.parsing.files import FileParser
     from dynet_vdgi.parsing.keep import KeepError
-    from dynet_vdgi.parsing.parser import How, Sampling
-    from dynet_vdgi.parsing.stream import Stream
-    from dynet_vdgi.runs.run_folder import fast_path, tell_of_student
+    from dynet_vdgi.parsing.parser import How, load
 
-    sampling = None
-    if arguments.probs or arguments.mbr or arguments.nbest:
-        samples = 100 if arguments.samples is None else arguments.samples
-        seed = 1 if arguments.seed is None else arguments.seed
-        sampling = Sampling(samples, seed, arguments.mbr, arguments.nbest)
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
     labels = named_table(arguments.labels)
-    model = str(fast_path(arguments.model)) if arguments.fast else arguments.model
-    with Stream(model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
-        if _says_sampling(arguments) and not stream.draws_trees:
-            raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
-        if arguments.exact and stream.is_exact:
-            logger.warning("--exact had no effect: the trees of this model are exact")
-        if arguments.fast:
-            tell_of_student(stream.model)
-        steps = _steps(arguments, stream.model, names)
-        _say_what_is_unseen(stream.languages, names, arguments.language)
-        for inputs, output in outputs:
-            parse_files(stream, inputs, output, steps)
+    parser = load(arguments.model, fast=arguments.fast, labels=labels)
+    if arguments.exact and parser.is_exact:
+        logger.warning("--exact had no effect: the trees of this model are exact")
+    files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.scheduler)
+    steps = _steps(arguments, parser.model, names)
+    _say_what_is_unseen(tuple(parser.model.provenance.languages), names, arguments.language)
+    n_unlabelled, n_unfilled, unknown = 0, 0, Counter[str]()
+    for inputs, output in outputs:
+        totals = files_parser.parse(inputs, output, steps)
+        n_unlabelled += totals.n_unlabelled
+        n_unfilled += totals.n_unfilled
+        unknown.update(totals.unknown_tags)
     _say_what_was_tagged(steps, is_said=arguments.tagger is not None)
-    if stream.n_unlabelled:
+    if n_unlabelled:
         logger.warning(
             "%s without universal tags (column 4): their relations are root and dep only",
-            count(stream.n_unlabelled, "sentence"),
+            count(n_unlabelled, "sentence"),
         )
-    tell_unknown(stream.unknown_tags, set())
-    if stream.n_unfilled:
-        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, any others are filled in")
+    tell_unknown(unknown, set())
+    if n_unfilled:
+        raise KeepError(f"{count(n_unfilled, 'sentence')} left unchanged, any others are filled in")
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
@@ -278,25 +245,8 @@ def _say_what_was_tagged(steps: Steps, *, is_said: bool) -> None:
         logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
 
 
-def _says_sampling(arguments: argparse.Namespace) -> bool:
-    return arguments.samples is not None or arguments.seed is not None
-
-
 def _check_trees(arguments: argparse.Namespace) -> None:
     """Raises: UsageError, the options contradict each other."""
-    if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
-        raise UsageError("--samples and --nbest must be at least 1")
-    if arguments.seed is not None and arguments.seed < 0:
-        raise UsageError(f"--seed {arguments.seed}: must be 0 or more")
-    if arguments.nbest and arguments.mbr:
-        raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
-    several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]
-    if _says_sampling(arguments) and not several:
-        raise UsageError("--samples and --seed are for --probs, --mbr and --nbest")
-    names = ("confidence", "keep_heads", "exact")
-    one = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name)]
-    if several and one:
-        raise UsageError(f"{one[0]} and {several[0]} are about different trees: use one of them")
     if arguments.fast and arguments.exact:
         raise UsageError("--fast and --exact are for different parsers: use one of them")
     if arguments.confidence and arguments.exact:

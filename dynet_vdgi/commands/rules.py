@@ -1,34 +1,221 @@
 """Read, explain and estimate rule tables.
 
-A rule table holds knowledge about trees before anything is learnt. `estimate` and `learn` need gold trees,
-the other tasks do not.
+A rule table holds knowledge about trees before anything is learnt.
 
-  vdgi rules list
-  vdgi rules show best --text my.conllu
-  vdgi rules explain my.conllu --sentence 3
+`show` prints a table as it is in its file; ud2 is the table of labels by which vdgi parse writes relations:
+edit a copy and name it with --labels.
+
+`explain` prints the trees that the rules alone, without learning, give to the first sentences of a text.
+Trees in the file serve for comparison only. With --sentence, it shows for each word of one sentence what
+every part of the table adds to the arc from its head, and to the arc that would replace it in the best tree
+without it. Numbers are natural logarithms; their sum is the potential of the arc.
+
+`estimate` counts the expectations of rules in gold trees and writes a rule file. The expectation of a rule is
+the share of arcs among all pairs of words that the rule could link, in short, projective sentences of a
+treebank, without punctuation. This is the paper's setting "WeaklySupervised".
+
+  vdgi rules show best
+  vdgi rules show ud2 > my-labels.txt
+  vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
+  vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
   vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
+  vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.commands import add_parser, rules_estimate, rules_explain, rules_learn, rules_list, rules_show
+from dynet_vdgi.commands import add_output, add_tags, check_at_least_1
+from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system.names import count, did_you_mean, plain
 
-TASKS = {
-    "list": rules_list,
-    "show": rules_show,
-    "explain": rules_explain,
-    "learn": rules_learn,
-    "estimate": rules_estimate,
-}
+if TYPE_CHECKING:
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.grammar.prior import Prior
+    from dynet_vdgi.grammar.rules import RuleSet
+
+logger = logging.getLogger("dynet_vdgi")
+
+SHOWN = 3
+"""Number of trees drawn without --sentence."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    for name, module in TASKS.items():
-        add_parser(tasks, name, module)
+    show = tasks.add_parser("show", help="print a table")
+    show.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file; or ud2")
+    show.add_argument(
+        "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
+    )
+    show.set_defaults(task_run=_show)
+    explain = tasks.add_parser("explain", help="what a table makes of a text")
+    explain.add_argument("text", nargs="+", metavar="FILE", help="tagged text, with trees or without")
+    explain.add_argument(
+        "--rules", default="best", metavar="NAME", help="a table's name, or a file (default: %(default)s)"
+    )
+    explain.add_argument(
+        "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
+    )
+    explain.add_argument(
+        "--language-facts", metavar="FILE", help="facts about the language, added to the evidence of the text"
+    )
+    explain.add_argument(
+        "--sentence", metavar="N", help="explain this sentence: a number from 1, or a sent_id"
+    )
+    explain.add_argument(
+        "--width", type=int, default=80, metavar="N", help="columns of the drawings (default: %(default)s)"
+    )
+    add_tags(explain)
+    explain.set_defaults(task_run=_explain)
+    estimate = tasks.add_parser("estimate", help="count the expectations of rules in gold trees")
+    estimate.add_argument(
+        "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
+    )
+    estimate.add_argument(
+        "--rules", default="ud", metavar="FILE", help="rules whose expectations to count (default: ud)"
+    )
+    estimate.add_argument(
+        "--max-len",
+        type=int,
+        default=10,
+        metavar="N",
+        help="longest sentence, in words without punctuation (default: %(default)s)",
+    )
+    add_tags(estimate)
+    add_output(estimate)
+    estimate.set_defaults(task_run=_estimate)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    TASKS[arguments.task].run(arguments)
+    arguments.task_run(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    from dynet_vdgi.labels.label_table import bundled_tables
+    from dynet_vdgi.system.limits import read_table
+
+    if labels := bundled_tables().get(arguments.rules):
+        if arguments.without:
+            raise UsageError(f"{arguments.rules} is a table of labels: it is shown without options")
+        print(plain(read_table(labels, "table of labels").rstrip("\n")))
+    else:
+        print(plain(_rules(arguments).text.rstrip("\n")))
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    from dynet_vdgi.baselines.rules_only import rules_only
+    from dynet_vdgi.drawing.text import MIN_WIDTH
+    from dynet_vdgi.grammar.explanation import explained
+
+    if arguments.width < MIN_WIDTH:
+        raise UsageError(f"--width {arguments.width}: at least {MIN_WIDTH} columns are needed")
+    rules = _rules(arguments)
+    sentences = _sentences(arguments.text, arguments.tags)
+    chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:SHOWN]
+    prior = _prior(rules, sentences, arguments)
+    words = count(sum(len(item.sentence) for item in sentences), "word")
+    print(f"{count(len(sentences), 'sentence')}, {words} without punctuation")
+    print(plain(_score(sentences, prior)))
+    for item in chosen:
+        (heads,) = rules_only([item.sentence], prior, 0)
+        print(f"\n{plain(_drawn(item, heads, arguments.width))}")
+        if arguments.sentence:
+            print(f"\n{plain(explained(item.sentence, heads, prior))}")
+
+
+class Numbered(NamedTuple):
+    """A sentence without its punctuation, its number in the text, from 1, and its name."""
+
+    number: int
+    name: str  # its sent_id; "" without one
+    sentence: Sentence
+
+
+def _rules(arguments: argparse.Namespace) -> RuleSet:
+    """The requested table, without the unwanted parts."""
+    from dynet_vdgi.grammar.rules import load_rules
+
+    rules = load_rules(rules_path(arguments.rules))
+    return rules.without(*arguments.without) if arguments.without else rules
+
+
+def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
+    """The sentences of files that are not only punctuation. Raises: DataError, there are none."""
+    from dynet_vdgi.data.protocols import STANDARD
+    from dynet_vdgi.data.treebank import Filter
+
+    expanded, keep = files.expand(names), Filter(STANDARD)
+    every = (sentence for name in expanded for sentence in conllu.read(name, tags=tags))
+    found = [
+        Numbered(number, (sentence.source.sent_id if sentence.source else None) or "", kept)
+        for number, sentence in enumerate(every, 1)
+        for kept in keep([sentence])
+    ]
+    if not found:
+        raise DataError(", ".join(expanded), None, "there is no sentence", "or punctuation only")
+    return found
+
+
+def _prior(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Namespace) -> Prior:
+    """The prior of a text, with the given facts."""
+    from dynet_vdgi.grammar.explanation import idle_facts
+    from dynet_vdgi.grammar.facts import load_facts
+    from dynet_vdgi.grammar.prior import Prior
+
+    sentences = [item.sentence for item in text]
+    facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
+    for message in idle_facts(rules, sentences, facts):
+        logger.warning("%s", message)
+    return Prior.of_text(rules, sentences, facts)
+
+
+def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
+    """The sentence of this number or sent_id. Raises: UsageError."""
+    by_name = {item.name: item for item in reversed(text) if item.name}
+    by_name = {**{str(item.number): item for item in text}, **by_name}
+    if wanted not in by_name:
+        hint = did_you_mean(wanted, by_name, 0.7)
+        raise UsageError(f"--sentence {wanted}: no sentence with words has this number or sent_id{hint}")
+    return by_name[wanted]
+
+
+def _score(text: Sequence[Numbered], prior: Prior) -> str:
+    """The accuracy of the rules alone, if there are trees to compare with."""
+    from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+    from dynet_vdgi.evaluation.attachment import score
+
+    gold = [item.sentence for item in text if item.sentence.heads is not None]
+    if not gold:
+        return "rules alone: not scored, because the text has no trees to compare with"
+    found = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
+    where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
+    return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
+
+
+def _drawn(item: Numbered, heads: Sequence[int], width: int) -> str:
+    """The tree, compared with the gold one if there is one."""
+    from dynet_vdgi.drawing.sentences import tree_of, tree_text
+
+    caption = f"sentence {item.number}{f' ({item.name})' if item.name else ''}, by the rules alone"
+    gold = item.sentence if item.sentence.heads is not None else None
+    return tree_text(tree_of(replace(item.sentence, heads=tuple(heads)), gold, caption=caption), width)
+
+
+def _estimate(arguments: argparse.Namespace) -> None:
+    from dynet_vdgi.grammar.estimated_rules import estimated_rules
+    from dynet_vdgi.grammar.rules import load_rules
+
+    check_at_least_1("--max-len", arguments.max_len)
+    names = files.expand(arguments.treebanks)
+    path = rules_path(arguments.rules)
+    file_checks.check_output(arguments.output, [*names, path], ending=".txt")
+    rules = load_rules(path)
+    with files.atomic_writer(arguments.output) as handle:
+        handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

@@ -10,10 +10,10 @@ every byte back; `conllu_objects` converts to that library's objects.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar, get_args
 
-from dynet_vdgi.data.conllu_blocks import CHUNK, TEXT, Block, OnFault, Passage, raw_items, warn
+from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_feats, is_other_format, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import cycle
@@ -135,27 +135,6 @@ def sentence_of(
         _known(feats) if "feats" in columns else (),
         _known(deprels) if tree and "deprels" in columns else (),
     )
-
-
-def read_windows(
-    path: AnyPath,
-    quick: Callable[[Passage], Window | None],
-    *,
-    heads: Heads = "optional",
-    tags: str = "upos",
-    on_error: OnFault | None = None,
-) -> Iterator[Window | Sentence]:
-    """The result of `quick` for each passage of a file; for None, its sentences as `read` gives them."""
-
-    def items() -> Iterator[Window | Sentence | DataError]:
-        told: set[str] = set()
-        for item in raw_items(path, TEXT):
-            if isinstance(item, Passage) and (window := quick(item)) is not None:
-                yield window
-            else:
-                yield from _checked(item, heads, tags, told)
-
-    return _told(items(), on_error, warn)
 
 
 def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:

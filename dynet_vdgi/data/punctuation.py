@@ -8,11 +8,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from itertools import compress
+from typing import NamedTuple
 
-from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.tree_kernels import FIRST_QUOTE, MarkRoom, restore_tree, room_size
+
+FIRST_QUOTE, LAST_FAMILY = 32, 63
+"""Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""
 
 _BRACKETS = ("()", "[]", "{}", "<>", "（）", "［］", "｛｝", "〈〉", "《》", "「」", "『』", "【】", "〔〕")
 _QUOTES = ('"＂', "“”„‟", "«»", "'`‘’‚‛", "‹›")  # which of them opens differs by language
@@ -23,9 +25,7 @@ FAMILIES = {
     "``": FIRST_QUOTE,
     "''": FIRST_QUOTE,
 }
-"""The brackets and quotation marks that are partners, by form, see `tree_kernels.FIRST_QUOTE`."""
-
-_restore_tree = as_python(restore_tree)
+"""The brackets and quotation marks that are partners, by form, see `FIRST_QUOTE`."""
 
 
 def is_mark(form: str) -> bool:
@@ -197,7 +197,164 @@ def restore_punctuation(
         is_removed[position - 1] = False
     heads = [0] * n
     families = [FAMILIES.get(form, 0) for form in forms]
-    room = MarkRoom._make([0] * room_size(n) for _ in MarkRoom._fields)
-    if not _restore_tree(kept_heads, is_removed, families, room, heads):
+    room = _MarkRoom._make([0] * _room_size(n) for _ in _MarkRoom._fields)
+    if not _restore_tree(list(kept_heads), is_removed, families, room, heads):
         raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     return tuple(heads)
+
+
+class _MarkRoom(NamedTuple):
+    """Workspace for `restore_tree`: arrays or lists of `_room_size`. Word 0 stands before the first one."""
+
+    depth: list[int]  # number of arcs from the root
+    low: list[int]  # the leftmost word linked to this one by an arc, or itself; 0 for the root
+    high: list[int]  # the rightmost one
+    left_wall: list[int]  # of each gap: the nearest word before it with an arc to a word after it
+    right_wall: list[int]  # the nearest word after it with an arc to one before it
+    left_cover: list[int]  # of each word: the nearest one before it with an arc to a word after it
+    right_cover: list[int]  # the nearest one after it with an arc to one before it
+    stack: list[int]
+    places: list[int]  # of each kept word: its position
+    gaps: list[int]  # of each removed word: its gap
+    inner: list[int]  # the gap of its partner, -1 without one
+    previous: list[int]  # the mark of its family that was open before
+    last: list[int]  # of each family: the mark that is open
+
+
+def _room_size(n_words: int) -> int:
+    """The length that arrays of a `_MarkRoom` need for sentences of `n_words` words."""
+    return max(n_words + 2, LAST_FAMILY + 1)
+
+
+def _restore_tree(
+    kept_heads: list[int], is_removed: Sequence[bool], families: list[int], room: _MarkRoom, heads: list[int]
+) -> bool:
+    """Heads (n,) of all words, as in `restore_punctuation`; False: kept_heads are no tree.
+
+    families (n,) are those of `FAMILIES`.
+    """
+    gap, before = 0, 0
+    if len(kept_heads) == 0:
+        for k in range(len(heads)):
+            heads[k] = min(k, 1)
+        return True
+    if not _find_depths(kept_heads, room):
+        return False
+    _find_walls(kept_heads, room)
+    _find_partners(is_removed, families, room)
+    for word in range(1, len(heads) + 1):
+        if not is_removed[word - 1]:
+            head, gap, before = kept_heads[gap], gap + 1, 0
+        else:
+            head = _head_of_mark(kept_heads, gap, room.inner[word], room)
+            crosses = not gap < head <= before if before > gap else before < head <= gap
+            if before and crosses:  # the arc of the mark beside it
+                head = before
+            before = head
+        heads[word - 1] = room.places[head]
+    return True
+
+
+def _find_depths(heads: list[int], room: _MarkRoom) -> bool:
+    """Fills in the depths of words with heads (m,); False: there is a cycle."""
+    m, depth, stack = len(heads), room.depth, room.stack
+    depth[0] = 0
+    for word in range(1, m + 1):
+        depth[word] = -1
+    for start in range(1, m + 1):
+        size, word = 0, start
+        while depth[word] < 0:
+            if size == m:
+                return False
+            stack[size] = word
+            size += 1
+            word = heads[word - 1]
+        above = depth[word]
+        for k in range(size - 1, -1, -1):
+            above += 1
+            depth[stack[k]] = above
+    return True
+
+
+def _find_walls(heads: list[int], room: _MarkRoom) -> None:
+    """Fills in how far the arcs of words with heads (m,) reach, and the walls and covers they make."""
+    m, low, high, stack = len(heads), room.low, room.high, room.stack
+    for word in range(m + 2):
+        low[word] = high[word] = word
+    for word in range(1, m + 1):
+        head = heads[word - 1]
+        low[word], high[word] = min(low[word], head), max(high[word], head)
+        if head:
+            low[head], high[head] = min(low[head], word), max(high[head], word)
+    high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
+    stack[0], top = 0, 0
+    for word in range(1, m + 1):
+        while high[stack[top]] <= word:
+            top -= 1
+        room.left_cover[word] = stack[top]
+        if high[word] > word:
+            top += 1
+            stack[top] = word
+        room.left_wall[word] = stack[top]
+    stack[0], top = m + 1, 0
+    for word in range(m, 0, -1):
+        while low[stack[top]] >= word:
+            top -= 1
+        room.right_cover[word] = stack[top]
+        if low[word] < word:
+            top += 1
+            stack[top] = word
+        room.right_wall[word - 1] = stack[top]
+
+
+def _find_partners(is_removed: Sequence[bool], families: list[int], room: _MarkRoom) -> None:
+    """Fills in the places of kept words, the gaps of the others, and the gap of each one's partner."""
+    gap, last = 0, room.last
+    room.places[0] = 0
+    for family in range(LAST_FAMILY + 1):
+        last[family] = 0
+    for word in range(1, len(is_removed) + 1):
+        if not is_removed[word - 1]:
+            gap += 1
+            room.places[gap] = word
+            continue
+        family = families[word - 1]
+        opening = last[abs(family)]
+        room.gaps[word], room.inner[word] = gap, -1
+        if opening and (family < 0 or family >= FIRST_QUOTE):
+            last[abs(family)] = room.previous[opening]
+            if room.gaps[opening] < gap:
+                room.inner[word], room.inner[opening] = room.gaps[opening], gap
+        elif family > 0:
+            room.previous[word] = opening
+            last[family] = word
+
+
+def _head_of_mark(heads: list[int], gap: int, inner: int, room: _MarkRoom) -> int:
+    """The head of a mark in a gap among words with heads (m,), whose partner is in the gap `inner`, or -1."""
+    left = right = 0
+    if gap > 0 and inner <= gap:
+        first = max(room.left_wall[gap], inner + 1, 1)
+        left = _highest(heads, gap, first, gap, room)
+    if gap < len(heads) and (inner < 0 or inner > gap):
+        last = room.right_wall[gap]
+        if inner > gap:
+            last = min(last, inner)
+        right = _highest(heads, gap + 1, gap + 1, last, room)
+    if left == 0 or right == 0:
+        return left + right
+    return left if room.depth[left] >= room.depth[right] else right
+
+
+def _highest(heads: list[int], start: int, first: int, last: int, room: _MarkRoom) -> int:
+    """The last word on the way up from `start`, staying within first..last, that a mark can reach.
+
+    The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
+    covers the mark.
+    """
+    word = found = start
+    while first <= heads[word - 1] <= last:
+        word = heads[word - 1]
+        if room.right_cover[word] > start if word < start else room.left_cover[word] < start:
+            found = word
+    return found

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.system.arrays import Codes, Ints
+from dynet_vdgi.system.jit import compiled
 
 MASK = (1 << 64) - 1
 

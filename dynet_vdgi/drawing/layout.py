@@ -1,6 +1,6 @@
 """Positions in the picture of a tree: words on lines, arcs over them, also from line to line.
 
-Units are pixels, with x to the right and y downwards. The drawing itself, as SVG or PNG, is in `pictures`.
+Units are pixels, with x to the right and y downwards. The drawing itself, as SVG, is in `pictures`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Drawings of dependency trees as SVG and PNG, one tree or several below one another.
+"""Drawings of dependency trees as SVG, one tree or several below one another.
 
 Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
 is self-contained (no scripts, fonts, links), takes its colours from CSS variables (`--vdgi-paper` and so on)
@@ -12,19 +12,14 @@ udapi is under the GPL, so it can only be called, and its pages load scripts fro
 
 from __future__ import annotations
 
-import io
 import logging
-import warnings
 from collections.abc import Iterable
-from typing import Any
 from xml.sax.saxutils import escape
 
 from dynet_vdgi.drawing.arcs import DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG
 from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
-from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.extras import how_to_install
 
-__all__ = ["WIDTH", "DrawnTree", "png_document", "svg_document"]
+__all__ = ["WIDTH", "DrawnTree", "svg_document"]
 
 WIDTH = 960
 """Default width of a picture in pixels."""
@@ -42,22 +37,6 @@ def _colours(paper: str, ink: str, muted: str, right: str, wrong: str, missed: s
 
 _LIGHT = _colours("#ffffff", "#1f2328", "#59636e", "#1a7f37", "#c4320a", "#0550ae")
 _DARK = _colours("#0d1117", "#e6edf3", "#9198a1", "#4ac26b", "#ff9a6b", "#79c0ff")
-_FONTS = (  # for PNG, the first font that has a letter
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans",
-    "WenQuanYi Zen Hei",
-    "Droid Sans Fallback",
-    "Microsoft YaHei",
-    "Hiragino Sans",
-    "Arial Unicode MS",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-)
 _MAX_PNG_PIXELS = 1 << 26  # of one file
 
 _LOGGER = logging.getLogger("dynet_vdgi")
@@ -164,68 +143,3 @@ def _number(value: float) -> str:
 
 
 # ------------------------------------------------------------------------------------------- PNG
-def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: float = 2) -> bytes:
-    """Trees one below the other as a PNG file, with `scale` image pixels per pixel of the SVG, on white.
-
-    The logger "dynet_vdgi" warns of letters that no font of the machine has.
-
-    Raises: UsageError without matplotlib (the extra "png") or for too large a file;
-        ValueError as `svg_document`.
-    """
-    pictures = [lay_out(tree, width) for tree in trees]
-    full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)
-    if full_width * full_height * scale**2 > _MAX_PNG_PIXELS:
-        raise UsageError("too large for one PNG file (draw fewer sentences, each into a file, or SVG)")
-    try:
-        from matplotlib import font_manager  # type: ignore[import-not-found,unused-ignore]
-        from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        message = f"PNG needs matplotlib (or draw SVG): {how_to_install('png')}"
-        raise UsageError(message) from None
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    fonts = [name for name in _FONTS if name in known] or ["sans-serif"]
-    figure = Figure(figsize=(full_width / 72, full_height / 72), dpi=72 * scale)  # a pixel is a point
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, full_width), ylim=(full_height, 0))
-    axes.axis("off")
-    top = 0.0
-    for picture in pictures:
-        _paint(axes, picture, top, fonts)
-        top += picture.height
-    image = io.BytesIO()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        figure.savefig(image, format="png", facecolor=_LIGHT["paper"])
-    if any("missing from" in str(warning.message) for warning in caught):
-        _LOGGER.warning("PNG: no font on this machine has all the letters; boxes stand for some (draw SVG)")
-    return image.getvalue()
-
-
-def _paint(axes: Any, picture: Picture, top: float, fonts: list[str]) -> None:
-    from matplotlib.patches import PathPatch, Polygon  # type: ignore[import-not-found,unused-ignore]
-    from matplotlib.path import Path  # type: ignore[import-not-found,unused-ignore]
-
-    codes = {"M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3, Path.CURVE3]}
-    for line in picture.lines:
-        points = [(x, y + top) for _, numbers in line.path for x, y in zip(numbers[::2], numbers[1::2])]
-        path = Path(points, [code for command, _ in line.path for code in codes[command]])
-        width, colour = _LINE_WIDTHS[line.kind], _LIGHT[line.kind]
-        dashes = (0, tuple(length / width for length in _DASHES[line.kind])) if line.kind in _DASHES else "-"
-        patch = PathPatch(path, fill=False, edgecolor=colour, linewidth=width, linestyle=dashes)
-        axes.add_patch(patch)
-        if line.arc is not None:
-            tip = [(x, y + top) for x, y in _tip(*line.tip)]
-            axes.add_patch(Polygon(tip, closed=True, facecolor=colour, linewidth=0))
-    sides = {"middle": "center", "start": "left"}
-    for label in picture.labels:
-        axes.text(
-            label.x,
-            label.y + top,
-            label.text,
-            fontsize=label.size,
-            color=_LIGHT[label.kind],
-            family=fonts,
-            ha=sides[label.anchor],
-            va="baseline",
-            parse_math=False,
-        )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynet_vdgi.data.corpus import Sentences, sentences_of
-from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer
+from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, png_document, svg_document
+from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, svg_document
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
@@ -40,19 +40,10 @@ class Drawing:
         """As an SVG file, at most `width` pixels wide unless a single word is wider."""
         return svg_document(self.trees, width=width)
 
-    def png(self, width: float = WIDTH, *, scale: float = 2) -> bytes:
-        """As a PNG file, `scale` times as large. Raises: UsageError without matplotlib."""
-        return png_document(self.trees, width=width, scale=scale)
-
     def save(self, path: str | Path) -> None:
-        """Writes a picture if the path ends in .svg or .png, text otherwise."""
-        ending = Path(path).suffix.lower()
-        if ending == ".png":
-            with atomic_bytes_writer(str(path)) as binary:
-                binary.write(self.png())
-            return
+        """Writes a picture if the path ends in .svg, text otherwise."""
         with atomic_writer(str(path)) as handle:
-            handle.write(self.svg() if ending == ".svg" else self.text() + "\n")
+            handle.write(self.svg() if Path(path).suffix.lower() == ".svg" else self.text() + "\n")
 
     def __str__(self) -> str:
         return self.text()

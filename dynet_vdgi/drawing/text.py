@@ -1,4 +1,4 @@
-"""Trees in a terminal: along the line if the sentence fits into the width, otherwise one word per line.
+"""Trees in a terminal, one word per line.
 
 Lines branch: from a head one line goes to all its dependents on one side, each of which has an arrowhead, so
 that a deep or long sentence needs few columns. If two lines cross, the horizontal one is interrupted.
@@ -7,7 +7,6 @@ that a deep or long sentence needs few columns. If two lines cross, the horizont
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
 from typing import NamedTuple
@@ -19,8 +18,7 @@ from dynet_vdgi.system.text_tables import column_count, columns, padded
 
 MIN_WIDTH = 40
 
-_ACROSS = {PLAIN: "v", RIGHT: "v", WRONG: "x", MISSED: "o", SURE: "v", UNSURE: "?", DOUBTFUL: "!"}
-_DOWN = {**_ACROSS, PLAIN: "<", RIGHT: "<", SURE: "<"}
+_TIPS = {PLAIN: "<", RIGHT: "<", WRONG: "x", MISSED: "o", SURE: "<", UNSURE: "?", DOUBTFUL: "!"}
 _COLOURS = {
     RIGHT: "32",
     WRONG: "31",
@@ -28,11 +26,9 @@ _COLOURS = {
     UNSURE: "36",
     DOUBTFUL: "31",
 }  # green, red, cyan (ECMA-48)
-_LEGEND_ALONG = "v right, x wrong, o gold arc missed"
-_LEGEND_DOWN = "< right, x wrong, o and the gold head"
+_LEGEND = "< right, x wrong, o and the gold head"
 _LEGEND_SURE = f"? {CONFIDENCE[UNSURE]} sure, ! {CONFIDENCE[DOUBTFUL]}, others more"
 _ROOT = "root"
-_GAP = 2
 
 _UP, _DOWNWARD, _LEFT, _RIGHTWARD = 1, 2, 4, 8
 _GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides where a line leaves the cell; a line end is a line
@@ -41,10 +37,10 @@ _GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the 
 def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
-    With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
-    `o`; with a word per line, `o12` says that the gold head is word 12. A legend and the note follow. Arcs
-    too deep for the width are written: `<12`, or `x12` if wrong. `colour` adds terminals' escape sequences.
-    Relations stand behind the tags. The arrowhead of a head that is less sure is `?` or `!`.
+    With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word 12. A
+    legend and the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. `colour`
+    adds terminals' escape sequences. Relations stand behind the tags. The arrowhead of a head that is less
+    sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """
@@ -54,20 +50,12 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     if tree.relations:
         tags = [f"{tag} {relation}" for tag, relation in zip(tags, tree.relations)]
     forms, tags = [_arcs.clean(form) for form in tree.forms], [_arcs.clean(tag) for tag in tags]
-    lines = None if any(map(_is_right_to_left, forms)) else _along(arcs, forms, tags, width, colour)
-    legend = _LEGEND_ALONG
-    if lines is None:
-        lines, legend = _downwards(arcs, forms, tags, width, colour), _LEGEND_DOWN
+    lines = _drawn(arcs, forms, tags, width, colour)
     if tree.gold is not None:
-        lines += [legend, *textwrap.wrap(tree.note_on(arcs), width)]
+        lines += [_LEGEND, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
         lines.append(_LEGEND_SURE)
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _is_right_to_left(form: str) -> bool:
-    """Terminals may reverse a line with such words, which would spoil arcs along the line."""
-    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in set(form))
 
 
 # ------------------------------------------------------------------------------------------- branching lines
@@ -152,86 +140,8 @@ class _Canvas:
 
 
 # ------------------------------------------------------------------------------------------- along the line
-class _End(NamedTuple):
-    """The point where a line meets a word; it has a column of its own above the word."""
-
-    span: tuple[int, int]  # its range: the whole branch at its head, the arc at a dependent
-    branch: int  # -1: the root
-    arc: Arc | None  # with an arrowhead; None at the head
-
-
-def _along(
-    arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
-) -> list[str] | None:
-    """Words side by side, with lines above them; None if too wide."""
-    branches = _branches(arcs)
-    ends = _ends(arcs, branches, len(forms))
-    cells = []
-    for form, tag, its_ends in zip(forms, tags, ends):
-        room = max(len(its_ends), 1) if all(end.branch >= 0 for end in its_ends) else len(_ROOT) + 1
-        cells.append(max(columns(form), columns(tag), len(its_ends), room))
-    if sum(cells) + _GAP * (len(cells) - 1) > width:
-        return None
-    placed: list[tuple[_End, int]] = []  # with their columns
-    left = 0
-    for cell, its_ends in zip(cells, ends):
-        first = left + (cell - len(its_ends)) // 2
-        placed += [(end, first + k) for k, end in enumerate(its_ends)]
-        left += cell + _GAP
-    labels = [
-        "".join(_centred(label, cell) + " " * _GAP for label, cell in zip(row, cells))
-        for row in (forms, tags)
-    ]
-    above = _lines_above(branches, placed, left).lines(colour)
-    return [*(above if above[0].strip() else above[1:]), *labels]  # the first line is for roots only
-
-
-def _ends(arcs: Iterable[Arc], branches: Sequence[_Branch], n_words: int) -> list[list[_End]]:
-    """The ends at each word, from left to right."""
-    ends: list[list[_End]] = [[] for _ in range(n_words)]
-    for k, branch in enumerate(branches):
-        ends[branch.head - 1].append(_End((min(branch.words), max(branch.words)), k, None))
-        for arc in branch.arcs:
-            span = (min(arc.head, arc.dependent), max(arc.head, arc.dependent))
-            ends[arc.dependent - 1].append(_End(span, k, arc))
-    for arc in arcs:
-        if not arc.head:
-            ends[arc.dependent - 1].append(_End((arc.dependent, arc.dependent), -1, arc))
-    for word, its_ends in enumerate(ends, 1):
-        its_ends[:] = [its_ends[k] for k in _arcs.in_order([end.span for end in its_ends], word)]
-    return ends
-
-
-def _lines_above(branches: Sequence[_Branch], placed: Sequence[tuple[_End, int]], width: int) -> _Canvas:
-    """The lines of all ends at their columns: the root's name on top, the arrowheads in the last row."""
-    feet: list[list[int]] = [[] for _ in branches]  # columns
-    for end, column in placed:
-        if end.branch >= 0:
-            feet[end.branch].append(column)
-    heights = _arcs.levels([(min(its), max(its)) for its in feet], may_touch=False)
-    bottom = 2 + max(heights, default=-1)
-    canvas = _Canvas(bottom + 1, width)
-    for branch, its_columns, height in zip(branches, feet, heights):
-        canvas.horizontal(bottom - 1 - height, min(its_columns), max(its_columns), branch.kind)
-    for end, column in placed:
-        top = bottom - 1 - heights[end.branch] if end.branch >= 0 else 0
-        canvas.vertical(column, top, bottom, end.arc.kind if end.arc else branches[end.branch].kind)
-        if end.arc:
-            canvas.mark(bottom, column, _ACROSS[end.arc.kind], end.arc.kind)
-            if end.branch < 0:
-                canvas.mark(0, max(0, column - len(_ROOT) // 2), _ROOT, end.arc.kind)
-    return canvas
-
-
-def _centred(label: str, width: int) -> str:
-    free = width - columns(label)
-    return " " * (free // 2) + label + " " * (free - free // 2)
-
-
 # ------------------------------------------------------------------------------------------- a word per line
-def _downwards(
-    arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
-) -> list[str]:
+def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool) -> list[str]:
     """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
     digits = len(str(len(forms)))
     tag_limit = width // 5
@@ -278,7 +188,7 @@ def _lines_beside(
             row = rows[arc.dependent - 1]
             canvas.horizontal(row, 0, column, arc.kind)
             canvas.joint(row, column)
-            canvas.mark(row, column - 1, _DOWN[arc.kind], arc.kind)
+            canvas.mark(row, column - 1, _TIPS[arc.kind], arc.kind)
     return canvas
 
 
@@ -290,7 +200,7 @@ def _notes(
     written += [arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs]
     notes: dict[int, str] = {}
     for arc in sorted(written, key=lambda arc: (arc.dependent, arc.kind == MISSED)):
-        note = f"{_DOWN[arc.kind]}{arc.head or _ROOT}"
+        note = f"{_TIPS[arc.kind]}{arc.head or _ROOT}"
         notes[arc.dependent] = f"{notes[arc.dependent]} {note}" if arc.dependent in notes else note
     return notes
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
+from dynet_vdgi.data.protocols import STANDARD, Protocol
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, evaluate
 from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
-from dynet_vdgi.evaluation.quick_scores import quick_evaluation
 from dynet_vdgi.grammar.rules import RuleSet
 
 
@@ -37,13 +36,9 @@ def score_files(
     evaluations: dict[str, Evaluation] = {}
     sentences: list[Sentence] = []
     for path in parses:
-        found = None
-        if not (by or baselines or sentences):
-            found = quick_evaluation(str(gold), str(path), scoring_protocol(protocol), max_lens, tags)
-        if found is None:
-            sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
-            parsed = conllu.read(path, heads="required", tags=tags)
-            found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
+        sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
+        parsed = conllu.read(path, heads="required", tags=tags)
+        found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
         name = Path(path).name
         evaluations[str(path) if name in evaluations else name] = found
     if baselines:

@@ -6,14 +6,10 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.columns import Columns, Types, columns_of, is_worth_it, projective, shortened
-from dynet_vdgi.data.conllu_blocks import OnFault, Passage
+from dynet_vdgi.data.conllu_blocks import OnFault
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.numbering import Numbering
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
+from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
@@ -21,7 +17,6 @@ from dynet_vdgi.data.treebank import SHORTEST, Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
-from dynet_vdgi.system.arrays import Flags, Ints
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count, listed
 from dynet_vdgi.system.text_tables import aligned
@@ -57,7 +52,6 @@ class Summary:
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
-        self._tags: Numbering[str] = Numbering()
         self._keep = Filter(self.protocol, self.max_len, SHORTEST)
 
     def add(self, sentence: Sentence) -> None:
@@ -86,53 +80,6 @@ class Summary:
             (kept.tags[head - 1] if head else "ROOT", tag) in self._pairs
             for tag, head in zip(kept.tags, kept.heads)
         )
-
-    def add_window(self, window: Columns, types: Ints, known: Types) -> None:
-        """Adds sentences by columns, with the types (N,) of their words, like `add` for each sentence."""
-        trees = window.heads[window.first[:-1]] >= 0
-        self.sentences += len(trees)
-        self.words += len(types)
-        self.multiword_tokens += window.n_ranges
-        self.empty_nodes += window.n_empty
-        own = known.table("tag", lambda row: self._tags(row.tag))[types]
-        self._count(self.tags, own)
-        of_protocol = self._lengths(window, known.are_tagged(self.protocol.removed_tags)[types])
-        self.words_of_protocol += int(of_protocol.sum())
-        trained = of_protocol[(of_protocol >= SHORTEST) & (of_protocol <= self.max_len)]
-        self.trained_sentences += len(trained)
-        self.trained_words += int(trained.sum())
-        is_removed = known.are_tagged(UD_PUNCTUATION)[types]
-        lengths = self._lengths(window, is_removed)
-        self.lengths.update(lengths.tolist())
-        self._count(self.kept_tags, own[~is_removed])
-        self.with_trees += int(trees.sum())
-        self.projective += int(projective(window.heads, window.first)[trees].sum())
-        self.arcs += int(lengths[trees].sum())
-        self._count_rules(window, own, is_removed, np.repeat(trees, np.diff(window.first)))
-
-    @staticmethod
-    def _lengths(window: Columns, is_removed: Flags) -> Ints:
-        """Words (S,) of each sentence, without the removed ones."""
-        before = np.concatenate([[0], np.cumsum(~is_removed)])
-        return np.diff(before[window.first])
-
-    def _count(self, counter: Counter[str], tags: Ints) -> None:
-        """Counts the tags of words by number (N,); new tags come in the order of words, as numbers do."""
-        times = np.bincount(tags)
-        for k in np.flatnonzero(times).tolist():
-            counter[self._tags.known[k]] += int(times[k])
-
-    def _count_rules(self, window: Columns, tags: Ints, is_removed: Flags, in_tree: Flags) -> None:
-        """Counts the arcs between remaining words for which a rule holds."""
-        heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
-        lengths = self._lengths(window, is_removed)
-        start = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        names, own = (*self._tags.known, "ROOT"), tags[~is_removed]
-        above = np.where(heads > 0, own[start + heads - 1], len(names) - 1)
-        pairs, times = np.unique((above * len(names) + own)[in_tree[~is_removed]], return_counts=True)
-        for pair, n in zip(pairs.tolist(), times.tolist()):
-            head, tag = divmod(pair, len(names))
-            self.rule_arcs += n * ((names[head], names[tag]) in self._pairs)
 
     def _count_other_tokens(self, sentence: Sentence) -> None:
         source = sentence.source
@@ -246,28 +193,8 @@ def check(
     Raises: `DataError` for the first fault, without `on_fault`.
     """
     summary = Summary(rules, protocol, max_len)
-    known = Types(tags == "xpos")
-    n_chars = 0
-
-    def quick(passage: Passage) -> tuple[Columns, Ints] | None:
-        nonlocal n_chars
-        n_chars += len(passage.content)
-        if protocol.projective_only or not is_worth_it(n_chars):
-            return None
-        if not unicodedata.is_normalized("NFC", passage.text):
-            return None
-        columns = columns_of(passage.content)
-        types = None if columns is None else known.numbers(columns)
-        if columns is None or types is None:
-            return None
-        return columns, types
-
     with progress.Bar("sentences") as bar:
-        for item in conllu.read_windows(path, quick, heads="partial", tags=tags, on_error=on_fault):
-            before = summary.sentences
-            if isinstance(item, Sentence):
-                summary.add(item)
-            else:
-                summary.add_window(*item, known)
-            bar.update(summary.sentences - before)
+        for sentence in conllu.read(path, heads="partial", tags=tags, on_error=on_fault):
+            summary.add(sentence)
+            bar.update(1)
     return summary

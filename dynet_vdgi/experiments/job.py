@@ -33,9 +33,8 @@ from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
 from dynet_vdgi.experiments.tables import RESULT, Row, recorded
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.parsing.files import parse_files
-from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.parsing.files import FileParser
+from dynet_vdgi.parsing.parser import load as load_parser
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs.runlog import RunLog
@@ -281,13 +280,13 @@ def _run(job: Job) -> list[Row]:
     model = run(inputs, settings, out=job.folder, resume=True, preset=preset, command=command)
     assert model is not None
     tests, trees = job.files["test"], []
-    with Stream(str(job.folder / config.MODEL_NAME), labels=load_labels()) as stream:
-        start = time.process_time()
-        for test in tests:
-            output = str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
-            parse_files(stream, [test], output)
-            trees.append(output)
-        parsing_s = max(time.process_time() - start, 1e-9)
+    parser = FileParser(load_parser(str(job.folder / config.MODEL_NAME)))
+    start = time.process_time()
+    for test in tests:
+        output = str(job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
+        parser.parse([test], output)
+        trees.append(output)
+    parsing_s = max(time.process_time() - start, 1e-9)
     sentences = [[s for path in each for s in conllu.read(path, heads="required")] for each in (tests, trees)]
     scored = evaluate(*sentences, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
     used += recorded(begin / RESULT)["rows"][0]["gold_trees"].split("; ") if begin else []

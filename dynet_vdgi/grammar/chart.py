@@ -16,10 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
 Heads = tuple[int, ...]
 

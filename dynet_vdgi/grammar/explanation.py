@@ -21,6 +21,7 @@ from dynet_vdgi.grammar.orders import ORDERS, Fact, value_as_written
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.system.text_tables import aligned
 
 RULES, DISTANCE = "rules", "short arcs"
 """The name for the whole of a rule file without parts."""
@@ -140,9 +141,34 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     return idle
 
 
-Seen = tuple[Floats, tuple[list[str], list[str]]]
+Seen = tuple[Floats, list[str]]
 
 
 def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
-    """Everything about a prior that a teacher and a student can see, in the first sentences."""
-    return [(prior.potentials(sentence), prior.student_symbols(sentence)) for sentence in text[:COMPARED]]
+    """Everything about a prior that a teacher can see, in the first sentences."""
+    return [(prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]]
+
+
+def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
+    """Each part's contribution to the arcs of a tree, and to the best other head of each word; in nats."""
+    pieces = PartByPart(prior)
+    additions, potentials = pieces.additions(sentence), prior.potentials(sentence)
+    readings: dict[int, list[str]] = {}
+    for reading in pieces.readings(sentence):
+        readings.setdefault(reading.word, []).append(f"{reading} [{reading.part}]")
+    blocks = []
+    for choice in alternatives(potentials, heads):
+        note = f"  {'; '.join(readings[choice.word])}" if choice.word in readings else ""
+        arcs = [head for head in (choice.head, choice.other) if head >= 0]
+        rows = [["  head", *(_named(sentence, head) for head in arcs)]]
+        for part, added in additions.items():
+            values = [added[head, choice.word] for head in arcs]
+            if any(abs(value) >= 0.005 for value in values):
+                rows.append([f"  [{part}]", *(f"{value:+.2f}" for value in values)])
+        rows.append(["  sum", *(f"{potentials[head, choice.word]:+.2f}" for head in arcs)])
+        blocks.append(f"{_named(sentence, choice.word)}{note}\n{aligned(rows)}")
+    return "\n\n".join(blocks)
+
+
+def _named(sentence: Sentence, word: int) -> str:
+    return f"{word} {sentence.forms[word - 1]} {sentence.tags[word - 1]}" if word else "ROOT"

@@ -28,7 +28,7 @@ from dynet_vdgi.grammar.parts.words import WORDS, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.settings import Setting
 from dynet_vdgi.grammar.statistics import TOLD, Text, levels
-from dynet_vdgi.grammar.views import AnyView, View
+from dynet_vdgi.grammar.views import View
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
@@ -132,7 +132,7 @@ class Prior:
             pass
         return view
 
-    def reading(self, view: AnyView) -> Iterator[Setting]:
+    def reading(self, view: View) -> Iterator[Setting]:
         """Reads a view step by step: yields each setting that may change readings, after it has run."""
         for setting, kind in self._settings:
             if kind.read is not None:
@@ -183,28 +183,6 @@ class Prior:
             potentials[:, 1:] = potentials[:, :0:-1].copy()
             potentials[1:] = potentials[:0:-1].copy()
         return potentials
-
-    def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
-        """For each word in order, the model's symbol, and the finer symbol that a student sees."""
-        view = self.view(sentence)
-        symbols = view.symbols
-        marked = list(symbols)
-        for flags, mark in self.marks(view):
-            for word in np.flatnonzero(flags).tolist():
-                marked[word] += mark
-        step = -1 if self.statistics.is_mirrored else 1
-        return symbols[::step], marked[::step]
-
-    def marks(self, view: AnyView) -> Iterator[tuple[Flags, str]]:
-        """The marks that a student sees besides the symbols: the words (n,) that have it, and the mark."""
-        for setting, kind in self._settings:
-            if kind.mark is not None:
-                yield from kind.mark(view, setting, self.text)
-
-    @property
-    def joins(self) -> bool:
-        """Whether many sentences may be read at once, see `parts.kinds`."""
-        return all(kind.joins or (kind.read is None and kind.mark is None) for _, kind in self._settings)
 
     def silence(self, setting: Setting) -> str:
         """Why a setting of the table has no effect in this text; "" if it has one."""

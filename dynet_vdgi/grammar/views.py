@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -39,84 +38,7 @@ def with_morph(feats: str, xpos: str) -> str:
     return morph if feats == NOTHING else f"{feats}|{morph}"
 
 
-class AnyView(ABC):
-    """The methods for parts that read words, of one sentence (`View`) or of many (`JoinedView`); n places.
-
-    Where a function of a word is an argument, `key` identifies the function as long as the table is used.
-    """
-
-    n: int
-    tags: Sequence[str]
-    feats: Sequence[str]
-    xpos: Sequence[str]
-    read: Sequence[str]
-    predicates: dict[int, int]
-    linked: dict[int, tuple[int, list[int]]]
-    runs: dict[int, int]
-    run_ends: dict[int, int]
-
-    @property
-    @abstractmethod
-    def are_gaps(self) -> Flags:
-        """The words (n,) just after removed punctuation; never the first word of a sentence."""
-
-    @abstractmethod
-    def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
-        """The words (n,) for which `holds` is true."""
-
-    @abstractmethod
-    def flags(self, group: Group, bare: bool = False) -> Flags:
-        """The words (n,) in a group, by the tags that the table reads; `bare`: ignoring their FEATS.
-
-        The result must not be changed.
-        """
-
-    @abstractmethod
-    def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
-        """The results of a function for the lower-case forms of some words."""
-
-    @abstractmethod
-    def rename(self, word: int, tag: str, symbol: str) -> None:
-        """Makes the table read a word as another tag, with a symbol of its own."""
-
-    def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
-        """Makes the table read several words as another tag, with one symbol."""
-        for word in words:
-            self.rename(word, tag, symbol)
-
-    @abstractmethod
-    def set_symbol(self, word: int, symbol: str) -> None:
-        """Changes the symbol of a word only."""
-
-    @abstractmethod
-    def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
-        """Replaces symbols that equal their word's tag by a finer one, if there is one: not "".
-
-        `known` stores the results of the function.
-        """
-
-    @abstractmethod
-    def mark_symbols(self, flags: Flags, mark: str) -> None:
-        """Adds a mark to the symbols of the flagged words (n,)."""
-
-    @abstractmethod
-    def end_of(self, word: int) -> int:
-        """The end of the sentence that a word belongs to."""
-
-    def has(self, group: Group, word: int) -> bool:
-        """Whether a word belongs to a group."""
-        return group.has(self.read[word], self.feats[word])
-
-    def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
-        """The first word of a group from `start` on, before `end`; -1: none."""
-        end = (self.n if step > 0 else -1) if end is None else end
-        for word in range(start, end, step):
-            if group.has(self.read[word], self.feats[word]):
-                return word
-        return -1
-
-
-class View(AnyView):
+class View:
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
     `tags` are those of the text, `read` the tags that the table reads, `symbols` those of the dependency
@@ -168,12 +90,18 @@ class View(AnyView):
 
     @property
     def are_gaps(self) -> Flags:
+        """The words (n,) just after removed punctuation; never the first word of a sentence."""
         return np.array(self.gaps, dtype=bool)
 
     def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
+        """The words (n,) for which `holds` is true."""
         return np.array([holds(word) for word in self.words], dtype=bool)
 
     def flags(self, group: Group, bare: bool = False) -> Flags:
+        """The words (n,) in a group, by the tags that the table reads; `bare`: ignoring their FEATS.
+
+        The result must not be changed.
+        """
         known = self._flags.get((id(group), bare))
         if known is not None:
             return known[1]
@@ -190,16 +118,40 @@ class View(AnyView):
         return found
 
     def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
+        """The results of a function for the lower-case forms of some words."""
         return np.array([function(self.form(word)) for word in words.tolist()], dtype)
 
     def rename(self, word: int, tag: str, symbol: str) -> None:
+        """Makes the table read a word as another tag, with a symbol of its own."""
         self.read[word], self.symbols[word] = tag, symbol
         self._flags.clear()
 
+    def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
+        """Makes the table read several words as another tag, with one symbol."""
+        for word in words:
+            self.rename(word, tag, symbol)
+
+    def has(self, group: Group, word: int) -> bool:
+        """Whether a word belongs to a group."""
+        return group.has(self.read[word], self.feats[word])
+
+    def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
+        """The first word of a group from `start` on, before `end`; -1: none."""
+        end = (self.n if step > 0 else -1) if end is None else end
+        for word in range(start, end, step):
+            if group.has(self.read[word], self.feats[word]):
+                return word
+        return -1
+
     def set_symbol(self, word: int, symbol: str) -> None:
+        """Changes the symbol of a word only."""
         self.symbols[word] = symbol
 
     def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
+        """Replaces symbols that equal their word's tag by a finer one, if there is one: not "".
+
+        `known` stores the results of the function.
+        """
         found = list(map(known.get, self.words))
         if None in found:
             known.update({word: finer(word) for word in set(self.words) if word not in known})
@@ -210,6 +162,7 @@ class View(AnyView):
             ]
 
     def mark_symbols(self, flags: Flags, mark: str) -> None:
+        """Adds a mark to the symbols of the flagged words (n,)."""
         for word in np.flatnonzero(flags).tolist():
             self.symbols[word] += mark
 

@@ -14,18 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate, chain, repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled import sparse_weights
-from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.data.atoms import COLUMNS, GAPS, PackedRows, of_type, packed_rows
-from dynet_vdgi.data.numbering import Known, Numbering
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
@@ -34,12 +29,11 @@ from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
-from dynet_vdgi.labels.whole_trees import bare_trees
-from dynet_vdgi.system.arrays import Flags, Floats, Ints
+from dynet_vdgi.system import sparse_weights
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel
 
 Bits = NDArray[np.uint64]
-
-T = TypeVar("T")
 
 FORMAT, FORMAT_WITH_LOG_P = 2, 3
 """Versions of the arrays, of weights over the two kinds of base; rise when features or hashing change."""
@@ -71,8 +65,8 @@ FEW_WORDS = 50
 
 _TABLE, _WEIGH = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.add_weights, "labelling")
 _DECIDE = Kernel(kernels.decide, "labelling")
-_BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
-_LEARN = Kernel(kernels.learn, "labelling", ENOUGH)
+_BUCKETS = Kernel(kernels.all_buckets, "labelling")
+_LEARN = Kernel(kernels.learn, "labelling")
 _WORK, _LEARNING_WORK = 5, 20  # for choosing, or learning, the label of a word, in the unit of `Kernel`
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
@@ -80,14 +74,6 @@ LogP = Callable[[Sequence[Sentence], Ints], Floats]
 
 Word = tuple[str, ...]
 """Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
-
-
-class WordKinds(NamedTuple):
-    """The properties of different words, by number."""
-
-    is_punctuation: Flags  # (R,)
-    bits: Bits  # (R, 3), for rules
-    atoms: Bits | None  # (R, c); None: only the table is used
 
 
 @dataclass(eq=False)
@@ -271,86 +257,52 @@ class Labeller:
     def relations(
         self,
         sentences: Sequence[Sentence],
-        heads: Iterable[Sequence[int]],
+        heads: Sequence[Sequence[int]],
         *,
         verb_order: int | None = None,
         ignored: Collection[str] = (),
+        known: Sequence[tuple[Sequence[int], Floats | None]] | None = None,
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
         Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the relation
         of words whose head is 0, and only of these. `verb_order`: of this text; None: as learnt. `ignored`:
-        what is not to be seen, see `Sentence.ignoring`.
+        what is not to be seen, see `Sentence.ignoring`. `known`: the heads (m,) that the parser has found for
+        each sentence without punctuation, and log p (m, L) of their relations; only the rest is computed.
         """
-        first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
-        all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
-        with_forms = self.weights is not None
-        words, ids = _numbered([sentence.ignoring(ignored) for sentence in sentences], with_forms)
-        kinds = self.kinds_of(words, tuple, with_forms)
-        log_p = None
-        if self.log_p is not None:
-            bare = (without_punctuation(replace(s, heads=None, deprels=()))[0] for s in sentences)
-            log_p = partial(self.log_p, [sentence.ignoring(ignored) for sentence in bare])
-        sees_punctuation = "punctuation" not in ignored
-        labels = self.labels(kinds, ids, all_heads, first, verb_order, sees_punctuation, log_p)
-        return self._named(labels, first)
+        trees, places = [], []
+        for sentence, tree in zip(sentences, heads):
+            bare, kept = without_punctuation(replace(sentence, heads=tuple(tree), deprels=()))
+            trees.append(bare.ignoring(ignored))
+            places.append(kept)
+        rows = [log_p if own == tree.heads else None for (own, log_p), tree in zip(known or (), trees)]
+        log_p = self._log_p(trees, rows)
+        text = self._of_bare(trees, with_forms=self.weights is not None, verb_order=verb_order, log_p=log_p)
+        labels = np.where(text.heads < 0, -1, self._labels(text))
+        punct, root, dep = (self.names[label] for label in (PUNCT_LABEL, ROOT_LABEL, OTHER_LABEL))
+        found = []
+        for kept, tree, own in zip(places, heads, self._named(labels, text.first)):
+            relations = [punct] * len(tree)
+            for place, name in zip(kept, own):
+                relations[place - 1] = dep if name == root else name  # its head is punctuation, the root
+            named = zip(tree, relations)
+            found.append(tuple([name if head > 0 else "_" if head else root for head, name in named]))
+        return found
 
-    def kinds_of(self, source: Known[T], word_of: Callable[[T], Word], with_forms: bool) -> WordKinds:
-        """The properties of words, by their numbers in a growing source, each of which stands for a word."""
-        bits = source.table("bits", lambda value: self._bits_of(word_of(value)[:2]), np.uint64)
-        atoms = None
-        if with_forms:
-            atoms = source.table("row", lambda value: of_type(*word_of(value)), np.uint64)
-            atoms = atoms.reshape(-1, len(COLUMNS))
-        return WordKinds(
-            source.table("punctuation", lambda value: word_of(value)[0] in UD_PUNCTUATION, np.bool_),
-            bits.reshape(-1, 3),
-            atoms,
-        )
-
-    def labels(
-        self,
-        kinds: WordKinds,
-        ids: Ints,
-        heads: Ints,
-        first: Ints,
-        verb_order: int | None = None,
-        sees_punctuation: bool = True,
-        log_p: Callable[[Ints], Floats] | None = None,
-    ) -> Ints:
-        """The relations (N,) of words, by number in `names`; -1 without a head.
-
-        ids (N,): the row of each word in `kinds`; heads (N,); first (S + 1,): where sentences begin.
-        `sees_punctuation`: whether the places of punctuation inform the relations of other words. log_p: from
-        the heads (K,) of the words that are not punctuation to (K, L). `verb_order`: as in `relations`.
-        """
-        bare = bare_trees(kinds.is_punctuation[ids], heads, first)
-        gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
-        said = None if log_p is None else log_p(bare.heads)
-        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, said, verb_order)
-        labels = np.full(len(heads), PUNCT_LABEL)
-        labels[bare.words] = self._labels(text)
-        labels[(labels == ROOT_LABEL) & (heads > 0)] = OTHER_LABEL  # its head is punctuation, the root
-        labels[heads == 0] = ROOT_LABEL
-        labels[heads < 0] = -1
-        return labels
-
-    def make_ready(self) -> None:
-        """Compiles or loads the kernels that labelling needs."""
-        nothing, first, bits = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((0, 3), np.uint64)
-        _TABLE(
-            bits,
-            nothing,
-            nothing,
-            nothing,
-            int(VerbOrder.OTHER),
-            self.table.arrays,
-            bits,
-            nothing,
-            work=ALWAYS,
-        )
-        packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), first)
-        self._chosen(_LabelledText(packed, nothing, first, bits, nothing, None), ALWAYS)
+    def _log_p(self, trees: Sequence[Sentence], known: Sequence[Floats | None] = ()) -> Floats | None:
+        """log p (N, L) of the relations in trees; `known` has that of some."""
+        if self.log_p is None:
+            return None
+        rows = list(known) or [None] * len(trees)
+        rest = [k for k, row in enumerate(rows) if row is None]
+        if rest:
+            others = [trees[k] for k in rest]
+            found = self.log_p(
+                others, np.array(list(chain.from_iterable(t.heads or () for t in others)), np.int64)
+            )
+            for k, row in zip(rest, np.split(found, np.cumsum(list(map(len, others)))[:-1])):
+                rows[k] = row
+        return np.concatenate([np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -393,45 +345,44 @@ class Labeller:
         nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
         return text.packed.rows, text.bits, text.heads, text.first, text.tables, nouns, kernels.TABLE, shift
 
-    def _of_bare(self, trees: Sequence[Sentence], *, with_forms: bool) -> _LabelledText:
+    def _of_bare(
+        self,
+        trees: Sequence[Sentence],
+        *,
+        with_forms: bool,
+        verb_order: int | None = None,
+        log_p: Floats | None = None,
+    ) -> _LabelledText:
+        """Trees without punctuation as arrays."""
         if any(tree.heads is None for tree in trees):
             raise ValueError("a sentence to label has no heads")
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
-        places = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
-        gaps = np.array(list(chain.from_iterable(places)), np.int64)
-        log_p = None if self.log_p is None else self.log_p(trees, heads)
-        return self._text(self.kinds_of(words, tuple, with_forms), ids, heads, first, gaps, log_p)
-
-    def _text(
-        self,
-        kinds: WordKinds,
-        ids: Ints,
-        heads: Ints,
-        first: Ints,
-        gaps: Ints,
-        log_p: Floats | None,
-        verb_order: int | None = None,
-    ) -> _LabelledText:
-        """Trees without punctuation as arrays: the kind of each word (N,), heads (N,), gaps (N,), log p."""
+        gaps_before = (
+            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees
+        )
+        gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
+        if log_p is None:
+            log_p = self._log_p(trees)
         n_sentences = len(first) - 1
         sentence = np.repeat(np.arange(n_sentences), np.diff(first))
+        known = np.array([self._bits_of(word[:2]) for word in words], np.uint64).reshape(-1, 3)
         bits = np.empty((len(ids) + n_sentences, 3), np.uint64)
         bits[first[:-1] + np.arange(n_sentences)] = self._bits_of((ROOT, "_"))
-        bits[np.arange(len(ids)) + sentence + 1] = kinds.bits[ids]
+        bits[np.arange(len(ids)) + sentence + 1] = known[ids]
         tables = np.zeros(len(ids), np.int64)
-        of_table = int(self.verb_order if verb_order is None else verb_order)
-        rules, below = self.table.arrays, np.zeros_like(bits)
-        _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
+        order = int(self.verb_order if verb_order is None else verb_order)
+        _TABLE(bits, heads, first, gaps, order, self.table.arrays, np.zeros_like(bits), tables, work=len(ids))
         if log_p is not None:
             log_p = np.maximum(log_p, FLOOR)
             is_ud = tables < len(LABELS)
             log_p[is_ud, tables[is_ud]] += self.share
         packed = None
-        if kinds.atoms is not None:
-            packed, places = packed_rows(kinds.atoms[ids], first)
-            packed.rows[places, GAPS] = gaps
+        if with_forms:
+            atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(-1, len(COLUMNS))
+            packed, at = packed_rows(atoms[ids], first)
+            packed.rows[at, GAPS] = gaps
         return _LabelledText(packed, heads, first, bits, tables, log_p)
 
     def _bits_of(self, word: Word) -> tuple[int, int, int]:
@@ -478,13 +429,13 @@ class _LabelledText(NamedTuple):
     log_p: Floats | None  # (N, L), with the table's share; None: the table alone
 
 
-def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[Numbering[Word], Ints]:
+def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
     """The different words, and the number of each word (N,) among them."""
-    words: Numbering[Word] = Numbering()
+    numbers: dict[Word, int] = {}
     ids: list[int] = []
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
         if with_forms:
             columns += [sentence.forms, sentence.lemmas or repeat("_"), sentence.xpos or repeat("_")]
-        ids += map(words, zip(*columns))
-    return words, np.array(ids, np.int64)
+        ids += [numbers.setdefault(word, len(numbers)) for word in zip(*columns)]
+    return list(numbers), np.array(ids, np.int64)

@@ -48,11 +48,8 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
         else:
             yield key, "-" if value is None else str(value)
-    if model.symbols is not None:
-        coarse, fine = len(model.symbols["coarse"]), len(model.symbols["fine"])
-        yield "symbols", f"{coarse} of the teacher, {fine} of the student"
-        for name, level in model.symbols["text"]["measures"].items():
-            yield "measured", f"{name} {level:.2f}"
+    for name, level in (model.text or {}).get("measures", {}).items():
+        yield "measured", f"{name} {level:.2f}"
     tags, words = model.vocabulary.tags, model.vocabulary.words
     yield "vocabulary", f"{count(len(tags), 'tag')} ({' '.join(tags)}), {count(len(words), 'word')}"
     if model.rules.left_out:

@@ -1,51 +1,77 @@
-"""The parser of each kind of model, with a model file's parameters; sentences have no punctuation."""
+"""What parses: each kind of model as an engine, behind one interface; sentences have no punctuation.
+
+An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once. The
+engines of the universal parser, of a CRF and of a student are here; that of the neural parser, which needs
+DyNet, is in `model.greedy`.
+
+Letters: n words of a sentence, N words of several in a row, L relations of `labels.label_table.LABELS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, cast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
-from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
-from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.registry import RECIPES
-from dynet_vdgi.students.codes import Codes
-from dynet_vdgi.students.perceptron import PerceptronModel
-from dynet_vdgi.system.arrays import Floats
-
-if TYPE_CHECKING:
-    from dynet_vdgi.parsing.arena import SampledTrees
-    from dynet_vdgi.parsing.universal_engine import UniversalEngine
-    from dynet_vdgi.teachers.arc_crf import ArcCrf
-    from dynet_vdgi.universal.stored import Measures
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.universal import relations
+from dynet_vdgi.universal.scorer import TextScorer, by_sentence
+from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 
 Tree = tuple[int, ...]
+LogP = Callable[[Sequence[Sentence], Ints], Floats]
+"""log p (N, L) of the relations of sentences, given the heads (N,) of their words."""
 
 
-class Engine(Protocol):
-    """The parser of a model: in linear time, or in cubic time if it is universal or a CRF."""
+class Scores(NamedTuple):
+    """What an engine knows about some sentences."""
 
-    is_lean: bool
-    """If it reads forms and tags only."""
+    arcs: Sequence[Floats]  # log-scores (n + 1, n + 1) of each one's arcs, by head and dependent, ROOT at 0
+    log_p: Callable[[Ints], Floats] | None = None
+    """From the heads (N,) of all words in a row to log p (N, L) of their relations; None: not known."""
 
-    is_exact: bool
-    """If its trees are those of `How.exact` anyway."""
 
-    def make_ready(self) -> None:
-        """Compiles the code it needs, or loads it from disk."""
+class Found(NamedTuple):
+    """A tree and what is known about it."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        """Projective trees with one root."""
+    heads: Tree
+    margins: Floats  # (n,), in the units of the calibration; (0,) if they are not requested
+    log_p: Floats | None = None  # (n, L) of its relations, if they are requested and known
 
-    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        """The trees of `parse`, each with the margins (n,) of its heads, in the units of the calibration.
+
+class ScoringEngine(ABC):
+    """An engine that scores arcs."""
+
+    finds_most_probable = False
+    """If it parses with the most probable tree, not with the one that has most heads expected to be right."""
+
+    @property
+    def log_p(self) -> LogP | None:
+        """What it knows about relations; None: nothing."""
+        return None
+
+    @abstractmethod
+    def scores(self, sentences: Sequence[Sentence]) -> Scores:
+        """The scores of sentences of similar length."""
+
+
+class GreedyEngine(ABC):
+    """An engine that decides about one head after the other."""
+
+    @abstractmethod
+    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+        """Projective trees with one root, with the margins of their heads if they are requested.
 
         With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
 
@@ -53,148 +79,107 @@ class Engine(Protocol):
         """
 
 
-def universal(engine: Engine) -> UniversalEngine | None:
-    """The engine if it is that of a universal parser, whose modules other models do not need."""
-    return cast("UniversalEngine", engine) if getattr(engine, "is_universal", False) else None
+Engine = ScoringEngine | GreedyEngine
 
 
-class NeuralEngine:
-    """The encoder of a neural model."""
-
-    is_lean, is_exact = True, False
+class StudentEngine(GreedyEngine):
+    """The linear-time student of a teacher, of a CRF or of a universal parser."""
 
     def __init__(self, model: ModelFile) -> None:
-        from dynet_vdgi.parsing.arena import Arena
+        self.student = WordPerceptron.from_arrays(model.parameters)
 
-        assert isinstance(model.settings, NeuralSettings)
-        self._arena = Arena(model.parameters, model.settings.parser)
-        self._vocabulary = model.vocabulary
-        tags, words = len(self._vocabulary.tags), len(self._vocabulary.words)
-        try:
-            self._arena.parse([Encoded((tags, UNKNOWN, tags), (words, UNKNOWN, words))])
-        except (ValueError, IndexError) as error:
-            raise ModelError(f"parameters do not fit the model: {error}") from None
-
-    def make_ready(self) -> None:
-        self._arena.make_ready()
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
-
-    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        raise UsageError("a neural model cannot do that")
-
-    def draw(
-        self, sentences: Sequence[Sentence], n_samples: int, rng: np.random.Generator
-    ) -> list[SampledTrees]:
-        """Trees drawn from the model's distribution."""
-        encoded = [self._vocabulary.encode(s.forms, s.tags) for s in sentences]
-        return self._arena.draw(encoded, n_samples, rng)
+    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+        found = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
+        return [Found(tree.heads or (), own) for tree, own in found]
 
 
-class SymbolEngine:
-    """A perceptron that reads tags, or the symbols that a rule table gives to words."""
+class CrfEngine(ScoringEngine):
+    """A CRF that has learnt from trees on top of a universal parser or a rule table, or such a table itself.
 
-    is_exact = False
-
-    def __init__(self, model: ModelFile) -> None:
-        self.model = PerceptronModel.from_arrays(model.parameters)
-        self._vocabulary = model.vocabulary
-        self.codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
-        self.is_lean = self.codes is None
-        n_tags = self.codes.n_tags if self.codes is not None else len(model.vocabulary.tags)
-        if self.model.n_tags != n_tags:
-            raise ModelError(f"the perceptron has {self.model.n_tags} tags, its vocabulary {n_tags}")
-
-    def make_ready(self) -> None:
-        self.model.make_ready()
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        return self.model.parse(self._rows(sentences))
-
-    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        given = [s.heads or (FREE,) * len(s) for s in sentences] if keep_heads else None
-        return self.model.with_margins(self._rows(sentences), given)
-
-    def _rows(self, sentences: Sequence[Sentence]) -> list[Sequence[int]]:
-        if self.codes is not None:
-            return [self.codes(sentence) for sentence in sentences]
-        return [self._vocabulary.encode(s.forms, s.tags).tags for s in sentences]
-
-
-class WordEngine:
-    """The parser of words, FEATS and punctuation that the recipe `few_trees` learns."""
-
-    is_lean, is_exact = False, False
-
-    def __init__(self, model: ModelFile) -> None:
-        from dynet_vdgi.students.word_perceptron import WordPerceptron
-
-        self.model = WordPerceptron.from_arrays(model.parameters)
-
-    def make_ready(self) -> None:
-        self.model.make_ready()
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        return [tree.heads or () for tree in self.model.predict(sentences)]
-
-    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        found = self.model.predict_with_margins(sentences, keep_heads=keep_heads)
-        return [(tree.heads or (), margins) for tree, margins in found]
-
-
-class Engines:
-    """All parsers of a model file; those rarely needed are made on demand.
-
-    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
+    Raises: ModelError, the CRF's arrays do not fit each other.
     """
 
+    def __init__(self, crf: ArcCrf) -> None:
+        self.crf = crf
+        _check(self)
+
+    @property
+    def log_p(self) -> LogP | None:
+        return self.crf.base.log_p if self.crf.base else None
+
+    def scores(self, sentences: Sequence[Sentence]) -> Scores:
+        known = self.log_p
+        return Scores(list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None)
+
+
+class UniversalEngine(ScoringEngine):
+    """The universal parser: log p(h | d) in a text whose kind of language was measured.
+
+    A model without measures of a text measures the beginning of what it parses, so sentences of one text
+    belong together.
+
+    Raises: ModelError, the model's arrays do not fit each other or this version.
+    """
+
+    finds_most_probable = True
+
     def __init__(self, model: ModelFile) -> None:
-        self._model = model
-        self._recipe = RECIPES.named(model.settings.recipe)
-        self.own: Engine = self._recipe.engine(model)
+        self.scorer = scorer_of(model.parameters)
+        self.measures = Measures.from_arrays(model.parameters, self.scorer)
+        self.expectation = Expectation.from_arrays(model.parameters)
+        """What share of heads will be right; None: the model does not say."""
+        n_numbers = len(self.scorer.mean)
+        self.sources = model.parameters.get(SOURCES, np.zeros((0, n_numbers)))
+        """The standardised numbers (S, U) of the treebanks learnt from."""
+        if self.sources.shape not in ((0, n_numbers), (len(model.provenance.treebanks), n_numbers)):
+            raise ModelError("the numbers of the treebanks learnt from do not fit the model")
+        self._in_text = None if self.measures is None else self.measures.parser(self.scorer)
+        _check(self)
+
+    def adapted(self, measures: Measures) -> UniversalEngine:
+        """This parser in the text with these measures."""
+        engine = copy(self)
+        engine.measures, engine._in_text = measures, measures.parser(self.scorer)
+        return engine
+
+    def with_expected_trees(self) -> UniversalEngine:
+        """This parser, with the trees that have most heads expected to be right."""
+        engine = copy(self)
+        engine.finds_most_probable = False
+        return engine
+
+    def measured(self, sentences: Sequence[Sentence]) -> Measures:
+        """The measures of a text, whose beginning is measured."""
+        return Measures.of(self.scorer, list(beginning(s for s in sentences if len(s))))
+
+    def scores(self, sentences: Sequence[Sentence]) -> Scores:
+        scorer = self.text_scorer(sentences)
+        encoded = scorer.encode(sentences)
+        with one_thread():
+            log_p = scorer.log_probabilities(encoded).astype(np.float64)
+        arcs = [np.pad(each, ((0, 0), (1, 0))) for each in by_sentence(log_p, encoded.lengths)]
+        return Scores(arcs, lambda heads: relations.log_p_of(scorer, encoded, heads))
 
     @property
-    def neural(self) -> NeuralEngine | None:
-        """The engine that draws trees, if the model is neural."""
-        return self.own if isinstance(self.own, NeuralEngine) else None
+    def log_p(self) -> LogP:
+        return self._log_p
 
-    @cached_property
-    def exact(self) -> ArcCrf | UniversalEngine:
-        """The distribution over trees that the parser learnt from; without gold trees, the rule table's.
+    def _log_p(self, sentences: Sequence[Sentence], heads: Ints) -> Floats:
+        return relations.log_p(self.text_scorer(sentences), sentences, heads)
 
-        Raises: UsageError, the model has none.
-        """
-        found: ArcCrf | UniversalEngine = self._recipe.exact(self._model)
-        return found
+    def text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
+        """The scorer for the model's text; if it has none, for that of these sentences."""
+        return self._in_text or self.measured(sentences).parser(self.scorer)
 
-    @cached_property
-    def measures(self) -> Measures | None:
-        """What a universal parser has measured of its text, with the shift of confidences if it has any."""
-        engine = universal(self.own)
-        if engine is None:
-            return None
-        if not self._is_calibrated:
-            return engine.measures
-        return engine.settled(Calibration.from_arrays(self._model.parameters))
 
-    @property
-    def _is_calibrated(self) -> bool:
-        return any(name.startswith(CONFIDENCE) for name in self._model.parameters)
+def universal(engine: Engine) -> UniversalEngine | None:
+    """The engine, if it is that of a universal parser."""
+    return engine if isinstance(engine, UniversalEngine) else None
 
-    @cached_property
-    def calibration(self) -> Calibration:
-        """The calibration that turns margins into probabilities, in the text that was measured, if any.
 
-        Raises: UsageError, the model has none.
-        """
-        if self._is_calibrated:
-            found = Calibration.from_arrays(self._model.parameters)
-            shift = self.measures and self.measures.shift
-            return found.shifted(shift) if shift else found
-        why = "was trained without text and teacher: train it again, with --train TEXT"
-        if self.neural:
-            why = "is neural: use --probs, or train with --preset best"
-        elif universal(self.own) is not None:
-            why = "was learnt without a calibration"
-        raise UsageError(f"this model has no confidence values, because it {why}")
+def _check(engine: ScoringEngine) -> None:
+    """Raises: ModelError, the model's arrays do not fit each other."""
+    try:
+        engine.scores([Sentence.of_tags(["VERB"])])
+    except (ValueError, IndexError) as error:
+        raise ModelError(f"parameters do not fit the model: {error}") from None

@@ -1,63 +1,375 @@
-"""Parsing of CoNLL-U files into one output."""
+"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
+
+A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes,
+which check, parse and render them; this process only cuts the file and writes. A few windows are under way
+at a time.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
+import pickle
 import time
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from copy import copy
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from typing import Any, cast
 
-from dynet_vdgi.compiled import jit
-from dynet_vdgi.data import files
-from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
+from dynet_vdgi._version import __version__
+from dynet_vdgi.data import files, guesses
+from dynet_vdgi.data.conllu import Heads, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unsuited
+from dynet_vdgi.parsing.engines import universal
+from dynet_vdgi.parsing.expectation import ExpectedShare
+from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, first_sentences
 from dynet_vdgi.parsing.steps import Steps
-from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-WORTH_SAYING = 0.1
-"""Seconds of compiling that a message names, which are not counted as parsing."""
+WINDOW = 1_200_000
+"""Characters that are parsed together. Dask's client and scheduler keep copies of the last thousand messages
+that have fewer than a million bytes."""
+
+Window = list[Block] | Passage
+"""Sentences that are parsed together."""
+
+KEPT = "put _ into one of them, or leave out --keep-heads"
 
 
-def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps | None = None) -> None:
-    """Parses files one after the other into one output, after the steps that they need.
+@dataclass(frozen=True)
+class Parsed:
+    """A parsed window of sentences: their text with heads, and reports about them."""
 
-    Memory does not grow with the size of CoNLL-U files; raw text is read whole.
+    content: bytes  # UTF-8
+    n_sentences: int
+    n_words: int
+    unknown_tags: Counter[str]
+    fault: DataError | None  # of the sentence after these; the window ends there
+    repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
+    n_unlabelled: int = 0  # sentences that lack universal tags
+    unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
+    marginals: tuple[float, int] = (0.0, 0)  # their sum over the words that have one, and the number of these
 
-    Raises:
-        DataError: an input is malformed, or the model knows none of its tags; the output is then as it was.
+
+@dataclass
+class Totals:
+    """Counts of all windows of a text."""
+
+    n_sentences: int = 0
+    n_words: int = 0
+    n_unlabelled: int = 0
+    n_unfilled: int = 0
+    unknown_tags: Counter[str] = field(default_factory=Counter)
+    marginals: list[float] = field(default_factory=list)  # a sum for each window
+    n_marginals: int = 0
+
+    def add(self, parsed: Parsed) -> None:
+        """Counts a window."""
+        self.n_sentences += parsed.n_sentences
+        self.n_words += parsed.n_words
+        self.n_unlabelled += parsed.n_unlabelled
+        self.n_unfilled += len(parsed.unfilled)
+        self.unknown_tags.update(parsed.unknown_tags)
+        self.marginals.append(parsed.marginals[0])
+        self.n_marginals += parsed.marginals[1]
+
+
+@dataclass(frozen=True)
+class FileParser:
+    """How files are parsed: with which trees, with relations or `root` and `dep`, and where.
+
+    `jobs`: processes on this machine; `scheduler`: the address of a Dask cluster's, whose workers receive the
+    parser and the text, and need no files.
+
+    Raises: UsageError, the model cannot make such trees.
     """
-    start, waited, n_sentences, n_words = time.perf_counter(), jit.waited, 0, 0
-    steps = steps or Steps()
-    with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-        for parsed in stream.parse(steps.passages(names), partial(steps.accuracy, names)):
-            if not n_words and parsed.unknown_tags.total() == parsed.n_words:
-                known = stream.model.vocabulary.tags
-                check_known(parsed.unknown_tags, known, ", ".join(map(files.shown, names)), TO_A_MODEL)
-            handle.buffer.write(parsed.content)
-            n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
-            bar.update(parsed.n_sentences)
-    compiling = jit.waited - waited
-    elapsed = max(time.perf_counter() - start - compiling, 1e-9)
-    amount = f"{count(n_sentences, 'sentence')}, {count(n_words, 'word')}"
-    besides = f", besides {compiling:.1f} s of compiling" if compiling >= WORTH_SAYING else ""
-    logger.info("%s parsed in %.1f s (%.0f words/s)%s", amount, elapsed, n_words / elapsed, besides)
-    right_tags = steps.accuracy(names, n_words)
-    if stream.expected is not None:
-        share, low, high = (
-            f"{100 * each:.0f}" for each in (stream.expected.share, *stream.expected.interval)
+
+    parser: Parser
+    how: How = PLAIN
+    relations: bool = True
+    jobs: int = 1
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        self.parser.check(self.how)
+
+    def parse(self, names: Sequence[str], output: str, steps: Steps | None = None) -> Totals:
+        """Parses files one after the other into one output, after the steps that they need.
+
+        Memory does not grow with the size of CoNLL-U files; raw text is read whole.
+
+        Raises:
+            DataError: an input is malformed, or the model knows none of its tags; the output is then as it
+            was.
+            VdgiError: a worker process died, or the cluster failed.
+        """
+        start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
+        with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
+            for parsed in self.windows(steps.passages(names), partial(steps.accuracy, names)):
+                if not totals.n_words and parsed.unknown_tags.total() == parsed.n_words:
+                    known = self.parser.model.vocabulary.tags
+                    where = ", ".join(map(files.shown, names))
+                    check_known(parsed.unknown_tags, known, where, TO_A_MODEL)
+                handle.buffer.write(parsed.content)
+                totals.add(parsed)
+                bar.update(parsed.n_sentences)
+        elapsed = max(time.perf_counter() - start, 1e-9)
+        amount = f"{count(totals.n_sentences, 'sentence')}, {count(totals.n_words, 'word')}"
+        logger.info("%s parsed in %.1f s (%.0f words/s)", amount, elapsed, totals.n_words / elapsed)
+        self._tell_how_good(totals, steps, names)
+        return totals
+
+    def windows(
+        self, items: Iterable[Passage | Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
+    ) -> Iterator[Parsed]:
+        """The parsed windows of a text in order.
+
+        tag_accuracy: the share of right tags among this number of first words; for confidence.
+
+        Raises:
+            DataError: a sentence is malformed; the sentences before it have been yielded.
+            VdgiError: a worker process died, or the cluster failed.
+        """
+        parser, items = self._adapted(iter(items), tag_accuracy)
+        named: set[tuple[str, str]] = set()
+        with ExitStack() as resources:
+            for parsed in self._in_order(parser, _windows(items), resources):
+                for error in parsed.unfilled:
+                    logger.error("%s", error)
+                for repair in parsed.repairs:
+                    if (repair.path, repair.message) not in named:
+                        named.add((repair.path, repair.message))
+                        logger.warning("%s", repair)
+                yield parsed
+                if parsed.fault is not None:
+                    raise parsed.fault
+
+    def _adapted(
+        self, items: Iterator[Passage | Block], tag_accuracy: Callable[[int], float]
+    ) -> tuple[Parser, Iterable[Passage | Block]]:
+        """The parser for this text, whose beginning is measured, and the text."""
+        if not self.parser.needs_text and self.parser.labeller.verb_order is not None:
+            return self.parser, items
+        held: list[Passage | Block] = []
+        faults: list[DataError] = []
+
+        def sentences() -> Iterator[Sentence]:
+            try:
+                for item in items:
+                    held.append(item)
+                    for block in _blocks_of(item):
+                        yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
+            except DataError as error:  # of the file, or of a sentence, which its window reports
+                faults.append(error)
+
+        tags = self.parser.model.settings.data.tags
+        first = first_sentences(sentences())
+        seen = Counter(tag for s in first for tag in s.upos or s.tags)
+        parser = self.parser.adapted(first, tag_accuracy=tag_accuracy(seen.total()))
+        if self.parser.needs_text and parser.measures and not faults:
+            parser.measures.tell()
+            tell_unsuited(seen)
+
+        def whole() -> Iterator[Passage | Block]:
+            yield from held
+            yield from items
+            yield from _raised(faults)
+
+        return parser, whole()
+
+    def _in_order(self, parser: Parser, windows: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
+        """The parsed windows, of which a few are under way at a time."""
+        work = self.how, self.relations
+        if self.scheduler is not None:
+            from dynet_vdgi.system.dask_cluster import connected
+
+            cluster = resources.enter_context(connected(self.scheduler))
+            # Not scattered: a function's result is computed again if the workers that held it have died.
+            sent = cluster.client.submit(_received, __version__, pickle.dumps(parser))
+            submit: Callable[[Window], Any] = partial(cluster.submit, parse_window, sent, *work)
+            n_under_way: Callable[[], int] = cluster.n_under_way
+        elif self.jobs > 1:
+            from dynet_vdgi.parsing.worker_pool import WorkerPool
+
+            pool = WorkerPool(self.jobs, _start_worker, (parser,))
+            resources.callback(pool.close)
+            submit = partial(pool.submit, _work, *work)
+            n_under_way = lambda: 2 * self.jobs  # noqa: E731
+        else:
+            yield from (parse_window(parser, *work, window) for window in windows)
+            return
+        pending: deque[Any] = deque()
+        fault = None
+        try:
+            for window in windows:
+                pending.append(submit(window))
+                if len(pending) >= n_under_way():
+                    yield pending.popleft().result()
+        except DataError as error:  # of the file; a fault of a sentence under way comes first
+            fault = error
+        while pending:
+            yield pending.popleft().result()
+        if fault is not None:
+            raise fault
+
+    def _tell_how_good(self, totals: Totals, steps: Steps, names: Sequence[str]) -> None:
+        """Logs the share of heads that is expected to be right."""
+        right_tags = steps.accuracy(names, totals.n_words)
+        if expected := self.expected(totals, right_tags):
+            split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
+            tags = (
+                f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
+                if right_tags < 1
+                else ""
+            )
+            share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
+            where = f"between {low} and {high} for 9 of 10 languages"
+            what = f"about {share} % of the heads{split} are right ({where})"
+            logger.info("%s%s", what, tags)
+        elif self.how.confidence and right_tags < 1:
+            logger.warning(
+                "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by "
+                "ten points or more"
+            )
+
+    def expected(self, totals: Totals, right_tags: float = 1.0) -> ExpectedShare | None:
+        """The expected share of right heads of a text.
+
+        None: confidence was not requested, or the model does not say.
+        """
+        own = universal(self.parser.engine)
+        if not totals.n_marginals or own is None or own.expectation is None:
+            return None
+        return own.expectation(
+            math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags
         )
-        split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-        where = f"between {low} and {high} for 9 of 10 languages"
-        what = f"about {share} % of the heads{split} are right ({where})"
-        tags = (
-            f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
-        )
-        logger.info("%s%s", what, tags)
-    elif stream.has_confidence and right_tags < 1:
-        logger.warning(
-            "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by ten "
-            "points or more"
-        )
+
+
+def _windows(items: Iterable[Passage | Block]) -> Iterator[Window]:
+    """Passages unchanged; lists of consecutive blocks, each ending with the one that completes a window.
+
+    If the source of the items raises a `DataError`, the items before it are yielded first.
+    """
+    for kind, group in groupby(items, key=type):
+        if kind is Passage:
+            yield from cast("Iterator[Passage]", group)
+            continue
+        blocks: list[Block] = []
+        size = 0
+        try:
+            for block in cast("Iterator[Block]", group):
+                blocks.append(block)
+                size += sum(map(len, block.lines))
+                if size >= WINDOW:
+                    yield blocks
+                    blocks, size = [], 0
+        except DataError:
+            if blocks:
+                yield blocks
+            raise
+        if blocks:
+            yield blocks
+
+
+def _blocks_of(window: Window | Block) -> Iterable[Block]:
+    return (
+        window.blocks() if isinstance(window, Passage) else [window] if isinstance(window, Block) else window
+    )
+
+
+def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
+    """The parsed sentences of a window, up to the first malformed one."""
+    parser = copy(parser)  # threads of a cluster's worker share it
+    parser.unknown_tags = Counter()
+    heads: Heads = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
+    tags = parser.model.settings.data.tags
+    sentences: list[Sentence] = []
+    unfilled: dict[int, tuple[DataError, Block]] = {}  # by their places
+    repairs: list[DataError] = []
+    fault = None
+    try:
+        for place, block in enumerate(_blocks_of(window)):
+            sentence = sentence_of(block, heads, tags, repairs.append)
+            if how.keep_heads and (reason := parser.conflict(sentence)):
+                message = f"left as it is, since its heads cannot be kept: {reason}"
+                unfilled[place] = DataError(block.path, block.line, message, KEPT), block
+            else:
+                sentences.append(sentence)
+    except DataError as error:
+        fault = error
+    parses = parser.parse_all(sentences, how, relations=relations)
+    parts = [with_tree(sentence, parse, how) for sentence, parse in zip(sentences, parses)]
+    for place, (_, block) in unfilled.items():  # from the first one on
+        parts.insert(place, "\n".join((*block.lines, "", "")))
+    sure = [p for parse in parses for p in parse.marginals]
+    first = {(repair.path, repair.message): repair for repair in reversed(repairs)}
+    return Parsed(
+        "".join(parts).encode(),
+        len(sentences),
+        sum(map(len, sentences)),
+        parser.unknown_tags,
+        fault,
+        tuple(repair for repair in repairs if first[repair.path, repair.message] is repair),
+        sum(parse.relations is None for parse in parses) if relations else 0,
+        tuple(error for error, _ in unfilled.values()),
+        (math.fsum(sure), len(sure)),
+    )
+
+
+def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
+    """The sentence's block with its tree and confidences; kept heads keep their relations.
+
+    Without relations these are `root` and `dep`. Notes about earlier heads are dropped.
+    """
+    deprels = parse.relations or root_and_dep(parse.heads)
+    if how.keep_heads and sentence.heads and sentence.deprels:
+        given = zip(sentence.heads, sentence.deprels, deprels)
+        deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
+    sentence = guesses.without_stale(sentence, parse.heads, deprels)
+    if parse.confidence is not None:
+        notes = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence]
+        sentence = with_notes(sentence, (), notes)
+    block = render(sentence, parse.heads, deprels)
+    return block if how.keep_heads else guesses.renewed(block)
+
+
+def _not_yet(repair: DataError) -> None:
+    """The treatment of a repair that the sentence's window reports."""
+
+
+def _raised(faults: Sequence[DataError]) -> Iterator[Passage | Block]:
+    yield from ()
+    for fault in faults:
+        raise fault
+
+
+_worker: Parser | None = None
+
+
+def _start_worker(parser: Parser) -> None:
+    global _worker
+    _worker = parser
+
+
+def _work(how: How, relations: bool, window: Window) -> Parsed:
+    assert _worker is not None
+    return parse_window(_worker, how, relations, window)
+
+
+def _received(version: str, pickled: bytes) -> Parser:
+    """A pickled parser on a worker of a cluster."""
+    if version != __version__:
+        raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
+    parser: Parser = pickle.loads(pickled)
+    return parser

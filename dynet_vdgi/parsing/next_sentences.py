@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -11,12 +12,15 @@ from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing.labellers import labeller_of
+from dynet_vdgi.parsing.files import with_tree
 from dynet_vdgi.parsing.parser import How, Parse, Parser
-from dynet_vdgi.parsing.rendering import on_its_own, with_tree
 from dynet_vdgi.parsing.worth import LONGEST, SHORTEST, choose
 
 logger = logging.getLogger("dynet_vdgi")
+
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
+_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess)\s*=)")
+"""Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
 
 
 def to_correct(
@@ -40,7 +44,8 @@ def to_correct(
     except UsageError as error:
         logger.warning("%s; the sentences are chosen by their tags alone", error)
         how = How()
-    parses = parser.measured(text).parse_all(text, how)
+    parser = parser.adapted(text)
+    parses = parser.parse_all(text, how, relations=labels is not None)
     removed = parser.protocol.removed_tags
     bare = [_bare(parser, sentence) for sentence in text]
     confidences = [_sure(sentence, parse, removed) for sentence, parse in zip(text, parses)]
@@ -55,9 +60,8 @@ def to_correct(
         raise UsageError(
             f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already"
         )
-    relations = _relations(parser, labels, text, [parse.heads for parse in parses])
     for number, k in enumerate(chosen, 1):
-        block = with_tree(on_its_own(text[k]), parses[k], how, relations[k])
+        block = with_tree(on_its_own(text[k]), parses[k], how)
         guess = guesses.comment(block[:-2].split("\n"))
         yield f"# choice = {number}\n{guess}\n{block}"
 
@@ -86,11 +90,17 @@ def _new(text: Sequence[Sentence], covered: Sequence[Sentence]) -> list[int]:
     return places
 
 
-def _relations(
-    parser: Parser, labels: LabelTable | None, text: Sequence[Sentence], heads: Sequence[tuple[int, ...]]
-) -> Sequence[tuple[str, ...] | None]:
-    if labels is None:
-        return [None] * len(text)
-    labeller = labeller_of(parser.model, parser.engine, labels)
-    verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in text)
-    return labeller.relations(text, heads, verb_order)
+def on_its_own(sentence: Sentence, ending: str = "") -> Sentence:
+    """The sentence without comments about its place in the text, and with an ending to its `sent_id`."""
+    if sentence.source is None:
+        return sentence
+    lines: list[str] = []
+    rows: list[int] = []
+    words = set(sentence.source.rows)
+    for row, line in enumerate(sentence.source.lines):
+        if _OF_THE_TEXT.match(line):
+            continue
+        if row in words:
+            rows.append(len(lines))
+        lines.append(f"{line.rstrip()}{ending}" if _SENT_ID.match(line) else line)
+    return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))

@@ -11,9 +11,9 @@ import numpy as np
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
+from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.universal.stored import beginning
 
 AKIN, ENOUGH = 0.5, 2000
@@ -58,13 +58,13 @@ def look(
     source = first[0].source if first else None
     check_known(counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL)
     tell_unsuited(counts)
-    measured = parser.measured(first)
-    engine = measured.engine
-    if not isinstance(engine, UniversalEngine) or engine.expectation is None:
+    measured = parser.adapted(first)
+    engine = universal(measured.engine)
+    if engine is None or engine.expectation is None:
         raise UsageError(
             "this model does not say how accurate it is: name `universal`, or a run of that preset"
         )
-    marginals = [p for parse in measured.confidences(first) for p in parse.marginals]
+    marginals = [p for parse in measured.parse_all(first, How(confidence=True)) for p in parse.marginals]
     tell_unknown(parser.unknown_tags, set())
     if not marginals:
         raise DataError("the text", None, "has no words, or nothing but punctuation")

@@ -1,8 +1,7 @@
-"""A trained model as a parser of tagged sentences. Does not need DyNet."""
+"""A trained model as a parser of tagged sentences."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,44 +26,27 @@ from dynet_vdgi.data.punctuation import (
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.tag_warnings import tell_unknown
+from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.confidence import PREFIX, Calibration
+from dynet_vdgi.parsing.decoding import find, settled
 from dynet_vdgi.parsing.description import everything, in_short
-from dynet_vdgi.parsing.engines import Engine, Engines, universal
+from dynet_vdgi.parsing.engines import Engine, Found, ScoringEngine, universal
 from dynet_vdgi.parsing.keep import KeepError
-from dynet_vdgi.parsing.labellers import labeller_of
+from dynet_vdgi.parsing.relations import LOOKED_AT, ModelLabeller, Relations, labeller_of
 from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
-from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.names import count
+from dynet_vdgi.universal.stored import MEASURED, Measures, beginning
 
-if TYPE_CHECKING:
-    from dynet_vdgi.parsing.arena import SampledTrees
-    from dynet_vdgi.parsing.relations import ModelLabeller
-    from dynet_vdgi.universal.stored import Measures
-
-PIPE_WINDOW = 1000
-"""Sentences that `Parser.pipe` parses together."""
+WINDOW = 1000
+"""Sentences that are parsed together: enough to find many of one length."""
 
 Tree = tuple[int, ...]
-Places = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Parse:
-    """One tree of n words, with its probabilities if they were requested."""
-
-    heads: tuple[int, ...]  # (n,)
-    head_probs: tuple[float | None, ...] | None = None  # (n,), of the word's head among all trees
-    tree_prob: float | None = None  # share of the samples that are this tree, or its probability
-    confidence: tuple[float | None, ...] | None = None
-    """(n,), the probability that the head is right; None for words that the parser did not decide about:
-    punctuation that the protocol removes, and words whose head was given."""
-    marginals: tuple[float, ...] = ()
-    """Of a universal parser: the probabilities of these heads under the model, before calibration."""
 
 
 @dataclass(frozen=True)
@@ -83,46 +65,47 @@ class How:
     keep_heads: bool = False
 
 
-GREEDY = How()
+PLAIN = How()
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """The use of trees drawn from the model, besides or instead of the greedy tree.
+class Parse:
+    """The tree of a sentence of n words."""
 
-    `mbr`: the tree of the most probable heads (minimum Bayes risk: the tree with the most heads expected to
-    be right), with exactly one root. `n_best`: the most frequent trees; among equally frequent ones, the most
-    probable under the model come first. Otherwise the greedy tree.
-    """
-
-    n_samples: int = 100
-    seed: int = 1
-    mbr: bool = False
-    n_best: int = 0
+    heads: Tree  # (n,)
+    relations: Relations | None = None  # (n,); None: not requested, or the sentence lacks universal tags
+    confidence: tuple[float | None, ...] | None = None
+    """(n,), the probability that the head is right; None for words that the parser did not decide about:
+    punctuation that the protocol removes, and words whose head was given."""
+    marginals: tuple[float, ...] = ()
+    """Of a universal parser: the probabilities of these heads under the model, before calibration."""
 
 
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
+    `labels`: the table of relations; None: the default one, with what the model knows.
+
     Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
     """
 
-    def __init__(self, model: ModelFile) -> None:
-        self.model = model
+    def __init__(self, model: ModelFile, labels: LabelTable | None = None) -> None:
+        self.model, self.labels = model, labels
         self.protocol = protocol_named(model.settings.data.protocol)
-        self._engines = Engines(model)
-        self._tags = frozenset(model.vocabulary.tags)
+        self._recipe = RECIPES.named(model.settings.recipe)
+        self.engine: Engine = self._recipe.engine(model)
+        """What parses unless `How.exact` asks for something else."""
+        self.verb_order: int | None = None  # of the text, for relations; None: as the model says
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
-        self._told: set[str] = set()  # of these, the ones that a warning has named
+        self._named: set[str] = set()  # of these, the ones that a warning has named
 
     def __repr__(self) -> str:
-        measures, measured = self.measures, ""
-        if self.measures_text:
-            measured = "; no text measured yet"
-        elif measures is not None:
-            measured = f"; measured: {count(measures.n_sentences, 'sentence')}"
-        return f"<Parser: {in_short(self.model)}{measured}>"
+        own = universal(self.engine)
+        if own is None:
+            return f"<Parser: {in_short(self.model)}>"
+        measured = f"measured: {count(own.measures.n_sentences, 'sentence')}" if own.measures else ""
+        return f"<Parser: {in_short(self.model)}; {measured or 'no text measured yet'}>"
 
     @property
     def info(self) -> dict[str, Any]:
@@ -130,78 +113,98 @@ class Parser:
         return everything(self.model)
 
     @property
-    def draws_trees(self) -> bool:
-        """If trees are drawn from a neural model."""
-        return self._engines.neural is not None
+    def is_exact(self) -> bool:
+        """If its trees are those of `How.exact` anyway."""
+        return isinstance(self.engine, ScoringEngine) and not self.engine.finds_most_probable
 
+    # ------------------------------------------------------------------------------------ the text
     @property
-    def engine(self) -> Engine:
-        """The engine that parses unless `How.exact` is asked for."""
-        return self._engines.own
-
-    @property
-    def calibration(self) -> Calibration:
-        """The calibration that turns margins into probabilities. Raises: UsageError, the model has none."""
-        return self._engines.calibration
-
-    @property
-    def measures(self) -> Measures | None:
-        """What a universal parser has measured of its text, with the shift of confidences."""
-        return self._engines.measures
-
-    @property
-    def is_lean(self) -> bool:
-        """If the parser reads forms and tags only."""
-        return self._engines.own.is_lean
-
-    def make_ready(self) -> None:
-        """Compiles or loads the code for parsing now, instead of when there is enough work."""
-        self._engines.own.make_ready()
-        self._labeller.make_ready()
-
-    @property
-    def measures_text(self) -> bool:
+    def needs_text(self) -> bool:
         """If the parser is a universal one without a text of its own: it measures what it is given."""
-        engine = universal(self._engines.own)
-        return engine is not None and engine.measures is None
+        own = universal(self.engine)
+        return own is not None and own.measures is None
 
-    def measured(self, sentences: Sentences) -> Parser:
-        """This parser for the language of a text, whose beginning, 20,000 words, is measured.
+    def adapted(self, sentences: Sentences, *, tag_accuracy: float = 1.0) -> Parser:
+        """This parser for the language of a text, whose beginning is measured: 20,000 words.
 
         A universal parser that comes without a text measures those sentences that are given to one call. A
-        few say little of their language, which a warning says once, so measure fifty or more first:
+        few sentences say little about their language, and one sentence next to nothing, so adapt it to a text
+        first, fifty sentences or more:
 
-            parser = vdgi.load("universal").measured("my.conllu")
+            parser = vdgi.load("universal").adapted("my.conllu")
 
-        Other parsers, and those trained on a text, are returned as they are.
+        Parsers that were trained on a text know the kind of its language and hardly change. `tag_accuracy`:
+        the share of right tags in the text, for confidences.
 
         Raises: UsageError, the argument is neither a file nor sentences.
         """
-        if not self.measures_text:
-            return self
-        from dynet_vdgi.universal.stored import beginning
+        first = first_sentences(self._given(sentences))
+        adapted, own = copy(self), universal(self.engine)
+        if own is not None and own.measures is None:
+            quiet = copy(self)
+            quiet.unknown_tags = Counter()
+            measures = own.measured([quiet._bare(s)[0] for s in beginning(first)])
+            adapted = self.in_text(replace(measures, tag_accuracy=tag_accuracy))
+        tags = (s.upos or s.tags for s in islice(first, LOOKED_AT))
+        adapted.verb_order = adapted.labeller.verb_order_in(tags)
+        return adapted
 
-        return self.with_measures(self.measures_of(beginning(self._given(sentences))))
+    def _adapted_here(self, sentences: Sequence[Sentence]) -> Parser:
+        """This parser for the sentences of one call; warns once if they are few."""
+        adapted = self.adapted(sentences)
+        if self.needs_text and (measured := universal(adapted.engine)) and measured.measures:
+            measured.measures.warn_once(self._named)
+        return adapted
 
-    def measures_of(self, sentences: Iterable[Sentence]) -> Measures:
-        """What a universal parser measures on a text."""
-        from dynet_vdgi.universal.stored import Measures
+    def in_text(self, measures: Measures) -> Parser:
+        """This universal parser in the text with these measures."""
+        adapted, own = copy(self), universal(self.engine)
+        assert own is not None
+        adapted.engine = own.adapted(measures)
+        for name in ("labeller", "calibration", "measures", "exact_engine"):  # of the other engine
+            vars(adapted).pop(name, None)
+        return adapted
 
-        engine, quiet = universal(self._engines.own), copy(self)
-        assert engine is not None
-        quiet.unknown_tags = Counter()
-        bare = (quiet._bare([sentence], GREEDY)[0][0] for sentence in sentences)
-        return Measures.of(engine.scorer, [sentence for sentence in bare if len(sentence)])
+    @cached_property
+    def measures(self) -> Measures | None:
+        """What a universal parser has measured of its text, with the shift of confidences if it has any."""
+        own = universal(self.engine)
+        if own is None:
+            return None
+        calibrated = self._is_calibrated
+        return settled(own, Calibration.from_arrays(self.model.parameters)) if calibrated else own.measures
 
-    def with_measures(self, measures: Measures) -> Parser:
-        """This universal parser for a text with these measures; it counts unknown tags with this one."""
-        parser = Parser(replace(self.model, parameters={**self.model.parameters, **measures.arrays()}))
-        engine = universal(parser.engine)
-        assert engine is not None
-        engine.measures, parser.unknown_tags = measures, self.unknown_tags  # arrays keep no sample
-        parser._told = self._told
-        return parser
+    @property
+    def _is_calibrated(self) -> bool:
+        return any(name.startswith(PREFIX) for name in self.model.parameters)
 
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The calibration that turns margins into probabilities, in the text that was measured, if any.
+
+        Raises: UsageError, the model has none.
+        """
+        if not self._is_calibrated:
+            raise UsageError(
+                f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
+            )
+        found, measures = Calibration.from_arrays(self.model.parameters), self.measures
+        return found.shifted(measures.shift) if measures and measures.shift else found
+
+    @cached_property
+    def exact_engine(self) -> ScoringEngine:
+        """The distribution of `How.exact`. Raises: UsageError, the model has none."""
+        if own := universal(self.engine):
+            return own.with_expected_trees()
+        engine: ScoringEngine = self._recipe.exact(self.model)
+        return engine
+
+    @cached_property
+    def labeller(self) -> ModelLabeller:
+        """What finds the relations."""
+        return labeller_of(self.model, self.engine, self.labels)
+
+    # ------------------------------------------------------------------------------------ parsing
     def __call__(
         self,
         words: Sequence[str],
@@ -211,15 +214,35 @@ class Parser:
         lemmas: Sequence[str] = (),
         xpos: Sequence[str] = (),
     ) -> Sentence:
-        """One sentence with its heads and relations. Arguments and errors: as of `parse`."""
-        sentence = self._sentence(words, tags, feats, lemmas, xpos)
-        if self.measures_text:
-            return next(self.pipe([sentence]))
-        heads = self.parse_all([sentence])[0].heads
-        tell_unknown(self.unknown_tags, self._told)
-        return self._labeller.labelled([sentence], [heads])[0]
+        """One sentence with its heads, a projective tree with one root, and relations.
 
-    def pipe(self, sentences: Sentences, *, window: int = PIPE_WINDOW) -> Iterator[Sentence]:
+        Tags that the model has never seen, such as those of another tag set, are parsed as if nothing were
+        known about the word; a warning of the logger "dynet_vdgi" names each once.
+
+        Give all columns that the training text had, because the parser reads them; otherwise its trees differ
+        from those of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and
+        universal tags as `tags`, to recognise punctuation; or, for a sentence without punctuation, XPOS tags
+        as `tags`.
+
+        Args:
+            words: the forms (n,).
+            tags: their part-of-speech tags (n,).
+            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: not known.
+            lemmas: their lemmas (n,), likewise.
+            xpos: their language-specific tags (n,), likewise.
+
+        Raises: UsageError, there is no word, a column has another length, or an entry is not text.
+        """
+        sentence = of_columns(words=words, tags=tags, feats=feats, lemmas=lemmas, xpos=xpos)
+        if sentence.xpos and self.model.settings.data.tags == "xpos":
+            sentence = replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+        return next(self.pipe([sentence]))
+
+    def parse(self, words: Sequence[str], tags: Sequence[str], **columns: Sequence[str]) -> Tree:
+        """Heads (n,) of one sentence: 0 for its one root, else 1..n. Arguments and errors: of a call."""
+        return self(words, tags, **columns).heads or ()
+
+    def pipe(self, sentences: Sentences, *, window: int = WINDOW) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
         A path means the sentences of that file, with tags from the column of the model's tags; whatever its
@@ -228,44 +251,26 @@ class Parser:
         They are parsed a window at a time, because many at once are several times faster than one by one; at
         most one window is held in memory. A smaller one gives results of a stream sooner; the first one also
         tells a table of relations the order of the verb. A universal parser without a text measures 20,000
-        words first, see `measured`. An error of the iterator comes after the sentences before it. Sentences
+        words first, see `adapted`. An error of the iterator comes after the sentences before it. Sentences
         without universal tags, which a model of XPOS tags does not need, get no relations.
         """
         if not isinstance(window, int) or window < 1:
             raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
-        return self._up_to_an_error(iter(self._given(sentences)), window)
-
-    def _measured_here(self, sentences: Iterable[Sentence]) -> Parser:
-        """This parser for the sentences of one call; warns once if they are few."""
-        parser = self.measured(sentences)
-        if parser.measures is not None:
-            parser.measures.warn_once(self._told)
-        return parser
-
-    def _up_to_an_error(self, sentences: Iterator[Sentence], window: int) -> Iterator[Sentence]:
-        failed: list[Exception] = []
-        parser, rest = self, up_to_an_error(sentences, failed)
-        if self.measures_text:
-            from dynet_vdgi.universal.stored import beginning
-
-            first = list(beginning(rest))
-            parser, rest = self._measured_here(first), chain(first, rest)
-        yield from parser._piped(rest, window)
-        if failed:
-            raise failed[0]
+        return self._piped(iter(self._given(sentences)), window)
 
     def _piped(self, sentences: Iterator[Sentence], size: int) -> Iterator[Sentence]:
-        verb_order = None
-        while window := list(islice(sentences, size)):
-            if verb_order is None:
-                verb_order = self._labeller.verb_order_in(s.upos or s.tags for s in window)
-            heads = [parse.heads for parse in self.parse_all(window)]
-            tell_unknown(self.unknown_tags, self._told)
-            yield from self._labeller.labelled(window, heads, verb_order)
-
-    @cached_property
-    def _labeller(self) -> ModelLabeller:
-        return labeller_of(self.model, self._engines.own)
+        failed: list[Exception] = []
+        stream = up_to_an_error(sentences, failed)
+        first = first_sentences(stream) if self.needs_text else list(islice(stream, size))
+        parser = self._adapted_here(first) if self.needs_text or self.verb_order is None else self
+        stream = chain(first, stream)
+        while window := list(islice(stream, size)):
+            parses = parser.parse_all(window, relations=True)
+            tell_unknown(self.unknown_tags, self._named)
+            for sentence, parse in zip(window, parses):
+                yield replace(sentence, heads=parse.heads, deprels=parse.relations or ())
+        if failed:
+            raise failed[0]
 
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, split into words, tagged, with heads and relations.
@@ -286,104 +291,91 @@ class Parser:
     def _steps(self) -> Steps:
         return Steps.of("the model", self.model, {})
 
-    def save(self, path: str | Path) -> None:
-        """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
-        save_model_file(path, self.with_measures(self.measures).model if self.measures else self.model)
-
-    def parse(
-        self,
-        words: Sequence[str],
-        tags: Sequence[str],
-        *,
-        feats: Sequence[str] = (),
-        lemmas: Sequence[str] = (),
-        xpos: Sequence[str] = (),
-    ) -> tuple[int, ...]:
-        """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
-
-        Tags that the model has never seen, such as those of another tag set, are parsed as if nothing were
-        known about the word; a warning of the logger "dynet_vdgi" names each once.
-
-        Give all columns that the training text had, because the parser reads them; otherwise its trees differ
-        from those of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and
-        universal tags as `tags`, to recognise punctuation; or, for a sentence without punctuation, XPOS tags
-        as `tags`.
-
-        Args:
-            words: the forms (n,).
-            tags: their part-of-speech tags (n,).
-            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: not known.
-            lemmas: their lemmas (n,), likewise.
-            xpos: their language-specific tags (n,), likewise.
-
-        Raises: UsageError, there is no word, a column has another length, or an entry is not text.
-        """
-        heads = self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
-        tell_unknown(self.unknown_tags, self._told)
-        return heads
-
-    def _sentence(
-        self,
-        words: Sequence[str],
-        tags: Sequence[str],
-        feats: Sequence[str],
-        lemmas: Sequence[str],
-        xpos: Sequence[str],
-    ) -> Sentence:
-        """A sentence from these columns. Raises: UsageError, as `parse`."""
-        sentence = of_columns(words=words, tags=tags, feats=feats, lemmas=lemmas, xpos=xpos)
-        if sentence.xpos and self.model.settings.data.tags == "xpos":
-            return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
-        return sentence
-
-    def _given(self, sentences: Sentences, how: How = GREEDY) -> Iterable[Sentence]:
-        """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
-        heads: Heads = "partial" if how.keep_heads else "ignored"
-        return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
-
-    def parse_all(self, sentences: Sentences, how: How = GREEDY) -> list[Parse]:
-        """The tree of each sentence; parsing many at once is several times faster than one by one.
+    def parse_all(self, sentences: Sentences, how: How = PLAIN, *, relations: bool = False) -> list[Parse]:
+        """The tree of each sentence, with its relations if they are wanted.
 
         Raises:
             KeepError: no projective tree contains the heads to be kept.
             UsageError: as `check`; or the argument is neither a file nor sentences.
         """
-        if how != GREEDY:
-            self.check(how)
-        sentences = list(self._given(sentences, how))
-        if self.measures_text:
-            return self._measured_here(sentences).parse_all(sentences, how)
-        bare, positions = self._bare(sentences, how)
-        if how == GREEDY:
-            trees = self._engines.own.parse(bare)
-            return [
-                Parse(self._restored(heads, places, sentence))
-                for sentence, places, heads in zip(sentences, positions, trees)
-            ]
-        if how.keep_heads:
-            for sentence in sentences:
-                if reason := self.conflict(sentence):
-                    raise KeepError(reason)
-        found = self._found(bare, how)
-        sure = self._probabilities(bare, found) if how.confidence else None
-        return [
-            self._parsed(sentence, each, places, sure, how)
-            for sentence, each, places in zip(sentences, found, positions)
-        ]
+        self.check(how)
+        every = list(self._given(sentences, how))
+        if self.needs_text:
+            return self._adapted_here(every).parse_all(every, how, relations=relations)
+        parses: list[Parse] = []
+        for start in range(0, len(every), WINDOW):
+            parses += self._parsed(every[start : start + WINDOW], how, relations)
+        return parses
 
-    def confidences(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
-        """The tree of each sentence, with the `confidence` of its heads.
+    def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool) -> list[Parse]:
+        """The trees of a window: without punctuation, which is attached afterwards."""
+        bare, places = [], []
+        for sentence in sentences:
+            if how.keep_heads and (reason := self.conflict(sentence)):
+                raise KeepError(reason)
+            kept, own = self._bare(sentence, with_heads=how.keep_heads)
+            bare.append(kept)
+            places.append(own)
+        engine = self.exact_engine if how.exact else self.engine
+        found = find(engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations)
+        heads = []
+        for sentence, tree, own in zip(sentences, found, places):
+            whole = restore_punctuation(tree.heads, own, self._seen_forms(sentence))
+            given = sentence.heads if how.keep_heads else None
+            heads.append(keep.nearest(whole, given) if given else whole)
+        deprels: Sequence[Relations | None] = [None] * len(sentences)
+        if relations:
+            deprels = self.labeller.relations(sentences, heads, self.verb_order, found)
+        if not how.confidence:
+            return list(map(Parse, heads, deprels))
+        sure = self._confidences(sentences, bare, places, found, how.keep_heads)
+        return [Parse(tree, names, *own) for tree, names, own in zip(heads, deprels, sure)]
 
-        Raises: UsageError, the model has no calibration; KeepError, as `parse_all`.
-        """
-        return self.parse_all(sentences, How(confidence=True, keep_heads=keep_heads))
+    def _confidences(
+        self,
+        sentences: Sequence[Sentence],
+        bare: Sequence[Sentence],
+        places: Sequence[tuple[int, ...]],
+        found: Sequence[Found],
+        keep_heads: bool,
+    ) -> Iterator[tuple[tuple[float | None, ...], tuple[float, ...]]]:
+        """The confidences (n,) of each sentence's words, and the marginals of those the parser decided on."""
+        trees, margins = [each.heads for each in found], [each.margins for each in found]
+        arcs = self.calibration.arcs([s.tags for s in bare], trees, margins)
+        probabilities = iter(self.calibration(arcs).tolist())
+        for sentence, own, rows in zip(sentences, places, margins):
+            given = sentence.heads if keep_heads else None
+            is_free = [not given or given[place - 1] == FREE for place in own]
+            sure: list[float | None] = [None] * len(sentence)
+            for place, probability, free in zip(own, probabilities, is_free):
+                if free:
+                    sure[place - 1] = probability
+            odds = rows[is_free] if universal(self.engine) is not None else rows[:0]
+            yield tuple(sure), tuple((1 / (1 + np.exp(-odds))).tolist())
 
-    def exact(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
-        """The trees with the most heads expected to be right under the model's distribution, see `How`.
+    def _bare(self, sentence: Sentence, *, with_heads: bool = False) -> tuple[Sentence, tuple[int, ...]]:
+        """The words of a sentence that the protocol keeps, as the model may see them, and their places."""
+        s = sentence
+        heads = s.heads if with_heads else None
+        kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+        kept, places = without_punctuation(kept, self.protocol.removed_tags)
+        kept = kept.ignoring(self.model.settings.data.ignore)
+        if not self._tags.issuperset(kept.tags):
+            self.unknown_tags.update([tag for tag in kept.tags if tag not in self._tags])
+        return kept, places
 
-        Raises: UsageError, the model has none; KeepError, as `parse_all`.
-        """
-        return self.parse_all(sentences, How(exact=True, keep_heads=keep_heads))
+    @cached_property
+    def _tags(self) -> frozenset[str]:
+        return frozenset(self.model.vocabulary.tags)
+
+    def _seen_forms(self, sentence: Sentence) -> tuple[str, ...]:
+        """The forms, by which brackets and quotation marks find their partners, unless forms are hidden."""
+        return ("_",) * len(sentence) if "forms" in self.model.settings.data.ignore else sentence.forms
+
+    def _given(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
+        """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
+        heads: Heads = "partial" if how.keep_heads else "ignored"
+        return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
     def conflict(self, sentence: Sentence) -> str | None:
         """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE."""
@@ -391,184 +383,38 @@ class Parser:
         if heads is None or FREE not in heads:
             return None
         positions = kept_positions(sentence, self.protocol.removed_tags)
-        if FREE not in heads_without(heads, positions):
-            return None
-        return keep.conflict(heads)
+        return keep.conflict(heads) if FREE in heads_without(heads, positions) else None
 
-    def check(self, how: How = GREEDY, sampling: Sampling | None = None) -> None:
-        """Raises: UsageError, the model cannot do this, or the arguments are not a `How` and a `Sampling`."""
-        check_kind("how", how, How, "a How")
-        if sampling is not None:
-            check_kind("sampling", sampling, Sampling, "a Sampling")
-            check_kind("n_samples", sampling.n_samples, (int, np.integer), "a number of trees")
+    def check(self, how: How = PLAIN) -> None:
+        """Raises: UsageError, the model cannot do this, or the argument is no `How`."""
+        check_kind("how", how, How, f"a How, such as {PLAIN!r}")
         if how.exact and how.confidence:
             raise UsageError("confidence is about the tree found without it: leave out `exact`")
         if how.confidence:
-            _ = self._engines.calibration
+            _ = self.calibration
         if how.exact:
-            _ = self._engines.exact
-        if how.keep_heads and self.draws_trees:
+            _ = self.exact_engine
+        if how.keep_heads and not self._recipe.keeps_heads:
             raise UsageError(
                 "a neural model cannot keep given heads: use the model universal, or train with --preset best"
             )
-        if sampling is not None and not self.draws_trees:
-            if not sampling.n_best:
-                raise UsageError(
-                    f"this model (recipe {self.info['recipe']}) draws no trees: probabilities of sampled "
-                    "trees and MBR need a neural model; confidence, exact trees and n-best lists do not"
-                )
-            _ = self._engines.exact
 
-    def sample_all(self, sentences: Sentences, sampling: Sampling, stream: int = 0) -> list[list[Parse]]:
-        """Trees of each sentence, best first, with their probabilities.
-
-        One tree a sentence, or up to `n_best`. A neural model estimates probabilities from samples; the same
-        seed, stream and sentences give the same trees. Other models give exact probabilities, and only n-best
-        lists, under the distribution of `How.exact`.
-
-        Raises: UsageError, as `check`; or the argument is neither a file nor sentences.
-        """
-        check_kind("sampling", sampling, Sampling, "a Sampling")
-        self.check(sampling=sampling)
-        sentences = list(self._given(sentences))
-        if self.measures_text:
-            return self._measured_here(sentences).sample_all(sentences, sampling, stream)
-        bare, positions = self._bare(sentences, GREEDY)
-        neural = self._engines.neural
-        if neural is None:
-            return [self._best_trees(*each, sampling.n_best) for each in zip(sentences, bare, positions)]
-        rng = np.random.default_rng([sampling.seed, stream])
-        samples = neural.draw(bare, sampling.n_samples, rng)
-        greedy = [()] * len(bare) if sampling.mbr or sampling.n_best else neural.parse(bare)
-        return [
-            _sampled(self._seen_forms(sentence), places, drawn, heads, sampling)
-            for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy)
-        ]
-
-    def _bare(self, sentences: Sequence[Sentence], how: How) -> tuple[list[Sentence], list[Places]]:
-        """The words of each sentence that the protocol keeps, and their places; counts unknown tags."""
-        bare, positions = [], []
-        removed, known, ignored = self.protocol.removed_tags, self._tags, self.model.settings.data.ignore
-        is_lean = self.is_lean and how == GREEDY
-        for s in sentences:
-            if is_lean:
-                places = kept_positions(s, removed)
-                kept = s
-                if len(places) < len(s):
-                    forms = tuple([s.forms[p - 1] for p in places])
-                    kept = Sentence(forms, tuple([s.tags[p - 1] for p in places]))
-            else:  # without its lines, which are not needed, and without its tree unless that is kept
-                heads = s.heads if how.keep_heads else None
-                kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
-                kept, places = without_punctuation(kept, removed)
-            if ignored:
-                kept = kept.ignoring(ignored)
-            if not known.issuperset(kept.tags):
-                self.unknown_tags.update([tag for tag in kept.tags if tag not in known])
-            bare.append(kept)
-            positions.append(places)
-        return bare, positions
-
-    def _found(self, bare: Sequence[Sentence], how: How) -> list[tuple[Tree, Floats]]:
-        """Trees of sentences, and margins (n,) of their words if they are requested."""
-        whole = [how.keep_heads and s.heads is not None and FREE not in s.heads for s in bare]
-        rest = [sentence for sentence, is_whole in zip(bare, whole) if len(sentence) and not is_whole]
-        if how.exact:
-            found = iter([(self._exact_tree(sentence, how), np.zeros(0)) for sentence in rest])
-        else:
-            found = iter(self._engines.own.with_margins(rest, keep_heads=how.keep_heads))
-        return [
-            (s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
-            for s, is_whole in zip(bare, whole)
-        ]
-
-    def _exact_tree(self, sentence: Sentence, how: How) -> Tree:
-        given = sentence.heads if how.keep_heads else None
-        return keep.complete(self._engines.exact.scores(sentence), given or (FREE,) * len(sentence))
-
-    def _probabilities(
-        self, bare: Sequence[Sentence], found: Sequence[tuple[Tree, Floats]]
-    ) -> Iterator[float]:
-        """The probabilities that heads are right, for the concatenated words of all sentences."""
-        calibration, trees = self._engines.calibration, [tree for tree, _ in found]
-        arcs = calibration.arcs([s.tags for s in bare], trees, [margins for _, margins in found])
-        return iter(calibration(arcs).tolist())
-
-    def _parsed(
-        self,
-        sentence: Sentence,
-        found: tuple[Tree, Floats],
-        places: Places,
-        probabilities: Iterator[float] | None,
-        how: How,
-    ) -> Parse:
-        """The tree of a whole sentence; consumes the probabilities of its words."""
-        heads, margins = self._restored(found[0], places, sentence), found[1]
-        given = sentence.heads if how.keep_heads else None
-        if given:
-            heads = keep.nearest(heads, given)
-        if probabilities is None:
-            return Parse(heads)
-        sure: list[float | None] = [None] * len(sentence)
-        is_own = [not given or given[place - 1] == FREE for place in places]
-        for place, probability, own in zip(places, probabilities, is_own):
-            if own:
-                sure[place - 1] = probability
-        odds = margins[is_own] if universal(self.engine) is not None else margins[:0]
-        return Parse(heads, None, None, tuple(sure), tuple((1 / (1 + np.exp(-odds))).tolist()))
-
-    def _restored(self, tree: Tree, places: Places, sentence: Sentence) -> Tree:
-        """The tree of the whole sentence, punctuation attached."""
-        return restore_punctuation(tree, places, self._seen_forms(sentence))
-
-    def _seen_forms(self, sentence: Sentence) -> tuple[str, ...]:
-        """The forms, by which brackets and quotation marks find their partners, unless forms are hidden."""
-        return ("_",) * len(sentence) if "forms" in self.model.settings.data.ignore else sentence.forms
-
-    def _best_trees(self, sentence: Sentence, bare: Sentence, places: Places, n_best: int) -> list[Parse]:
-        """The most probable trees of a sentence under the model's distribution."""
-        from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
-
-        scores = self._engines.exact.scores(bare)
-        arcs, log_z = chart.marginals(scores), chart.log_partition(scores)
-        result = []
-        for score, tree in chart.k_best(scores, n_best):
-            sure: list[float | None] = [None] * len(sentence)
-            for k, place in enumerate(places):
-                sure[place - 1] = float(arcs[tree[k], k])
-            heads = self._restored(tree, places, sentence)
-            result.append(Parse(heads, tuple(sure), math.exp(score - log_z)))
-        return result
+    def save(self, path: str | Path) -> None:
+        """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
+        measures = self.measures
+        parameters = self.model.parameters | (measures.arrays() if measures else {})
+        save_model_file(path, replace(self.model, parameters=parameters))
 
 
-def _sampled(
-    forms: Sequence[str], places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
-) -> list[Parse]:
-    """The requested trees of a sentence with these forms, given samples of its kept words."""
-    from dynet_vdgi.parsing.arena import most_probable_heads
-
-    times = Counter(map(tuple, drawn.heads.tolist()))
-    if sampling.n_best:
-        trees = drawn.ranked(times)[: sampling.n_best]
-    else:
-        trees = [most_probable_heads(drawn.heads) if sampling.mbr else greedy]
-    full = {tree: restore_punctuation(tree, places, forms) for tree in {*times, *trees}}
-    all_heads = np.array([full[tree] for tree in times])
-    weights = np.array(list(times.values())) / sampling.n_samples
-    return [
-        Parse(
-            full[tree],
-            _of_kept(weights @ (all_heads == np.array(full[tree])), places),
-            times[tree] / sampling.n_samples,
-        )
-        for tree in trees
-    ]
-
-
-def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
-    """Values for a sentence's words (n,); None for words that the protocol removes."""
-    kept = set(places)
-    return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
+def first_sentences(stream: Iterable[Sentence]) -> list[Sentence]:
+    """The beginning of a text that shows its kind of language: so many words, and sentences."""
+    first, n_words = [], 0
+    for sentence in stream:
+        first.append(sentence)
+        n_words += len(sentence)
+        if n_words >= MEASURED and len(first) >= LOOKED_AT:
+            break
+    return first
 
 
 def load(
@@ -577,12 +423,13 @@ def load(
     fast: bool = False,
     tokeniser: str | Path | None = None,
     tagger: str | Path | None = None,
+    labels: LabelTable | None = None,
 ) -> Parser:
     """The parser in a model file, in the folder of a run, or, by its name `universal`, in the package.
 
-    See `Parser.measured` about the last one. `fast`: the fast student in the folder of a run. `tokeniser` and
+    See `Parser.adapted` about the last one. `fast`: the fast student in the folder of a run. `tokeniser` and
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
-    may have its own.
+    may have its own. `labels`: a table of relations.
 
     Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
     argument is no path.
@@ -595,6 +442,6 @@ def load(
         tell_of_student(model)
     model.steps |= contents({"tokeniser": tokeniser, "tagger": tagger})
     try:
-        return Parser(model)
+        return Parser(model, labels)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None

@@ -17,14 +17,12 @@ from dynet_vdgi.settings.config import Settings
 if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alone
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.engines import Engine
-    from dynet_vdgi.parsing.universal_engine import UniversalEngine
+    from dynet_vdgi.parsing.engines import Engine, ScoringEngine
     from dynet_vdgi.recipes.given import Inputs
     from dynet_vdgi.recipes.reading import RunReader
     from dynet_vdgi.runs.material import Material
     from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
     from dynet_vdgi.runs.runlog import RunLog
-    from dynet_vdgi.teachers.arc_crf import ArcCrf
     from dynet_vdgi.teachers.common import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
@@ -92,6 +90,12 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     learns_from_treebanks = False
     """If trees of other languages suffice, without any text."""
 
+    keeps_heads = True
+    """If its parsers can keep heads that are given."""
+
+    lacks_calibration = "was trained without text and teacher: train it again, with --train TEXT"
+    """Why a model of this recipe may have no confidence values."""
+
     def successor(self, inputs: Inputs, settings: SomeSettings) -> str:
         """The name of the recipe that takes these inputs over; "" if this one keeps them."""
         return ""
@@ -130,7 +134,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     def engine(self, model: ModelFile) -> Engine:
         """The engine that parses with the model. Raises: ModelError, its parameters do not fit."""
 
-    def exact(self, model: ModelFile) -> ArcCrf | UniversalEngine:
+    def exact(self, model: ModelFile) -> ScoringEngine:
         """The distribution over trees that the parser learnt from. Raises: UsageError, it has none."""
         raise UsageError(NO_DISTRIBUTION)
 
@@ -139,6 +143,14 @@ NO_DISTRIBUTION = (
     "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
     "perceptron, need one that this version trained with the text of one language or with --trees"
 )
+
+
+def of_earlier_version(model: ModelFile) -> str:
+    """What to say about a model whose parser this version no longer has."""
+    command = (
+        " ".join(("vdgi", *model.provenance.command)) or f"vdgi train --preset {model.provenance.preset}"
+    )
+    return f"made by version {model.provenance.version}, which had another parser; make it again: {command}"
 
 
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:

@@ -21,7 +21,7 @@ from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.parsing.engines import Engine, WordEngine
+from dynet_vdgi.parsing.engines import CrfEngine, Engine, StudentEngine
 from dynet_vdgi.recipes.base import (
     Preparation,
     Recipe,
@@ -44,7 +44,7 @@ from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, ONLY_TREES, Section, Settings, TeacherSettings
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
-from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import PREFIX as CRF
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -69,23 +69,6 @@ class CrfSettings(Section, frozen=True):
     trust: Annotated[
         float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
     ] = 500.0
-
-
-class WordParserSettings(Section, frozen=True):
-    """The linear-time parser, which sees words and features, see `students.word_perceptron`; of a model that
-    starts from a universal parser it is the fast student."""
-
-    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
-    explore_from: Annotated[
-        int, Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions")
-    ] = 2
-    log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
-    ] = 20
-    orders: Annotated[
-        int,
-        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
-    ] = 3
 
 
 class SilverSettings(Section, frozen=True):
@@ -142,13 +125,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
 
     def student(self) -> WordPerceptron:
         """A linear-time parser with these numbers."""
-        parser = self.parser
-        return WordPerceptron(
-            epochs=parser.epochs,
-            explore_from=parser.explore_from,
-            log2_buckets=parser.log2_buckets,
-            seeds=tuple(range(self.seed, self.seed + parser.orders)),
-        )
+        return WordPerceptron.of(self.parser, self.seed)
 
 
 FewTreesPrepared = Preparation[FewTreesSettings, Material]
@@ -256,18 +233,16 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
 
     def engine(self, model: ModelFile) -> Engine:
         if STUDENT + "weights" in model.parameters:
-            return WordEngine(model)
+            return StudentEngine(model)
         if model.base is None:
             raise ModelError("the model has neither a student nor the measures of a text that a CRF needs")
-        from dynet_vdgi.parsing.crf_engine import CrfEngine  # needs modules that other models do not
+        return self.exact(model)
 
-        return CrfEngine(self.exact(model))
-
-    def exact(self, model: ModelFile) -> ArcCrf:
+    def exact(self, model: ModelFile) -> CrfEngine:
         """The CRF, which is the parser itself or has taught it. Raises: UsageError, see `Recipe.exact`."""
         if CRF + "weights" not in model.parameters:
             raise UsageError("a fast student has no distribution over trees: leave out --fast")
-        return ArcCrf.from_arrays(model.parameters, base_of(model))
+        return CrfEngine(ArcCrf.from_arrays(model.parameters, base_of(model)))
 
 
 def _arrays(learner: FewTrees) -> Iterator[Arrays]:

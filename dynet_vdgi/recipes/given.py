@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dynet_vdgi.data import conllu, file_checks, files
-from dynet_vdgi.data.column_sentences import LeanReader
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet
@@ -31,15 +30,11 @@ class Given:
     def __bool__(self) -> bool:
         return bool(self.names or self.sentences)
 
-    def read(self, tags: str, heads: conllu.Heads, *, is_lean: bool = False) -> Iterable[Sentence]:
-        """The sentences in order; lean ones may lack lemmas, relations, and lines of the file."""
+    def read(self, tags: str, heads: conllu.Heads) -> Iterable[Sentence]:
+        """The sentences in order."""
         for name in self.names:
             if self.steps is not None:
                 yield from conllu.checked(self.steps.passages([name]), heads, tags)
-            elif is_lean:
-                read = LeanReader(heads, tags)
-                for found in conllu.read_windows(name, read, heads=heads, tags=tags):
-                    yield from [found] if isinstance(found, Sentence) else found
             else:
                 yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
@@ -17,7 +18,7 @@ from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.estimated_rules import estimated_in
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.parsing.engines import Engine, NeuralEngine
+from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine
 from dynet_vdgi.recipes.base import (
     Preparation,
     Recipe,
@@ -44,6 +45,8 @@ NeuralPrepared = Preparation[NeuralSettings, NeuralMaterial]
 
 class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
     settings = NeuralSettings
+    keeps_heads = False
+    lacks_calibration = "is neural: train with --preset best"
 
     def check(self, inputs: Inputs, settings: NeuralSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
@@ -132,6 +135,26 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 
     def engine(self, model: ModelFile) -> Engine:
         return NeuralEngine(model)
+
+
+class NeuralEngine(GreedyEngine):
+    """The encoder of a neural model. Raises: ModelError, the parameters do not fit."""
+
+    def __init__(self, model: ModelFile) -> None:
+        from dynet_vdgi.model.greedy import GreedyParser  # imports DyNet
+
+        assert isinstance(model.settings, NeuralSettings)
+        self._model, self._vocabulary = model, model.vocabulary
+        self._parser = GreedyParser(model.parameters, model.vocabulary, model.settings.parser)
+
+    def __reduce__(self) -> tuple[type, tuple[ModelFile]]:
+        return NeuralEngine, (self._model,)  # DyNet's parameters cannot be sent to other processes
+
+    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+        if margins or keep_heads:
+            raise UsageError("a neural model cannot do that")
+        trees = self._parser.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
+        return [Found(tree, np.zeros(0)) for tree in trees]
 
 
 def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:

@@ -108,7 +108,7 @@ class RunReader:
         protocol = protocol_named(self.data.protocol)
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
-        read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
+        read = treebank.with_few_tags(given.read(self.data.tags, heads))
         guesses = tree_checks.Guesses(can_drop=heads == "partial")
         sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
         shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)

@@ -155,7 +155,6 @@ def _processors(jobs: int) -> Iterator[None]:
 
 
 def _import_what_is_needed() -> None:
-    import dynet_vdgi.students.codes
     import dynet_vdgi.teachers.dmv  # noqa: F401
 
 

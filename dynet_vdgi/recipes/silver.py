@@ -27,6 +27,8 @@ from dynet_vdgi.parsing.confidence import (
     SHIFT_WITHOUT_TREES,
     Calibration,
 )
+from dynet_vdgi.parsing.decoding import find
+from dynet_vdgi.parsing.engines import CrfEngine
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.teachers.arc_crf import ArcCrf, mixed, n_known_heads, share_of_unsupervised
@@ -129,11 +131,10 @@ class FewTrees:
     ) -> list[tuple[tuple[int, ...], Floats]]:
         """Trees and margins of what parses."""
         if self.student is None:
-            from dynet_vdgi.parsing.crf_engine import best_trees  # needs modules of the universal parser
-
-            return best_trees(self.crf, sentences, keep_heads=keep_heads)
-        found = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
-        return [(tree.heads or (), margins) for tree, margins in found]
+            found = find(CrfEngine(self.crf), sentences, keep_heads=keep_heads, margins=True)
+            return [(each.heads, each.margins) for each in found]
+        trees = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
+        return [(tree.heads or (), margins) for tree, margins in trees]
 
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the highest expected number of correct heads for FREE words.

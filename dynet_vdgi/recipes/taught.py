@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.recipes.base import (
     Preparation,
     Recipe,
@@ -16,23 +16,23 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     no_start,
+    of_earlier_version,
     refuse_treebanks,
 )
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
-from dynet_vdgi.students.perceptron import PerceptronSettings
+from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
+from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.parsing.engines import Engine
+    from dynet_vdgi.parsing.engines import CrfEngine, Engine
     from dynet_vdgi.recipes.given import Inputs
     from dynet_vdgi.recipes.teaching import TaughtText
     from dynet_vdgi.runs.material import Material
     from dynet_vdgi.runs.model_archive import Arrays
     from dynet_vdgi.runs.model_file import ModelFile, Provenance
-    from dynet_vdgi.students.linear_student import Perceptron
-    from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -44,11 +44,15 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     """A teacher, and a perceptron that learns the teacher's trees and parses in linear time."""
 
     teacher: TeacherSettings = DmvSettings()
-    parser: PerceptronSettings = PerceptronSettings()
+    parser: WordParserSettings = WordParserSettings()
 
     @property
     def is_universal(self) -> bool:
         return self.teacher.is_universal
+
+    @property
+    def with_trees(self) -> dict[str, Any]:
+        return {"parser": {"epochs": 3, "log2_buckets": 20}}  # gold trees are shown more often anyway
 
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
@@ -93,11 +97,7 @@ class Taught(Recipe[TaughtSettings, "Material"]):
         dev = reading.dev(inputs.dev)
         every = [*(sentence for text in texts.values() for sentence in text), *trees]
         vocabulary = build_vocabulary(every, lexicalised=False)
-        by_table = settings.teacher.teaches and rules.table is not None and bool(rules.table.settings)
-        check_ignored(
-            settings,
-            has_effect=by_table or (settings.teacher.reads_forms and "forms" in settings.data.ignore),
-        )
+        check_ignored(settings, has_effect=True)
         tell_of_tags(trees, texts)
         relation = reading.punctuation.relation
         return Preparation(
@@ -121,15 +121,18 @@ class Taught(Recipe[TaughtSettings, "Material"]):
         return _learnt(prepared, lesson, provenance, place)
 
     def engine(self, model: ModelFile) -> Engine:
-        from dynet_vdgi.parsing.engines import SymbolEngine
+        from dynet_vdgi.parsing.engines import StudentEngine
 
-        return SymbolEngine(model)
+        if STUDENT + "weights" not in model.parameters:
+            raise ModelError(of_earlier_version(model))
+        return StudentEngine(model)
 
-    def exact(self, model: ModelFile) -> ArcCrf:
+    def exact(self, model: ModelFile) -> CrfEngine:
         """The distribution of the rule table, or of the universal parser, itself."""
+        from dynet_vdgi.parsing.engines import CrfEngine
         from dynet_vdgi.teachers.arc_crf import ArcCrf
 
-        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model))
+        return CrfEngine(ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model)))
 
 
 def _learnt(
@@ -143,12 +146,11 @@ def _learnt(
     from dynet_vdgi.recipes.relations import label_arrays
     from dynet_vdgi.runs.model_file import ModelFile
     from dynet_vdgi.runs.model_file import save as save_model
-    from dynet_vdgi.students.linear_student import Perceptron
 
     settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
-    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, lesson.prior)
+    student = WordPerceptron.of(settings.parser, settings.seed).fit(trees)
     seconds = time.process_time() - start
     logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
     gold_trees = list(provenance.gold_trees)
@@ -156,7 +158,7 @@ def _learnt(
         gold_trees.append(f"training: {count(len(material.trees), 'tree')} learnt from")
     dev_dda = None
     if material.dev:
-        dev_dda = score(material.dev, student.heads(material.dev)).dda
+        dev_dda = score(material.dev, _heads(student, material.dev)).dda
         gold_trees.append("dev: progress figures only")
         logger.info("dev DDA %.3f", dev_dda)
     agreement = _agreement(lesson.trees, student)
@@ -168,20 +170,19 @@ def _learnt(
         material.vocabulary,
         material.rules,
         {
-            **student.model.arrays(),
+            **student.arrays(),
             **_calibration(lesson, student, bool(settings.teacher.gold_trees)),
             **(lesson.base.arrays() if lesson.base else {}),
             **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
-        symbols=student.codes.to_json() if student.codes else None,
-        text=lesson.prior.text.to_json() if lesson.prior and not student.codes else None,
+        text=lesson.prior.text.to_json() if lesson.prior else None,
     )
     if place.folder:
         save_model(place.folder / MODEL_NAME, model)
     return model
 
 
-def _calibration(lesson: TaughtText, student: Perceptron, has_seen_trees: bool) -> Arrays:
+def _calibration(lesson: TaughtText, student: WordPerceptron, has_seen_trees: bool) -> Arrays:
     """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
     from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 
@@ -189,17 +190,21 @@ def _calibration(lesson: TaughtText, student: Perceptron, has_seen_trees: bool) 
         return {}
     sentences, marginals = zip(*lesson.votes)
     shift = SHIFT_WITH_TREES if has_seen_trees else SHIFT_WITHOUT_TREES
-    tags = [s.tags for s in sentences]
-    return Calibration.fit(tags, student.with_margins(sentences), marginals, shift).arrays()
+    found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
+    return Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
 
 
-def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
+def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int, ...]]:
+    return [tree.heads or () for tree in student.predict(sentences)]
+
+
+def _agreement(taught: list[Sentence], student: WordPerceptron) -> float | None:
     """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such trees."""
     from dynet_vdgi.evaluation.attachment import score
 
     if not taught:
         return None
-    agreement = score(taught, student.heads(taught)).dda
+    agreement = score(taught, _heads(student, taught)).dda
     logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs of this text", 100 * agreement)
     return round(agreement, 4)
 

@@ -29,7 +29,7 @@ from dynet_vdgi.universal.learning_settings import LearningSettings
 if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.data.vocabulary import Vocabulary
-    from dynet_vdgi.parsing.universal_engine import UniversalEngine
+    from dynet_vdgi.parsing.engines import UniversalEngine
     from dynet_vdgi.recipes.given import Inputs
     from dynet_vdgi.recipes.reading import RunReader
     from dynet_vdgi.runs.material import Material
@@ -83,6 +83,7 @@ class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
 class Universal(Recipe[UniversalSettings, "Material"]):
     settings = UniversalSettings
     learns_from_treebanks = True
+    lacks_calibration = "was learnt without a calibration"
 
     def successor(self, inputs: Inputs, settings: UniversalSettings) -> str:
         """Gold trees make a CRF of the universal parser."""
@@ -161,8 +162,9 @@ class Universal(Recipe[UniversalSettings, "Material"]):
             _keep_student(prepared, provenance, place)
         if dev := prepared.material.dev:
             from dynet_vdgi.evaluation.attachment import score
+            from dynet_vdgi.parsing.decoding import find
 
-            row["dev_dda"] = score(dev, self.engine(model).parse(dev)).dda
+            row["dev_dda"] = score(dev, [found.heads for found in find(self.engine(model), dev)]).dda
             gold_trees.append("dev: progress figures only")
             logger.info("dev DDA %.3f", row["dev_dda"])
         model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
@@ -174,13 +176,9 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         return model
 
     def engine(self, model: ModelFile) -> UniversalEngine:
-        from dynet_vdgi.parsing.universal_engine import UniversalEngine
+        from dynet_vdgi.parsing.engines import UniversalEngine
 
         return UniversalEngine(model)
-
-    def exact(self, model: ModelFile) -> UniversalEngine:
-        """The parser itself, whose scores are the logarithms of p(h | d)."""
-        return self.engine(model)
 
 
 def _check_treebanks(inputs: Inputs, settings: UniversalSettings) -> None:
@@ -245,7 +243,8 @@ def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
     bare = replace(start, settings=prepared.settings, parameters=arrays)
-    settled = Parser(bare).with_measures(replace(measures, tag_accuracy=prepared.tag_accuracy)).measures
+    parser = Parser(bare).in_text(replace(measures, tag_accuracy=prepared.tag_accuracy))
+    settled = parser.measures
     assert settled is not None
     model = replace(bare, parameters=arrays | settled.arrays())
     row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}

@@ -19,7 +19,6 @@ from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import unknown_to_model
-from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.run_folder import DEFAULT_RULES, NamedRules, rules_named
@@ -150,12 +149,10 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) 
     parser = Parser(model)
     tags = model.settings.data.tags
     sentences = [conllu.sentence_of(block, "ignored", tags) for block in blocks]
-    parses = parser.parse_all(sentences)
+    parsed = list(parser.pipe(sentences))
     for line in unknown_to_model(parser.unknown_tags):
         _LOGGER.warning("%s: %s", name, line)
-    labeller = labeller_of(model, parser.engine)
-    verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in sentences)
-    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_order)
+    return parsed
 
 
 def _published(dataset: str) -> list[PublishedRow]:

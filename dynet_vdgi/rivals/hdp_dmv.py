@@ -39,7 +39,6 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
@@ -49,6 +48,7 @@ from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
+from dynet_vdgi.system.jit import work_of_trees
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Packed, checked_log_z
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import Kernel
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
 
 N_VALENCES = 3

@@ -23,7 +23,6 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
@@ -31,6 +30,7 @@ from dynet_vdgi.rivals.left_corner import SUM_BOUNDED, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import work_of_trees
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, checked_log_z
 from dynet_vdgi.teachers.inside_outside import DmvFactors

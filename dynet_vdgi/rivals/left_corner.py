@@ -23,13 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import Kernel
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT, DmvFactors
 
 
-class Scores(NamedTuple):
+class CornerScores(NamedTuple):
     """Factors of one sentence's trees; also their posterior probabilities, which have the same shapes."""
 
     arcs: Floats  # (2, n, n): valence, head, dependent
@@ -59,16 +58,16 @@ class BoundedChart(NamedTuple):
 class BoundedRoom(NamedTuple):
     """The kernel's workspace; a sentence of fewer than n words uses the first cells only."""
 
-    scores: Scores
-    posterior: Scores
+    scores: CornerScores
+    posterior: CornerScores
     cells: Floats  # (2, 11, D, n, n): a chart's, and those of its derivatives
 
 
 def room_for(n: int, depth: int) -> BoundedRoom:
     """A workspace for sentences of up to `n` words and `depth` levels."""
 
-    def scores() -> Scores:
-        return Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
+    def scores() -> CornerScores:
+        return CornerScores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
 
     return BoundedRoom(scores(), scores(), np.zeros((2, len(BoundedChart._fields), depth, n, n)))
 
@@ -92,7 +91,7 @@ def chart_of(cells: Floats) -> BoundedChart:
 
 
 @compiled
-def bounded_inside(n: int, scores: Scores, chart: BoundedChart, chunk: int) -> float:
+def bounded_inside(n: int, scores: CornerScores, chart: BoundedChart, chunk: int) -> float:
     """The sum Z over the trees of the product of their factors; fills the chart."""
     stops, depth = scores.stops, chart.left.shape[0]
     for d in range(depth):
@@ -113,7 +112,7 @@ def bounded_inside(n: int, scores: Scores, chart: BoundedChart, chunk: int) -> f
 
 
 @compiled
-def inside_left(scores: Scores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
+def inside_left(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
     """The left halves of word j that reach to i, and the link to i as the outermost child."""
     arcs, depth = scores.arcs, chart.left.shape[0]
     total = 0.0
@@ -140,7 +139,7 @@ def inside_left(scores: Scores, chart: BoundedChart, chunk: int, d: int, i: int,
 
 
 @compiled
-def inside_right(scores: Scores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
+def inside_right(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
     """The right halves of word i that reach to j, and the links to j as the last child."""
     arcs, depth = scores.arcs, chart.left.shape[0]
     any_child, tail_child = 0.0, 0.0
@@ -191,14 +190,14 @@ def bounded_outside(n: int, room: BoundedRoom, chunk: int, z: float) -> None:
 
 @compiled
 def outside_left(
-    scores: Scores,
+    scores: CornerScores,
     chart: BoundedChart,
     chunk: int,
     d: int,
     i: int,
     j: int,
     gradients: BoundedChart,
-    posterior: Scores,
+    posterior: CornerScores,
 ) -> None:
     """The steps of `inside_left` backwards."""
     arcs, stop, depth = scores.arcs, scores.stops[LEFT, 1, j], chart.left.shape[0]
@@ -235,14 +234,14 @@ def outside_left(
 
 @compiled
 def outside_right(
-    scores: Scores,
+    scores: CornerScores,
     chart: BoundedChart,
     chunk: int,
     d: int,
     i: int,
     j: int,
     gradients: BoundedChart,
-    posterior: Scores,
+    posterior: CornerScores,
 ) -> None:
     """The steps of `inside_right` backwards."""
     arcs, stop, depth = scores.arcs, scores.stops[RIGHT, 1, i], chart.left.shape[0]
@@ -296,7 +295,7 @@ def bounded_posterior(n: int, room: BoundedRoom, chunk: int) -> float:
 
 
 @compiled
-def fill_scores(tags: Ints, potentials: Floats, given: DmvFactors, scores: Scores) -> None:
+def fill_scores(tags: Ints, potentials: Floats, given: DmvFactors, scores: CornerScores) -> None:
     """A sentence's factors; potentials (n + 1) * n."""
     n = len(tags)
     for head in range(n):
@@ -314,7 +313,7 @@ def fill_scores(tags: Ints, potentials: Floats, given: DmvFactors, scores: Score
 
 
 @compiled
-def add_posterior(tags: Ints, posterior: Scores, counts: DmvFactors) -> None:
+def add_posterior(tags: Ints, posterior: CornerScores, counts: DmvFactors) -> None:
     """Adds how probable a sentence's factors are to the expected counts."""
     for head in range(len(tags)):
         tag = tags[head]

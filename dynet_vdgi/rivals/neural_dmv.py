@@ -34,13 +34,13 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.sibling_sums import SUM_SIBLINGS, SiblingTables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.system.jit import work_of_trees
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed, checked_log_z

@@ -1,7 +1,7 @@
 """Model files: everything needed to parse, to continue training, and to know how a model was made.
 
 A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
-`vocabulary.json`, `rules.txt`, perhaps `symbols.json` and `text.json`, perhaps the files of a tokeniser and a
+`vocabulary.json`, `rules.txt`, perhaps `text.json`, perhaps the files of a tokeniser and a
 tagger (`tokeniser.zip`, `tagger.zip`), `parameters.npz` (weights for
 parsing), `training.npz` (weights, AdaGrad sums, averages and lambda after the last update) and
 `progress.json` (how far training has come). Random numbers are drawn from the seed and the number of the
@@ -123,15 +123,13 @@ class ModelFile:
     parameters: Arrays
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-    symbols: dict[str, Any] | None = None  # of `students.codes`: the word symbols that a perceptron reads
     text: dict[str, Any] | None = None  # of `grammar.statistics`: the rule table's measurements of the text
     steps: dict[str, bytes] = field(default_factory=dict)  # files of a tokeniser and a tagger, see STEPS
 
     @property
     def base(self) -> Prior | None:
         """The rule table with its measurements of the text; None if the model has no such measurements."""
-        measured = self.symbols.get("text", {}) if self.symbols is not None else self.text
-        return None if measured is None else Prior.from_json(self.rules, measured)
+        return None if self.text is None else Prior.from_json(self.rules, self.text)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -163,8 +161,6 @@ def save(path: str | Path, model: ModelFile) -> None:
         "training.npz": npz(model.training),
         "progress.json": json.dumps(model.progress).encode(),
     }
-    if model.symbols is not None:
-        entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
     if model.text is not None:
         entries["text.json"] = json.dumps(model.text, ensure_ascii=False).encode()
     entries |= {f"{step}.zip": content for step, content in model.steps.items()}
@@ -210,7 +206,6 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         parameters=archive.arrays("parameters.npz"),
         training=archive.arrays("training.npz") if training else {},
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
-        symbols=archive.content("symbols.json", dict[str, Any]) if "symbols.json" in archive.names else None,
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
         steps={step: archive.read(f"{step}.zip") for step in STEPS if f"{step}.zip" in archive.names},
     )

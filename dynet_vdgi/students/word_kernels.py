@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
 from dynet_vdgi.data.templates import Templates, shift_of
 from dynet_vdgi.students.arc_hybrid import (
@@ -33,6 +32,7 @@ from dynet_vdgi.students.arc_hybrid import (
     score,
 )
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.system.jit import compiled
 
 N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""

@@ -1,7 +1,7 @@
 """A parser in linear time that sees words, FEATS and punctuation as well as tags.
 
-The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle, as `perceptron`,
-and with more features. Several perceptrons that saw the sentences in different orders are averaged into one.
+The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several perceptrons
+that saw the sentences in different orders are averaged into one.
 
 Letters: n words, N words of all sentences, B buckets.
 """
@@ -11,22 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled import sparse_weights
-from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
-from dynet_vdgi.compiled.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.settings.config import Section
 from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
 from dynet_vdgi.students.word_features import features
 from dynet_vdgi.students.word_kernels import StateFeatures, WordRoom
+from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel
+from dynet_vdgi.system.sparse_weights import MOST_LOG2_BUCKETS
 
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""
@@ -37,7 +39,24 @@ WORK = 4
 """The work of parsing or learning a word, in the units of `Kernel`."""
 
 _PARSE = Kernel(word_kernels.parse_words, "the linear parser")
-_LEARN = Kernel(word_kernels.learn_words, "the linear parser", ENOUGH)
+_LEARN = Kernel(word_kernels.learn_words, "the linear parser")
+
+
+class WordParserSettings(Section, frozen=True):
+    """The linear-time parser, which sees words and features; of a model that
+    starts from a universal parser it is the fast student."""
+
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
+    explore_from: Annotated[
+        int, Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions")
+    ] = 2
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
+    ] = 20
+    orders: Annotated[
+        int,
+        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+    ] = 3
 
 
 @dataclass(eq=False)
@@ -64,6 +83,16 @@ class WordPerceptron:
         if not self.seeds:
             raise ConfigError("parser with words: no seeds")
         self._atoms = Atoms()
+
+    @classmethod
+    def of(cls, settings: WordParserSettings, seed: int) -> WordPerceptron:
+        """A parser with these numbers, and perceptrons from this seed on."""
+        return cls(
+            epochs=settings.epochs,
+            explore_from=settings.explore_from,
+            log2_buckets=settings.log2_buckets,
+            seeds=tuple(range(seed, seed + settings.orders)),
+        )
 
     def fit(
         self,
@@ -145,20 +174,13 @@ class WordPerceptron:
 
     def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Heads (N,) of packed sentences, and margins (N,); heads `given` (N,) are kept unless FREE."""
-        return self._parse(words, given, WORK * int(words.first[-1]))
-
-    def make_ready(self) -> None:
-        """Compiles the code that parsing needs, or loads it from disk."""
-        self._parse(self._atoms.pack([]), None, ALWAYS)
-
-    def _parse(self, words: PackedRows, given: Ints | None, work: int) -> tuple[Ints, Floats]:
         if self.weights is None:
             raise ValueError("the parser has no weights yet: call fit first")
         n_words, seen = int(words.first[-1]), self._features()
         heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
         kept = np.zeros(0, np.int64) if given is None else given
         room = WordRoom.of(words.first, seen)
-        _PARSE(words.rows, words.first, seen, self.weights, kept, heads, margins, room, work=work)
+        _PARSE(words.rows, words.first, seen, self.weights, kept, heads, margins, room, work=WORK * n_words)
         return heads, margins
 
     def _features(self) -> StateFeatures:

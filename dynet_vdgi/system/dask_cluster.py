@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from dynet_vdgi.errors import UsageError, VdgiError
@@ -15,9 +16,43 @@ from dynet_vdgi.system.extras import how_to_install
 logger = logging.getLogger("dynet_vdgi")
 
 
+class ClusterCall:
+    """A call that a cluster works on."""
+
+    def __init__(self, future: Any) -> None:
+        self._future = future
+
+    def result(self) -> Any:
+        """The result of the call. Raises: VdgiError, the cluster is lost or the call failed there."""
+        try:
+            return self._future.result()
+        except VdgiError:
+            raise
+        except Exception as error:
+            raise lost_or_failed(error) from error
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster with a `distributed.Client`."""
+
+    client: Any
+
+    def submit(self, function: Any, *arguments: Any) -> ClusterCall:
+        """Hands out a call. Raises: VdgiError, the cluster is lost."""
+        try:
+            return ClusterCall(self.client.get_executor(pure=False).submit(function, *arguments))
+        except Exception as error:
+            raise lost_or_failed(error) from error
+
+    def n_under_way(self) -> int:
+        """How many calls keep its workers busy; workers come and go."""
+        return 2 * max(1, sum(map(int, self.client.nthreads().values())))
+
+
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster of the scheduler at an address; at the end, work not yet begun is cancelled.
 
     Raises: UsageError, distributed is not installed; VdgiError, no scheduler answers within the time set in
     Dask's configuration.
@@ -41,7 +76,7 @@ def connected(address: str) -> Iterator[Any]:
             logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)
         # A model may be large, but it is sent only once, so Dask's warning is not needed.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            yield client
+            yield Cluster(client)
     finally:
         client.close()
 

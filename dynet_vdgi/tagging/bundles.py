@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.tagging.chain import Numbers, Sparse
 from dynet_vdgi.tagging.crf import (
     FeatureWeights,
@@ -151,8 +150,8 @@ def best_bundles(
                     best[i], chances[i] = b, chance
 
 
-_LOSS = Kernel(add_bundle_loss, "the tagger", ENOUGH)
-_BEST = Kernel(best_bundles, "the tagger", ENOUGH)
+_LOSS = Kernel(add_bundle_loss, "the tagger")
+_BEST = Kernel(best_bundles, "the tagger")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.system.jit import compiled
 
 Numbers = NDArray[np.int32]
 

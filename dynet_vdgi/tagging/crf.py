@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
-from dynet_vdgi.compiled.sparse_weights import check_version
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
 from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.system.jit import Kernel
+from dynet_vdgi.system.sparse_weights import check_version
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
 
@@ -49,13 +49,13 @@ LARGEST = 50
 """Most that a file's weight of a bigram, start or end may be; learnt ones are below 5. Sums of exponentials
 underflow where these differ by hundreds, and marginals are then not numbers."""
 
-_FILL = Kernel(chain.fill_table, "the tagger", ENOUGH)
-_FIND = Kernel(chain.find, "the tagger", ENOUGH)
-_SCORES = Kernel(chain.add_scores, "the tagger", ENOUGH)
-_GRADIENTS = Kernel(chain.add_gradients, "the tagger", ENOUGH)
-_LOSS = Kernel(chain.add_loss, "the tagger", ENOUGH)
-_MARGINALS = Kernel(chain.all_marginals, "the tagger", ENOUGH)
-_BEST = Kernel(chain.all_best, "the tagger", ENOUGH)
+_FILL = Kernel(chain.fill_table, "the tagger")
+_FIND = Kernel(chain.find, "the tagger")
+_SCORES = Kernel(chain.add_scores, "the tagger")
+_GRADIENTS = Kernel(chain.add_gradients, "the tagger")
+_LOSS = Kernel(chain.add_loss, "the tagger")
+_MARGINALS = Kernel(chain.all_marginals, "the tagger")
+_BEST = Kernel(chain.all_best, "the tagger")
 
 
 def coded(text: str) -> int:
@@ -335,11 +335,3 @@ def checked(
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ModelError(f"no {what}: {name} holds numbers that are not finite")
     return np.ascontiguousarray(array)
-
-
-def make_ready(crf: Crf) -> None:
-    """Compiles or loads the kernels that labelling needs."""
-    first, none = np.zeros(1, np.int64), np.zeros((0, crf.n_labels))
-    room, nothing = ChainRoom.of(first, crf.n_labels), np.zeros(0, np.int64)
-    _MARGINALS(none, first, nothing, crf.borders, none, room, np.zeros(0), work=ALWAYS)
-    _BEST(none, first, nothing, crf.borders, nothing, room, work=ALWAYS)

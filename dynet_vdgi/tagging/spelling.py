@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.data.normal_forms import nfc
 from dynet_vdgi.system.arrays import Codes, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.tagging.chain import Numbers
 from dynet_vdgi.tagging.crf import Items, Tokens, coded
 
@@ -102,7 +101,7 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
     first[SLOTS * (len(ends) - 1)] = count
 
 
-_FILL = Kernel(fill_codes, "the tagger", ENOUGH)
+_FILL = Kernel(fill_codes, "the tagger")
 
 _SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
 

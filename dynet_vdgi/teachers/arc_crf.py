@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.arrays import Codes, Floats
 from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.common import Base

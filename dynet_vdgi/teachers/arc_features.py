@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
 from dynet_vdgi.data.templates import Templates, shift_of, table_of, without
 from dynet_vdgi.system.arrays import Codes, Floats
+from dynet_vdgi.system.jit import Kernel, compiled
 
 NEIGHBOURS = ("h-1", "h+1", "d-1", "d+1")
 
@@ -237,7 +236,7 @@ def learn_arcs(
 
 
 # ------------------------------------------------------------------------------------------- for Python
-_SCORE, _LEARN = Kernel(score_arcs, "the arc CRF", ENOUGH), Kernel(learn_arcs, "the arc CRF", ENOUGH)
+_SCORE, _LEARN = Kernel(score_arcs, "the arc CRF"), Kernel(learn_arcs, "the arc CRF")
 
 
 def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -> None:

@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100

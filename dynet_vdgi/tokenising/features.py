@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.tokenising.characters import LAST_LETTER, LETTERS, N_KINDS, NUMBER, WHITE, Numbers, Symbols
 
 LEFT, RIGHT = 3, 4
@@ -260,8 +259,8 @@ def all_scores(
         add_found(keys, fill_keys(w, i, keys), known, places, row)
 
 
-KEYS = Kernel(all_keys, "the tokeniser", ENOUGH)
-SCORES = Kernel(all_scores, "the tokeniser", ENOUGH)
+KEYS = Kernel(all_keys, "the tokeniser")
+SCORES = Kernel(all_scores, "the tokeniser")
 
 
 def work_of(symbols: Symbols) -> int:

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.normal_forms import as_in
@@ -39,6 +38,7 @@ from dynet_vdgi.data.raw_text import (
 )
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Ints
+from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens, checked

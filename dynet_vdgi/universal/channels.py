@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import compiled, compiled_floats
-from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.system.arrays import Bytes, Ints
+from dynet_vdgi.system.jit import Kernel, compiled, compiled_floats
 from dynet_vdgi.universal.encoding import N_TAGS, TAG
 
 Floats = NDArray[np.float32]
@@ -156,7 +155,7 @@ def code_arcs(
             rows[dependent - 1, head] = (of_head * N_TAGS + tag) * 2 * DISTANCES + place
 
 
-CODE_ARCS = Kernel(code_arcs, "the universal parser", ENOUGH)
+CODE_ARCS = Kernel(code_arcs, "the universal parser")
 
 
 @compiled

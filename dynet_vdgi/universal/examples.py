@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.machine_code import ALWAYS
 from dynet_vdgi.system.arrays import Bytes, Ints
+from dynet_vdgi.system.jit import PLENTY
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learning_settings import FaultSettings
@@ -162,7 +162,7 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
     words = tuple(np.ascontiguousarray(array) for array in (tags, gaps, bundle))
-    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=ALWAYS)
+    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=PLENTY)
     return codes, rows
 
 

@@ -37,8 +37,8 @@ FEW = 50
 
 TOO_FEW = "only %s to tell what kind of language it is: expect more errors than with a longer text%s"
 MEASURE_FIRST = (
-    "; trees depend on what else is parsed in the same call: measure a text of the language first, with "
-    "`Parser.measured` or, in spaCy, `text`"
+    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language "
+    "first, with `Parser.adapted` or, in spaCy, `text`"
 )
 
 STRENGTH = 30

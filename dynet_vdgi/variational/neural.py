@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.neural_settings import NeuralSettings
@@ -68,8 +68,8 @@ class Neural:
     def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
         """The greedy tree of each sentence: projective, with one root."""
         model = self.model
-        arena = Arena(model.parameters, self.settings.parser)
-        return arena.parse([model.vocabulary.encode(s.forms, s.tags) for s in sentences])
+        parser = GreedyParser(model.parameters, model.vocabulary, self.settings.parser)
+        return parser.parse([model.vocabulary.encode(s.forms, s.tags) for s in sentences])
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with these trees."""

@@ -25,8 +25,8 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
+from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_archive import Arrays
@@ -335,12 +335,12 @@ class Trainer:
     def _scores(self) -> dict[str, float]:
         """DDA of the present weights, which are kept if it is the best so far and chooses the model."""
         candidate = self._present()
-        arena = Arena(candidate, self.settings.parser)
+        parser = GreedyParser(candidate, self.data.vocabulary, self.settings.parser)
         scores = {}
         if self.dev:
-            scores["dev_dda"] = score(self.data.dev, arena.parse(self.dev)).dda
+            scores["dev_dda"] = score(self.data.dev, parser.parse(self.dev)).dda
         if self.data.marginals:
-            trees = arena.parse(self.encoded[: len(self.data.marginals)])
+            trees = parser.parse(self.encoded[: len(self.data.marginals)])
             scores["expected_dda"] = expected_dda(self.data.marginals, trees)
         value = scores.get(self.chosen_by)
         if value is not None and (self.best_score is None or value > self.best_score):

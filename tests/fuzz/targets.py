@@ -25,10 +25,9 @@ from dynet_vdgi.experiments import plan, tables
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.labels.label_table import LabelTable, named_table
-from dynet_vdgi.parsing.files import parse_files
-from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.parsing.files import FileParser
+from dynet_vdgi.parsing.parser import How, Parser, load
 from dynet_vdgi.reports import logs as reported_log
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_archive, model_file
@@ -142,13 +141,13 @@ def _beside(path: Path, name: str, content: bytes) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _stream(model: Path) -> Stream:
-    return Stream(str(model), labels=named_table("ud2"))
+def _parser(model: Path) -> FileParser:
+    return FileParser(load(model))
 
 
 def _parsed(path: Path) -> None:
     with suppress(VdgiError):
-        parse_files(_stream(_beside(path, "sound.vdgi", MODELS[-1])), [str(path)], str(path) + ".out")
+        _parser(_beside(path, "sound.vdgi", MODELS[-1])).parse([str(path)], str(path) + ".out")
     _evaluated(path)
 
 

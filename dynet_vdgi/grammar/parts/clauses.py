@@ -40,7 +40,7 @@ from dynet_vdgi.grammar.parts.markers import case_of
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, View, WordType, last_morph
+from dynet_vdgi.grammar.views import View, WordType, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 NOUNS = ("NOUN", "PROPN")
@@ -89,7 +89,7 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
     )
 
 
-def linked_verb(view: AnyView, word: int, setting: Setting) -> tuple[int, list[int]]:
+def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]]:
     """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest first."""
     before = word - 1
     if view.read[before] == "ADP" and before:
@@ -107,7 +107,7 @@ def linked_verb(view: AnyView, word: int, setting: Setting) -> tuple[int, list[i
     return view.first(setting.groups[1], word + 1, view.end_of(word)), heads
 
 
-def _read_linkers(view: AnyView, setting: Setting, text: Text) -> None:
+def _read_linkers(view: View, setting: Setting, text: Text) -> None:
     tags_of: dict[str, set[str]] = defaultdict(set)
     for form, tag in text.found[setting.name]:
         tags_of[form].add(tag)
@@ -176,7 +176,7 @@ def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
     return bool(text.found.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
 
 
-def _read_adnominal(view: AnyView, setting: Setting, text: Text) -> None:
+def _read_adnominal(view: View, setting: Setting, text: Text) -> None:
     verbs = view.flags(setting.groups[0], bare=True)
     if verbs.any():
         view.mark_symbols(verbs & view.where(id(setting), lambda w: is_adnominal(w, setting, text)), "+a")
@@ -240,7 +240,6 @@ KINDS = (
         _measure_linkers,
         _read_linkers,
         _add_linkers,
-        joins=True,
     ),
     Kind("participle", Syntax(("participles", "nominals", "others"), {"aux": "tags"}), add=_add_participles),
     Kind(
@@ -249,7 +248,6 @@ KINDS = (
         _measure_adnominal,
         _read_adnominal,
         _add_adnominal,
-        joins=True,
     ),
     Kind(
         "non-finite",

@@ -16,13 +16,13 @@ from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import MARK
-from dynet_vdgi.grammar.views import NOTHING, AnyView, WordType
+from dynet_vdgi.grammar.views import NOTHING, View, WordType
 
 ENOUGH = 0.5
 """A line of `read` with a condition counts if the value of the condition is above this."""
 
 
-def _read(view: AnyView, setting: Setting, text: Text) -> None:
+def _read(view: View, setting: Setting, text: Text) -> None:
     view.distinguish(lambda word: _symbol(word, setting), setting.cache)
 
 
@@ -37,7 +37,7 @@ def _symbol(word: WordType, setting: Setting) -> str:
     return MARK.join((tag, *found)) if found else ""
 
 
-def _read_as(view: AnyView, setting: Setting, text: Text) -> None:
+def _read_as(view: View, setting: Setting, text: Text) -> None:
     if setting.weight > ENOUGH:
         (tag,) = setting.names("as")
         for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
@@ -49,12 +49,10 @@ KINDS = (
         "read",
         Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False, needs=("as",)),
         read=_read_as,
-        joins=True,
     ),
     Kind(
         "distinguish",
         Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),
         read=_read,
-        joins=True,
     ),
 )

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.kinds import Kind, Marks
+from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, View
+from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system.arrays import Floats
 
 QUOTES = frozenset({"``", "''", '"', "`", "'", "“", "”", "‘", "’"})
@@ -36,17 +36,11 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
         arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
 
 
-def _mark(view: AnyView, setting: Setting, text: Text) -> Marks:
-    return [(view.are_gaps, ",")] if setting.number("told", 1.0) > 0 else []
-
-
 KINDS = (
     Kind(
         "punctuation",
-        Syntax((), {"most": "number", "quotes": "number", "told": "number"}),
+        Syntax((), {"most": "number", "quotes": "number"}),
         add=_add,
-        mark=_mark,
-        joins=True,
         needs_gaps=True,
     ),
 )

@@ -24,12 +24,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from dynet_vdgi.grammar.joined_views import JoinedView
-from dynet_vdgi.grammar.parts.kinds import Kind, Marks
+from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, View, last_morph
+from dynet_vdgi.grammar.views import View, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 MOST = 1.5
@@ -115,37 +114,6 @@ def scores_of(view: View, setting: Setting, text: Text) -> Floats:
     return scores
 
 
-def joined_scores(view: JoinedView, setting: Setting, text: Text) -> Floats:
-    """The scores of `scores_of`, for the words (n,) of many sentences at once."""
-    nominals, over = setting.groups[0].tags, setting.group("over").plain
-    are_nominal = view.where(nominals, lambda word: word[0] in nominals)
-    are_nominal[list(view.runs)] = False
-    words = np.flatnonzero(are_nominal)
-    are_adpositions = view.where("ADP", lambda word: word[0] == "ADP")
-    if text.order.asymmetry("ADP") >= 0:
-        are_over = view.where((over, "over"), lambda word: word[0] in over)
-        places = words - 1
-        for _ in range(FARTHEST):
-            places -= are_over[places]
-    else:  # the last of those that follow
-        others = np.flatnonzero(~are_adpositions)
-        places = others[np.searchsorted(others, words, side="right")] - 1
-    are_marked = are_adpositions[places] & (places != words)
-    last = np.arange(view.n)
-    last[list(view.run_ends)] = list(view.run_ends.values())
-    ends = last[words]
-    found = text.found[setting.name]
-    of_word = view.by_type((id(setting), "own"), lambda w: found.get(own_marker(*w[1:]), 0.0), np.float64)
-    of_case = view.by_type((id(setting), "case"), lambda w: case_score(w[1], setting), np.float64)
-    base = of_word[ends]
-    base[are_marked] = view.by_form(
-        places[are_marked], id(setting), lambda form: found.get(BY_FORM + form, 0.0), np.float64
-    )
-    scores = np.zeros(view.n)
-    scores[words] = np.clip(base + of_case[ends], -MOST, MOST)
-    return scores
-
-
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
     score: float = text.found[setting.name].get(marker, 0.0) + case_score(feats, setting)
     return max(-MOST, min(MOST, score))
@@ -167,19 +135,6 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
     arcs[view.flags(verbs)] -= scores
 
 
-def _mark(view: AnyView, setting: Setting, text: Text) -> Marks:
-    limit = setting.number("student", math.inf)
-    if limit == math.inf:
-        return []
-    if isinstance(view, View):
-        scores = scores_of(view, setting, text)
-    else:
-        assert isinstance(view, JoinedView)
-        scores = joined_scores(view, setting, text)
-    says_much = (scores > limit) | (scores < -limit)
-    return [(says_much & (scores > 0), "g"), (says_much & (scores <= 0), "v")]
-
-
 MARKERS = Kind(
     "markers",
     Syntax(
@@ -190,12 +145,9 @@ MARKERS = Kind(
             "for": "names",
             "weakly": "names",
             "final": "names",
-            "student": "number",
         },
     ),
     _measure,
     add=_add,
-    mark=_mark,
-    joins=True,
 )
 KINDS = (MARKERS,)

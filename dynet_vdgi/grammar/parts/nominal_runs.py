@@ -21,7 +21,7 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, View, WordType, last_morph
+from dynet_vdgi.grammar.views import View, WordType, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 ENOUGH = 0.1
@@ -36,7 +36,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     return round(min(1.0, sum(found) / max(1, len(found)) / ENOUGH), 4)
 
 
-def _read(view: AnyView, setting: Setting, text: Text) -> None:
+def _read(view: View, setting: Setting, text: Text) -> None:
     if not text.found[setting.name]:
         return
     before, after = setting.groups
@@ -79,6 +79,5 @@ KINDS = (
         _measure,
         _read,
         _add,
-        joins=True,
     ),
 )

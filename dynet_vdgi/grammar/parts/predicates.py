@@ -30,7 +30,7 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import AnyView, View
+from dynet_vdgi.grammar.views import View
 
 NOUNS = ("NOUN", "PROPN")
 _MODIFIERS, _PRONOUNS = Group.of_tags("ADJ", "NUM"), Group.of_tags("PRON")
@@ -56,7 +56,7 @@ class _PredicateOrder(NamedTuple):
     adjectives_first: bool
 
 
-def _read_predicates(view: AnyView, setting: Setting, text: Text) -> None:
+def _read_predicates(view: View, setting: Setting, text: Text) -> None:
     copulas, predicates = setting.groups
     are_copulas = view.flags(copulas)
     if not are_copulas.any():
@@ -178,7 +178,7 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
     return place if place >= 0 and tags[place] in ("ADJ", *NOUNS) else -1
 
 
-def _read_copulas(view: AnyView, setting: Setting, text: Text) -> None:
+def _read_copulas(view: View, setting: Setting, text: Text) -> None:
     forms, verbs = set(text.found[setting.name]), setting.groups[0]
     tags, name = view.tags, setting.names("as")[0]
     words = np.flatnonzero(view.where(id(setting), lambda word: verbs.has(*word[:2])))
@@ -202,7 +202,6 @@ COPULA = Kind(
     Syntax(("verbs", "adjectives"), {"least": "number", "as": "names", "predicate": "names"}, needs=("as",)),
     _measure_copulas,
     _read_copulas,
-    joins=True,
 )
 NOMINAL_PREDICATE = Kind(
     "nominal predicate",
@@ -220,6 +219,5 @@ NOMINAL_PREDICATE = Kind(
     ),
     _adjectives_first,
     _read_predicates,
-    joins=True,
 )
 KINDS = (COPULA, NOMINAL_PREDICATE)

@@ -1,1 +1,0 @@
-"""Kernels as machine code, kept on disk between runs."""

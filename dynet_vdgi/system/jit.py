@@ -1,0 +1,227 @@
+"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until
+then.
+
+Importing numba takes half a second, and compiling a kernel seconds, once on a computer: as long as parsing
+thousands of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, cached_property
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.errors import VdgiError
+
+ENOUGH, PLENTY = 3_000, 20_000
+"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which
+it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word
+with a perceptron; numba's import takes half a second, and compiling a kernel up to three."""
+
+PATIENCE = 2.0
+"""Seconds of compilation after which a message appears."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_plain_globals: dict[str, dict[str, Any]] = {}
+_lock = threading.RLock()
+
+
+class Compiled:
+    """A function that kernels are made of; see `compiled`."""
+
+    def __init__(self, function: FunctionType, **options: Any) -> None:
+        self.py_func = function
+        self.options = {"error_model": "numpy", "nogil": True, **options}
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type that numba gives an object that a compiled function names."""
+        return self.dispatcher._numba_type_
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The function as numba compiles it for others to call. Raises: VdgiError, no numba."""
+        return imported_numba().njit(self.py_func, **self.options)
+
+    @cached_property
+    def kept(self) -> Any:
+        """The function as numba compiles it for Python and keeps it on disk. Raises: VdgiError, no numba."""
+        numba = imported_numba()
+        with _lock:  # numba reads the folder while it decorates
+            before, folder = numba.config.CACHE_DIR, _folder(numba.config.CACHE_DIR)
+            if not _is_own(folder):  # compiled at every start
+                return self.dispatcher
+            numba.config.CACHE_DIR = str(folder)
+            try:
+                return numba.njit(self.py_func, cache=True, **self.options)
+            finally:
+                numba.config.CACHE_DIR = before
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The function, with all functions that it calls, as Python: slow, but without compiling."""
+        own = self.py_func.__globals__
+        known = _plain_globals.get(self.py_func.__module__)
+        if known is None:
+            known = _plain_globals[self.py_func.__module__] = dict(own)
+            known.update({k: value.plain for k, value in own.items() if isinstance(value, Compiled)})
+        return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
+
+
+def compiled(function: Function) -> Function:
+    """The function as a part of kernels; a division by zero gives infinity or NaN.
+
+    It calls other compiled functions only and raises nothing; Python cannot call it, see `as_python`.
+    """
+    return cast(Function, Compiled(cast(FunctionType, function)))
+
+
+def compiled_floats(function: Function) -> Function:
+    """The function compiled for vectorised loops over floats.
+
+    Sums may be reordered, and a product may be added unrounded.
+    """
+    return cast(Function, Compiled(cast(FunctionType, function), fastmath={"contract", "reassoc"}))
+
+
+def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function as Python, see `Compiled.plain`: for little work, on lists instead of arrays."""
+    assert isinstance(function, Compiled)
+    return function.plain
+
+
+_work = 0  # of all kernels, done as Python
+
+
+class Kernel:
+    """A compiled function as Python calls it; `what` names it to users who wait for it.
+
+    Each call states its `work`, see `ENOUGH`.
+    """
+
+    def __init__(self, function: Any, what: str) -> None:
+        assert isinstance(function, Compiled)
+        self.function, self.what = function, what
+        self._work = 0  # asked for until now
+
+    def __call__(self, *arguments: Any, work: int) -> Any:
+        if self._is_native:
+            return self.function.kept(*arguments)
+        global _work
+        _work, self._work = _work + work, self._work + work
+        if self._work > PLENTY or (_work > ENOUGH and self.is_kept):
+            return self._first_call(*arguments)
+        with np.errstate(all="ignore"):  # as machine code does
+            return self.function.plain(*arguments)
+
+    @property
+    def _is_native(self) -> bool:
+        return "kept" in vars(self.function) and bool(self.function.kept.signatures)
+
+    @cached_property
+    def is_kept(self) -> bool:
+        """Whether machine code of the function is on disk."""
+        python = self.function.py_func
+        name = f"{python.__module__.rpartition('.')[2]}.{python.__qualname__}-*.nbi"
+        return any(_folder(os.environ.get("NUMBA_CACHE_DIR", "")).glob(f"*/{name}"))
+
+    def _first_call(self, *arguments: Any) -> Any:
+        with _lock:  # so that threads do not compile the same code twice
+            timer = threading.Timer(
+                PATIENCE, logger.info, ["compiling %s (once on this computer)", self.what]
+            )
+            timer.daemon = True
+            if not self.is_kept:
+                timer.start()
+            try:
+                return self.function.kept(*arguments)
+            except (VdgiError, MemoryError):
+                raise
+            except Exception:  # what is on disk is damaged, or the disk is full: without it
+                shutil.rmtree(_folder(os.environ.get("NUMBA_CACHE_DIR", "")), ignore_errors=True)
+                self.function.kept = self.function.dispatcher
+                return self.function.kept(*arguments)
+            finally:
+                timer.cancel()
+
+
+def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
+    """The work of finding the best trees of sentences of these lengths with Eisner charts."""
+    n = np.asarray(lengths, np.int64)
+    return -int(-(n**3 + 10 * n**2).sum() // 750)  # rounded up, because short sentences may be many
+
+
+@cache
+def _folder(given: str) -> Path:
+    """Where machine code is kept: in the folder that the user gives numba, beside the package, or at home.
+
+    numba looks at the file of a function, but not at the files of the functions that it calls, so each state
+    of the sources has a folder of its own; those of earlier ones are removed.
+    """
+    package = Path(__file__).parents[1]
+    stats = [path.stat() for path in sorted(package.rglob("*.py"))]
+    digests = [
+        hashlib.sha256(repr(each).encode()).hexdigest()[:12]
+        for each in (str(package), [(s.st_mtime_ns, s.st_size) for s in stats])
+    ]
+    is_given = os.path.isabs(given)
+    name, parent = f"vdgi-kernels-{digests[0]}", Path(given if is_given else package / "__pycache__")
+    if not is_given and not os.access(package, os.W_OK):
+        parent = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    with suppress(OSError):
+        for old in parent.glob(f"{name}-*"):
+            if old.name != "-".join((name, digests[1])):
+                shutil.rmtree(old, ignore_errors=True)
+    return parent / "-".join((name, digests[1]))
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether the folder can be made, or is this user's alone: numba runs what it finds there."""
+    try:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    if sys.platform == "win32":
+        return True
+    is_mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return is_mine and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def imported_numba() -> Any:
+    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError."""
+    # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+    try:
+        import numba
+    except (ImportError, OSError) as error:
+        if isinstance(error, OSError) and _has_little_memory():
+            raise MemoryError from None
+        message = f"this needs the package numba, which cannot be used ({error})"
+        raise VdgiError(f"{message}; install it: pip install --upgrade --force-reinstall numba") from None
+    return numba
+
+
+def _has_little_memory() -> bool:
+    """Whether somebody has limited the memory of this process (ulimit -v)."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

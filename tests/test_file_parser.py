@@ -1,0 +1,228 @@
+"""Files: order, windows, worker processes, faults, memory."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import multiprocessing
+import pickle
+import tracemalloc
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import universal_toys
+from few import trees
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu import sentence_of
+from dynet_vdgi.data.conllu_blocks import Block
+from dynet_vdgi.data.conllu_writing import render
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.model.network import Network
+from dynet_vdgi.parsing import files
+from dynet_vdgi.parsing import parser as parser_module
+from dynet_vdgi.parsing.files import FileParser, _windows
+from dynet_vdgi.parsing.parser import Parser, load
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.settings.presets import load_settings
+
+TAGS = ("DET", "NOUN", "PUNCT", "VERB")
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model file with random weights."""
+    settings = load_settings("paper", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
+    vocabulary = Vocabulary(TAGS)
+    network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
+    arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
+    path = tmp_path / "model.vdgi"
+    model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    return str(path)
+
+
+def blocks(count, seed=0):
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        tags = tuple(rng.choice([*TAGS, "SYM"], int(rng.integers(1, 12))).tolist())
+        sentence = Sentence(tuple(f"w{i}" for i in range(len(tags))), tags)
+        lines = [f"# sent_id = {k}", *render(sentence, range(len(tags))).strip("\n").split("\n")]
+        yield Block("made.conllu", 100 * k, lines)
+
+
+def text_of(parsed):
+    return b"".join(part.content for part in parsed).decode()
+
+
+def test_windows_keep_every_sentence_in_order(monkeypatch):
+    monkeypatch.setattr(files, "WINDOW", 50)
+    texts = list(blocks(200))
+    parts = list(_windows(iter(texts)))
+    sizes = [[sum(map(len, block.lines)) for block in part] for part in parts]
+    assert [block for part in parts for block in part] == texts
+    assert all(sum(part) >= 50 for part in sizes[:-1])
+    assert all(sum(part[:-1]) < 50 for part in sizes)
+    assert list(_windows(iter([]))) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
+    monkeypatch.setattr(files, "WINDOW", 5000)  # many windows
+    texts = list(blocks(400))
+    parser = load(model)
+    expected = []
+    for block in texts:
+        sentence = sentence_of(block)
+        expected.append(render(sentence, parser.parse(sentence.forms, sentence.tags)))
+    mine = FileParser(load(model), relations=False, jobs=jobs)
+    parsed = list(mine.windows(iter(texts)))
+    assert text_of(parsed) == "".join(expected)
+    assert len(parsed) > 5
+    assert sum(part.n_sentences for part in parsed) == 400
+    assert sum(part.n_words for part in parsed) == sum(len(block.lines) - 1 for block in texts)
+    assert sum((part.unknown_tags for part in parsed), Counter()) == parser.unknown_tags
+    assert list(mine.windows(iter([]))) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch, jobs):
+    monkeypatch.setattr(files, "WINDOW", 2000)
+    texts = list(blocks(100))
+    texts[70] = Block("made.conllu", 7000, ["1\tword\t_\tNOUN\t_\t_\t_\t_\t_"])
+    parsed = []
+    with pytest.raises(DataError) as caught:
+        parsed.extend(FileParser(load(model), jobs=jobs).windows(iter(texts)))
+    assert str(caught.value).startswith("made.conllu:7000: expected 10 tab-separated columns, found 9")
+    assert caught.value.line == 7000
+    assert sum(part.n_sentences for part in parsed) == 70
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch, jobs):
+    """A model that does not know it; later windows, and other texts, are read as their text began."""
+    monkeypatch.setattr(files, "WINDOW", 4000)
+    monkeypatch.setattr(parser_module, "MEASURED", 100)
+    monkeypatch.setattr(parser_module, "LOOKED_AT", 60)
+    table = LabelTable.of_text("root ROOT *\nobj * * verb-final\nobl * *")
+    final = [Block("a", 1, tiny.block(k, ["NOUN", "NOUN", "VERB"], None).split("\n")[:-2]) for k in range(60)]
+    other = [Block("b", 1, tiny.block(k, ["NOUN", "VERB", "NOUN"], None).split("\n")[:-2]) for k in range(60)]
+
+    def relations(texts):
+        parsed = FileParser(load(model, labels=table), jobs=jobs).windows(iter(texts))
+        columns = [line.split("\t") for line in text_of(parsed).split("\n")]
+        return {column[7] for column in columns if len(column) == 10} - {"root"}
+
+    assert relations(final + other) == {"obj"}
+    assert relations(other + final) == {"obl"}
+    assert relations(final[:3]) == {"obl"}  # a few sentences show nothing
+
+
+@pytest.mark.parametrize("engine", ["neural", "universal", "few trees"])
+def test_parsers_that_have_parsed_go_to_other_processes_and_serve_threads(model, engine):
+    texts = [Sentence(("a",) * 4, ("DET", "NOUN", "VERB", "NOUN")), *trees(6)]
+    if engine == "neural":
+        parser = load(model)
+    elif engine == "universal":
+        parser = Parser(universal_toys.model()).adapted(texts)
+    else:
+        parser = Parser(vdgi.train(trees=trees(), settings={"recipe": "few-trees"}).model)
+    expected = parser.parse_all(texts, relations=True)
+    again = pickle.loads(pickle.dumps(parser))
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: again.parse_all(texts, relations=True), range(6)))
+    assert found == [expected] * 6
+
+
+def test_dead_workers_are_replaced(model, monkeypatch):
+    monkeypatch.setattr(files, "WINDOW", 500)
+    texts = list(blocks(100))
+    expected = text_of(FileParser(load(model)).windows(iter(texts)))
+    parsed = FileParser(load(model), jobs=2).windows(iter(texts))
+    first = next(parsed)
+    for process in multiprocessing.active_children():
+        process.kill()
+        process.join()
+    assert text_of([first, *parsed]) == expected
+
+
+def test_the_input_is_read_no_further_than_needed(model, monkeypatch):
+    monkeypatch.setattr(files, "WINDOW", 2000)
+    monkeypatch.setattr(parser_module, "MEASURED", 100)
+    taken = 0
+
+    def counted():
+        nonlocal taken
+        for block in blocks(10_000):
+            taken += 1
+            yield block
+
+    next(FileParser(load(model), jobs=2).windows(counted()))
+    assert taken < 1000  # the beginning and a few windows, not the text
+
+
+def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
+    monkeypatch.setattr(files, "WINDOW", 5000)
+    monkeypatch.setattr(parser_module, "MEASURED", 100)
+    monkeypatch.setattr(parser_module, "LOOKED_AT", 20)
+    mine = FileParser(load(model))
+
+    def peak(count):
+        tracemalloc.start()
+        for _ in mine.windows(blocks(count)):
+            gc.collect()  # gives back small tuples, which Python keeps for later
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(100)  # what is made once is made now
+    gc.freeze()  # else `collect` goes through all that other tests have made
+    request.addfinalizer(gc.unfreeze)
+    assert peak(1500) < 1.3 * peak(300)  # to keep what was parsed, or its text, makes it 2
+
+
+def test_an_error_of_the_reader_comes_through(model):
+    def broken():
+        yield from blocks(3)
+        raise ValueError("line 7")
+
+    with pytest.raises(ValueError, match="line 7"):
+        list(FileParser(load(model)).windows(broken()))
+
+
+@pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (1, 0, 2), (9, 0, 2), (0, "_", 2), ("x", 0, 2)])
+def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads):
+    given = [tiny.block(1, ["DET", "NOUN", "VERB"], heads), tiny.block(1, ["DET", "NOUN", "VERB"], None)]
+    texts = [[Block("a", 1, text.strip().split("\n"))] for text in given]
+    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        parsed = [text_of(FileParser(load(model)).windows(iter(text))) for text in texts]
+    columns = [[line.split("\t")[:7] for line in text.split("\n")] for text in parsed]
+    assert columns[0] == columns[1]
+    assert not caplog.records
+
+
+@pytest.mark.slow
+def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path: Path) -> None:
+    """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
+    demo = resources() / "demo"
+    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 200)), "best")
+    name = str(demo / "demo-ud-test.conllu")
+    FileParser(parser).parse([name], str(tmp_path / "parsed.conllu"))
+    sentences = list(conllu.read(name))
+    expected = [sentence.heads for sentence in parser.pipe(sentences)]
+    assert [sentence.heads for sentence in conllu.read(tmp_path / "parsed.conllu")] == expected
+    bare = [replace(sentence, feats=(), xpos=()) for sentence in sentences]
+    assert [sentence.heads for sentence in parser.pipe(bare)] != expected
