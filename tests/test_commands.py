@@ -7,20 +7,15 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
-from shell import Vdgi, last_line, names_in, stop_at, training_arguments
+from shell import Vdgi, last_line, names_in, training_arguments
 
-from dynet_vdgi.baselines import trees
-from dynet_vdgi.commands import demo
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import from_toml, load_settings
 
 # train
@@ -514,7 +509,7 @@ def test_rules_and_limits_are_those_of_a_model(vdgi: Vdgi, model: Path, folder: 
         out = vdgi.good("check", "good.conllu", "--model", name).out
         assert f"2 to {used.settings.data.max_len} words" in out
     status, _, err = vdgi("check", "good.conllu", "--model", model, "--rules", "ud")
-    assert (status, err) == (2, "--rules and --model both name rules: give one of them\n")
+    assert (status, err) == (2, "--rules has no effect with --model: it has rules of its own\n")
 
 
 def test_a_file_without_trees(vdgi: Vdgi, folder: Path) -> None:
@@ -620,112 +615,3 @@ def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
     assert data["weights"] == sum(array.size for array in loaded.parameters.values())
     assert {key: data[key] for key in loaded.meta} == loaded.meta
     assert len(data["data"][0]["sha256"]) == 64
-
-
-# demo
-
-
-@pytest.fixture
-def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The demo with tiny networks and few updates."""
-    original = demo.load_settings
-    neural = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"samples": 3, "updates": 6}}
-    neural["train"]["evaluate_every"] = 3
-    small = {"paper": neural, "best": {"parser": {"log2_buckets": 8}}}
-
-    def load_settings(preset: str, changes: Mapping[str, Any]) -> config.Settings:
-        return original(preset, changes={**changes, **small[preset], "data": {"max_len": 5}})
-
-    monkeypatch.setattr(demo, "load_settings", load_settings)
-    monkeypatch.setattr(trees, "RANDOM_DRAWS", 2)
-
-
-FILES_OF_A_RUN = ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
-    first = vdgi.good("demo", "--seed", "3")
-    out = folder / "runs" / "demo"
-    assert names_in(out) == ["best", "paper"]
-    assert names_in(out / "best") == names_in(out / "paper") == FILES_OF_A_RUN
-    lines = first.out.splitlines()
-    assert lines[0].startswith("DDA on 200 of 200 sentences, ")
-    rows = [line.split("  ")[0] for line in first.out.split("\n\n")[1].splitlines()[3:]]
-    assert rows[:2] == ["paper", "best"]
-    assert "left branching (baseline)" in rows
-    folders = f"{Path('runs/demo/paper')} and {Path('runs/demo/best')}"
-    assert f"written to {folders}: model, log, settings and parse of each" in lines
-    assert last_line(first.out).endswith(f" parse {Path('runs/demo/best')} YOUR.conllu -o YOUR.parsed.conllu")
-    before = {path: path.read_bytes() for path in out.rglob("*.*")}
-    again = vdgi.good("demo", "--seed", "3")
-    for name in ("paper", "best"):
-        assert f"{Path('runs/demo', name)}: finished already, nothing to do" in again.err.splitlines()
-    assert again.out == first.out
-    assert {path: path.read_bytes() for path in out.rglob("*.*")} == before
-    other = vdgi("demo", "--seed", "4")
-    assert other.status == 4
-    assert "its settings (seed was 3, now 4) differ" in other.err
-
-
-def test_the_demo_goes_on_where_it_was_stopped(
-    vdgi: Vdgi, folder: Path, small_demo: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        stop_at(patch, 4, KeyboardInterrupt())
-        status, out, err = vdgi("demo", "--out", "here")
-    assert (status, out) == (130, "")
-    assert last_line(err).startswith(f"interrupted; last checkpoint {Path('here/paper/model.vdgi')}; ")
-    assert "resuming after update 3" in vdgi.good("demo", "--out", "here").err
-
-
-def test_the_demo_of_presets_that_are_named(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
-    result = vdgi.good("demo", "--preset", "best")
-    assert names_in(folder / "runs" / "demo") == ["best"]
-    assert "\npaper " not in result.out
-    assert model_file.load("runs/demo/best/model.vdgi").provenance.preset == "best"
-
-
-def test_a_treebank_folder(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
-    """LANG DIR...: several training files; run again, it does not train again."""
-    for name in ("UD_Demo", "more text"):
-        Path(name).mkdir()
-    blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
-    parts = {
-        "UD_Demo/fr_demo-ud-train-1.conllu": blocks[:50],
-        "more text/fr-ud-train-2.conllu": blocks[50:90],
-        "UD_Demo/fr_demo-ud-test.conllu": blocks[90:110],
-        "UD_Demo/fx-ud-train.conllu": blocks[110:120],  # of another language
-    }
-    for name, part in parts.items():
-        Path(name).write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    command = ["demo", "fr", "UD_Demo", "more text"]
-    first = vdgi.good(*command)
-    assert first.err.count("gold trees used: none") == 2
-    assert " only (baseline)" in first.out
-    assert "published, UD1.4-French (UD 1.4; " in first.out  # whatever the folder is called
-    assert "; fr_demo-ud-test.conllu is not of UD 1.4, so the figures cannot be compared\n" in first.out
-    model = model_file.load("runs/fr/best/model.vdgi")
-    assert [item.name for item in model.provenance.data] == [
-        "fr_demo-ud-train-1.conllu",
-        "fr-ud-train-2.conllu",
-    ]
-    assert Path("runs/fr/paper/fr_demo-ud-test.parsed.conllu").exists()
-    again = vdgi.good(*command)
-    assert again.out == first.out
-    assert again.err.count("finished already, nothing to do") == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["xx"], "xx: name the folders of its treebank, as in vdgi demo eu UD_Basque"),
-        (["xx", "."], "no xx-ud-train*.conllu in ."),
-        (["xx", "no/such"], "no xx-ud-train*.conllu in no/such"),
-    ],
-)
-def test_a_treebank_that_is_not_there(vdgi: Vdgi, folder: Path, arguments: list[str], message: str) -> None:
-    status, out, err = vdgi("demo", *arguments)
-    assert (status, out, err) == (2, "", f"{message}\n")
-    assert names_in(folder) == []

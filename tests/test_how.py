@@ -128,7 +128,7 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--confidence", "--exact"], "leave out --exact"),
+        (["--confidence", "--exact"], "--confidence has no effect with --exact"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

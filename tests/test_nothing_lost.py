@@ -37,8 +37,8 @@ def tree(folder: Path) -> Path:
         "draw gold.conllu --gold link.conllu -o link.conllu",
         "choose MODEL gold.conllu -o gold.conllu",
         "choose MODEL gold.conllu -o MODEL",
-        "report RUN -o MODEL",
-        "report RUN --gold gold.conllu -o gold.conllu",
+        "info RUN -o MODEL",
+        "info RUN --gold gold.conllu -o gold.conllu",
         "rules estimate gold.conllu -o gold.conllu",
         "convert wsj . -o wsj_0001.mrg",
         "annotate gold.conllu --export gold.conllu",
@@ -67,7 +67,7 @@ def test_an_output_that_is_an_input_is_refused(
         "vectors - -o gold.conllu",
         "draw - -o gold.conllu",
         "choose MODEL - -o gold.conllu",
-        "report RUN --gold - -o gold.conllu",
+        "info RUN --gold - -o gold.conllu",
         "rules estimate - -o gold.conllu",
     ],
 )
@@ -86,7 +86,7 @@ def test_an_output_that_is_standard_input_is_refused(
 @pytest.mark.parametrize(
     ("command", "name"),
     [
-        ("report RUN", "mine.html"),
+        ("info RUN", "mine.html"),
         ("draw gold.conllu", "mine.txt"),
         ("draw gold.conllu --format svg", "mine.svg"),
         ("rules estimate gold.conllu", "mine.txt"),
@@ -385,5 +385,5 @@ def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> Non
 )
 def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
     Path("plan.json").write_text(content, encoding="utf-8")
-    status, _, err = vdgi("table", ".")
+    status, _, err = vdgi("experiment", "table", ".")
     assert (status, err[:19]) == (3, "plan.json: damaged:")
