@@ -324,7 +324,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
     ("arguments", "status", "message"),
     [
         (["rules"], 2, "vdgi rules: error: the following arguments are required: TASK"),
-        (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: list, show,"),
+        (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: show, explain,"),
         (["rules", "estimate"], 2, "vdgi rules estimate: error: the following arguments are required: TREE"),
         (["rules", "estimate", "gold.conllu", "--max-len", "x"], 2, "--max-len: invalid int value: 'x'"),
         (["rules", "estimate", "gold.conllu", "--max-len", "0"], 2, "--max-len 0: must be at least 1"),

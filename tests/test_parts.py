@@ -44,11 +44,6 @@ def test_arcs_across_punctuation_lose_for_each_place_up_to_a_limit():
     assert arcs(prior("punctuation = 2", tagged("X X")), sentence) == {}  # a text without any
 
 
-def test_students_are_told_of_punctuation():
-    sentence = said("a/X , b/X")
-    assert prior("punctuation = 2", sentence).student_symbols(sentence) == (["X", "X"], ["X", "X,"])
-
-
 # ------------------------------------------------------------------------------------------- agreement
 def test_agreement_by_shared_features():
     sentence = said("a/ADJ/Case=Nom|Number=Sing b/NOUN/Case=Nom c/NOUN/Case=Acc|Number=Sing d/NOUN")
@@ -110,12 +105,6 @@ def test_cases_count_for_or_against():
     assert arcs(of, gen)[2, 1] == pytest.approx(plain["C:Gen"] + 1, abs=1e-3)
     assert arcs(of, nom)[2, 1] == pytest.approx(plain["C:Nom"] - 0.3, abs=1e-3)
     assert arcs(of, dat)[2, 1] == pytest.approx(plain["C:Dat"] - 1, abs=1e-3)
-
-
-def test_students_are_told_of_clear_markers():
-    gen = said("a/NOUN/Case=Gen b/NOUN/Case=Dat c/VERB")
-    of = prior(MARKERS + " ; case 1 ; for Gen ; student 0.5", gen)
-    assert of.student_symbols(gen)[1] == ["NOUNg", "NOUNv", "VERB"]
 
 
 # ------------------------------------------------------------------------------------------- predicates
@@ -297,8 +286,6 @@ def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potenti
         there, back = original.potentials(sentence), mirrored.potentials(backwards(sentence))
         place = [0, *range(n, 0, -1)]
         assert back[np.ix_(place, place)][:, 1:] == pytest.approx(there[:, 1:])
-        symbols, marked = original.student_symbols(sentence)
-        assert mirrored.student_symbols(backwards(sentence)) == (symbols[::-1], marked[::-1])
 
 
 def backwards(sentence: Sentence) -> Sentence:

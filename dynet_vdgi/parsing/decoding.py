@@ -73,10 +73,13 @@ def of_scores(
 ) -> list[Found]:
     """The trees of sentences that are scored together."""
     scores = engine.scores(batch)
-    found = [
-        _decoded(arcs, s.heads if keep_heads else None, engine.finds_most_probable, has_margins)
-        for arcs, s in zip(scores.arcs, batch)
-    ]
+    if engine.finds_most_probable and not keep_heads and not has_margins:
+        found = [Found(tree, NOTHING) for tree in chart.best_of_all(scores.arcs)]
+    else:
+        found = [
+            _decoded(arcs, s.heads if keep_heads else None, engine.finds_most_probable, has_margins)
+            for arcs, s in zip(scores.arcs, batch)
+        ]
     if not relations or scores.log_p is None:
         return found
     log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))

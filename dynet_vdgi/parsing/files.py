@@ -177,8 +177,9 @@ class FileParser:
         first = first_sentences(sentences())
         seen = Counter(tag for s in first for tag in s.upos or s.tags)
         parser = self.parser.adapted(first, tag_accuracy=tag_accuracy(seen.total()))
-        if self.parser.needs_text and parser.measures and not faults:
-            parser.measures.tell()
+        measured = universal(parser.engine)
+        if self.parser.needs_text and measured and measured.measures and not faults:
+            measured.measures.tell()
             tell_unsuited(seen)
 
         def whole() -> Iterator[Passage | Block]:
