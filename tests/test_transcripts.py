@@ -33,6 +33,7 @@ VARYING = [
     (re.escape(dynet_vdgi.__version__), "VERSION"),
     (r"\d+\.\d+( CPU seconds| s\b)", r"N\1"),
     (r"\(\d+ words/s\)", "(N words/s)"),
+    (r"(HeadConf|TagConf)=0\.\d+(?=\s)", r"\1=0.N"),
     (r"sha256 [0-9a-f]{64}", "sha256 N"),
     (r"usage: vdgi .*", "usage: vdgi ..."),
 ]
