@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
 import tiny
-from shell import Vdgi, last_line, names_in, training_arguments
+from shell import Vdgi, names_in, training_arguments
 
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
@@ -47,69 +46,6 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
     assert [array.tobytes() for array in models[0].training.values()] == [
         array.tobytes() for array in models[1].training.values()
     ]
-
-
-def test_quiet_training_only_warns(vdgi: Vdgi, folder: Path) -> None:
-    result = vdgi.good("-q", *training_arguments())
-    assert result.out == ""
-    first, *rest = result.err.splitlines()
-    assert first.startswith("warning: only 12 sentences to learn from: ")
-    assert all(line.startswith("warning: rule ") for line in rest)
-
-
-def test_a_dry_run_writes_nothing(vdgi: Vdgi, folder: Path) -> None:
-    result = vdgi.good(*training_arguments("run", "--dry-run"))
-    assert last_line(result.err) == "dry run: nothing trained, nothing written"
-    assert names_in(folder) == ["train.conllu"]
-
-
-def test_train_refuses_to_overwrite(vdgi: Vdgi, folder: Path) -> None:
-    vdgi.good(*training_arguments())
-    before = Path("run/model.vdgi").read_bytes()
-    status, out, err = vdgi(*training_arguments("run", "--seed", "2"))
-    assert (status, out) == (2, "")
-    assert err == (
-        f"{Path('run/model.vdgi')}: exists already; go on with --resume, or choose another --out\n"
-    )
-    status, out, err = vdgi(*training_arguments("run", "--seed", "2", "--resume"))
-    assert (status, out) == (4, "")
-    assert "its settings (seed was 1, now 2) differ from those asked for now" in err
-    assert Path("run/model.vdgi").read_bytes() == before
-
-
-def test_files_patterns_and_gz(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(folder / "xx-train-a.conllu", 5)
-    with gzip.open("xx-train-b.conllu.gz", "wt", encoding="utf-8") as handle:
-        handle.write(tiny.treebank(7, heads=False))
-    result = vdgi.good("train", "--train", "xx-train*", "--out", "run", *tiny.SMALL_OPTIONS, "--seed", "7")
-    assert result.err.startswith("training: 12 sentences, ")
-    meta = model_file.load("run/model.vdgi").meta
-    assert [item["name"] for item in meta["data"]] == ["xx-train-a.conllu", "xx-train-b.conllu.gz"]
-    assert meta["seed"] == 7
-
-
-def test_gold_trees_are_used_only_where_it_is_said(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(folder / "dev.conllu", 6)
-    crossing = tiny.block(1, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
-    Path("train.conllu").write_text(tiny.treebank(12) + crossing, encoding="utf-8")
-    options = ["train", "--train", "train.conllu", "--dev", "dev.conllu", *tiny.SMALL_OPTIONS]
-    progress = vdgi.good(*options, "--out", "a")
-    assert "gold trees used: dev: progress figures only\n" in progress.err
-    released = ["--set", "data.protocol=as_released", "--set", "train.select=dev"]
-    chosen = vdgi.good(*options, *released, "--out", "b")
-    used = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
-    assert f"gold trees used: {'; '.join(used)}\n" in chosen.err
-    assert "  dropped not projective: 1 sentence, 4 words\n" in chosen.err
-    assert model_file.load("b/model.vdgi").meta["gold_trees"] == used
-
-
-def test_own_rules_with_an_odd_name(vdgi: Vdgi, folder: Path) -> None:
-    name = 'my "rules" \\ \U0001f600.txt'
-    Path(name).write_text("# mine\nROOT VERB 1\n", encoding="utf-8")
-    vdgi.good(*training_arguments("run", "--rules", name))
-    loaded = model_file.load("run/model.vdgi")
-    assert loaded.rules.text == "# mine\nROOT VERB 1\n"
-    assert loaded.settings.rules == name
 
 
 # parse
@@ -265,14 +201,6 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
 
 
 # check
-
-
-def test_check_counts_what_training_uses(vdgi: Vdgi, folder: Path) -> None:
-    text = tiny.treebank() + tiny.block(13, ["VERB", "PUNCT"], [0, 1])
-    Path("a.conllu").write_text(text, encoding="utf-8")
-    told = vdgi.good("train", "--train", "a.conllu", "--out", "run", "--dry-run").err
-    assert "training: 12 sentences, 56 words" in told
-    assert "  training   uses 12 of 13 sentences (92.3 %), 56 of 57 " in vdgi.good("check", "a.conllu").out
 
 
 # info

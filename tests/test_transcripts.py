@@ -39,6 +39,12 @@ VARYING = [
 ]
 """What differs from run to run, or is tested as help."""
 
+SMALL = "".join(
+    f"{section}.{name} = {value}\n"
+    for section, values in tiny.SMALL.items()
+    for name, value in values.items()
+)
+
 
 @pytest.fixture(scope="session")
 def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
@@ -64,11 +70,12 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     (folder / "good.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode(), mtime=0))
     (folder / "raw.txt").write_text("Dogs bark.\nCats sleep.\n", encoding="utf-8")
     (folder / "words.txt").write_text("La ville de Paris .\n\nla vie de la ville\n" * 3, encoding="utf-8")
+    (folder / "small.toml").write_text('base = "paper"\n' + SMALL, encoding="utf-8")
     (folder / "bad-rules.txt").write_text("ROOT VERB 1\nVERB NOUN\n", encoding="utf-8")
     (folder / "bad.vdgi").write_text("damaged", encoding="utf-8")
     shutil.copytree(model.parent, folder / "neural")
-    small = {"parser": {"log2_buckets": 10}, "teacher": {"iterations": 2}}
-    dynet_vdgi.train(folder / "bare.conllu", "best", settings=small, out=folder / "best")
+    quick = {"parser": {"log2_buckets": 10}, "teacher": {"iterations": 2}}
+    dynet_vdgi.train(folder / "bare.conllu", "best", settings=quick, out=folder / "best")
     universal_toys.saved(folder / "toy.vdgi")
     Tagger().fit(folder / "good.conllu").save(folder / "my.tagger")
     tokeniser_file.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
