@@ -33,23 +33,9 @@ from dynet_vdgi.system.limits import limit  # noqa: E402
 from dynet_vdgi.system.names import did_you_mean, of_these, told  # noqa: E402
 
 VERBS = (
-    "train",
-    "annotate",
-    "parse",
-    "expect",
-    "choose",
-    "evaluate",
-    "check",
-    "draw",
-    "info",
-    "tokenize",
-    "tag",
-    "rules",
-    "convert",
-    "clusters",
-    "vectors",
-    "experiment",
-)
+    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
+    "rules", "convert", "clusters", "vectors", "experiment",
+)  # fmt: skip
 FORMER = {
     "doubts": "vdgi choose --words FILE",
     "agreement": "vdgi evaluate --agreement A B",
@@ -204,16 +190,6 @@ def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
         parser.error(f"no verb '{verb}'{of_these(verb, VERBS)}")
 
 
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Completes a command line for a shell, if argcomplete is installed."""
-    if "_ARGCOMPLETE" in os.environ:
-        try:
-            import argcomplete
-        except ImportError:
-            return
-        argcomplete.autocomplete(parser)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status; never raises for a user's mistake."""
     if sys.stdout is None:  # closed by the caller: results sent there are lost, which is an error
@@ -226,7 +202,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     verb = _verb_of(argv)
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
-    _complete(parser)
+    if "_ARGCOMPLETE" in os.environ:  # completes a command line for a shell
+        with suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(parser)
     try:
         _check_verb(parser, argv, verb)
         arguments = parser.parse_args(argv)
@@ -281,17 +261,12 @@ def _output_failed(error: OSError, status: int = 0) -> int:
     message, failed = _explained(error)
     if not status and not isinstance(error, BrokenPipeError):
         print(told(message), file=sys.stderr)
-    _give_up_output()
-    return status or failed
-
-
-def _give_up_output() -> None:
-    """Discards output that nobody reads, because Python would complain again when it flushes at exit."""
-    with suppress(OSError, ValueError):
+    try:
         sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # Python would complain again when it flushes at exit
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status or failed
 
 
 def _explained(error: BaseException) -> tuple[str, int]:

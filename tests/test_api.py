@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import re
 import subprocess
@@ -230,13 +229,6 @@ def test_the_library_does_not_look_at_the_command_line(
     monkeypatch.setattr(sys, "argv", ["program", "--preset", "nonsense"])
     parser = vdgi.train(few / "my.conllu", "best", out=tmp_path / "run")
     assert parser.model.provenance.command == ()
-
-
-def test_what_happens_is_logged(few: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        vdgi.train(list(read(few / "my.conllu")), "best")
-    assert caplog.messages[0].startswith("training: ")
-    assert "gold trees used: none" in caplog.messages
 
 
 # ------------------------------------------------------------------------------------------- types

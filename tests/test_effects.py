@@ -96,7 +96,7 @@ REFUSED: dict[tuple[str, str], str] = {
     **{
         (case, "data.ignore"): TAGS_ONLY
         for case in CASES
-        if case not in ("lexicalised", "hdp-dmv", *OF_TREES)
+        if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)
     },
     ("paper", "posterior.features"): NO_TABLE,
     ("rl-bl", "posterior.features"): NO_TABLE,

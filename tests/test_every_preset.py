@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.runs import model_file
@@ -210,12 +210,6 @@ def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
     assert Path("run/model.vdgi").read_bytes() == before
 
 
-def test_a_preset_that_chooses_by_dev_needs_dev(vdgi: Vdgi, text: Path) -> None:
-    status, out, err = vdgi("train", "--train", text, "--preset", "as_released", "--out", "run")
-    assert (status, out) == (2, "")
-    assert err == "train.select=dev chooses the model by gold dev trees: name them with --dev FILE\n"
-
-
 # Expectations counted in trees
 
 
@@ -236,14 +230,6 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
     assert other.meta["gold_trees"] == []
-
-
-def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("text.conllu"), heads=False)
-    status, out, err = vdgi("train", "--train", "text.conllu", *asked(["rl-pc"], WEAK), "--out", "run")
-    assert (status, out) == (3, "")
-    assert last_line(err).startswith("text.conllu:2: column 7 (HEAD) is missing")
-    assert not Path("run").exists()
 
 
 def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
@@ -310,13 +296,6 @@ def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
     vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")
 
 
-def test_vectors_are_where_the_decoder_starts(vdgi: Vdgi, words: list[str]) -> None:
-    vdgi.good(*words, "--set", "train.updates=2", "--set", "train.lr=0")
-    decoder = rows_of(model_file.load("run/model.vdgi"), "decoder")
-    for word, vector in VECTORS.items():
-        assert decoder[word].tolist() == list(vector)
-
-
 def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]) -> None:
     result = vdgi.good(*words, "--set", "train.updates=1")
     model = model_file.load("run/model.vdgi")
@@ -346,23 +325,3 @@ def test_a_lexicalised_run_is_resumed_with_its_files(vdgi: Vdgi, words: list[str
     status, _, err = vdgi(*words, "--set", "train.updates=2", "--resume")
     assert status == 4
     assert "its data differ from those asked for now" in err
-
-
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_need_a_lexicalised_model(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["paper"], f"words.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
-    assert (status, out) == (4, "")
-    reason = "the parser sees tags only; set parser.word_dim, to 80 for example"
-    assert err == f"config: 'words.{key}' would have no effect: {reason}\n"
-    assert not Path("run").exists()
-
-
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_must_be_there(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["paper"], WORDS, f"words.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
-    assert status in (2, 3)
-    assert out == ""
-    assert "nix.txt" in last_line(err)
-    assert not Path("run").exists()

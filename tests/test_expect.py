@@ -434,14 +434,3 @@ def test_the_shipped_lines_for_gold_trees_go_through_the_rows_of_the_sixteen() -
         ).T
         assert abs(np.mean(said - right)) < 0.005
         assert np.mean(abs(log_odds(said) - log_odds(right)) <= width) > 0.9
-
-
-def test_tags_that_the_parser_does_not_know_are_named(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    model, odd = calibrated(tmp_path / "model.vdgi", sentences, TOY), tmp_path / "odd.conllu"
-    odd.write_text(text.read_text(encoding="utf-8").replace("\tNOUN\t", "\tnoun\t", 30), encoding="utf-8")
-    assert "tag noun (30 words) is unknown to the model" in vdgi.good("expect", "--model", model, odd).err
-    assert "unknown" not in vdgi.good("expect", "--model", model, text).err
-    said = vdgi.good("tag", "train", odd, "-o", tmp_path / "my.tagger").err
-    assert "tags in lower case are other tags than those of UD: noun (30 words); write NOUN for noun" in said

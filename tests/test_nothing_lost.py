@@ -105,24 +105,6 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
     assert names_in(tmp_path) == ["a.txt", "link"]
 
 
-@pytest.mark.parametrize("use", ["train", "evaluate", "draw", "choose"])
-def test_a_pipe_is_read_once(use: str, vdgi: Vdgi, model: Path, tree: Path, folder: Path) -> None:
-    os.mkfifo("pipe")
-    commands = {
-        "train": ("train", "--train", "pipe", "--out", "run"),
-        "evaluate": ("evaluate", "pipe", "pipe"),
-        "draw": ("draw", "pipe", "--gold", "pipe"),
-        "choose": ("choose", model, "pipe", "--covered", "pipe"),
-    }
-    status, _, err = vdgi(*commands[use])
-    assert status == 2
-    assert err in (
-        "training reads its files more than once: save 'pipe' to a file first\n",
-        "'pipe' can be read only once\n",
-    )
-    assert names_in(folder) == ["gold.conllu", "pipe"]
-
-
 def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
     file_checks.check_read_once([tree, tree, "-", "missing", "missing"])
     file_checks.check_read_again([tree, "missing", tree.parent], "reason")
@@ -246,11 +228,6 @@ def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, 
     status, out, err = vdgi(*command.replace("NAME", word[:100_000]).split())
     assert max(map(len, (out + err).split("\n"))) < 5_000
     assert status in ((0,) if command == "check a.conllu" else (2, 4))
-
-
-def test_a_link_that_leads_to_itself_is_told(vdgi: Vdgi, folder: Path) -> None:
-    Path("loop").symlink_to("loop")
-    assert vdgi("check", "loop").err == "'loop' is a link to 'loop', where there is no file\n"
 
 
 def test_what_to_do_about_too_many_open_files_is_told(

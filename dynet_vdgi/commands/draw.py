@@ -24,7 +24,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import add_output, one_file
 from dynet_vdgi.commands.options import Options
@@ -53,13 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(add)
     width = "columns of text (default: the terminal's, or 80) or pixels of a picture (default: 960)"
     add("--width N", width, least=1)
-
-
-class _Named(NamedTuple):
-    """A tree to draw, and its name."""
-
-    name: str  # for {}
-    tree: DrawnTree
 
 
 class _Choice:
@@ -106,8 +99,8 @@ def run(arguments: argparse.Namespace) -> None:
 # ------------------------------------------------------------------------------------------- reading
 def _chosen(
     names: Sequence[str], gold: str | None, choice: _Choice, protocol: protocols.Protocol
-) -> Iterator[_Named]:
-    """The requested trees, in order.
+) -> Iterator[tuple[str, DrawnTree]]:
+    """The requested trees, each with its name, in order.
 
     Raises: DataError, a file is malformed or has no trees, or the gold file has other sentences; UsageError,
     a requested sentence is in none of the files.
@@ -122,20 +115,15 @@ def _chosen(
             choice.most = max(choice.most, number)
             sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
-                caption = _caption(name, number, sent_id, sentence)
-                yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
+                place = f"{files.shown(name)}:{sentence.source.line if sentence.source else 1}"
+                caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
+                yield f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption)
     if choice.missing:
         whose = "it has" if len(names) == 1 else "the longest has"
         there = f"{whose} {counted(choice.most, 'sentence')}, 1 to {choice.most}"
         raise UsageError(
             f"no sentence {choice.missing[0]!r} in {', '.join(map(files.shown, names))} ({there})"
         )
-
-
-def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) -> str:
-    assert sentence.source is not None
-    place = f"{files.shown(name)}:{sentence.source.line}"
-    return f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
 
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
@@ -151,7 +139,7 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
 
 
 # ------------------------------------------------------------------------------------------- writing
-def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None:
+def _write_text(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:
     """Writes all drawings into one text, each under its caption."""
     from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
     from dynet_vdgi.drawing.text import MIN_WIDTH
@@ -170,8 +158,9 @@ def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None
             yield tree_text(tree, width, colour=colour) + "\n\n"
 
     if output == files.STANDARD:
-        for block in blocks():
-            sys.stdout.write(block if _can_print(_LINES) else block.translate(_IN_ASCII))
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        table = {} if _LINES.encode(encoding, "replace").decode(encoding) == _LINES else _IN_ASCII
+        sys.stdout.writelines(block.translate(table) for block in blocks())
     else:
         with files.atomic_writer(output) as handle:
             handle.writelines(blocks())
@@ -181,16 +170,7 @@ _LINES = "─│┌┐└┘├┤┬┴┼╌╎"
 _IN_ASCII = str.maketrans(_LINES, "-|+++++++++~:")
 
 
-def _can_print(text: str) -> bool:
-    """Whether standard output has all these letters."""
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _write_pictures(drawn: Iterable[_Named], output: str, width: int | None) -> None:
+def _write_pictures(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:
     """Writes one picture of all trees, or one of each."""
     from dynet_vdgi.drawing import pictures
 

@@ -1,13 +1,11 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC; but Windows
-line ends become those of Unix. Relations are those of UD 2: a table of rules over tags, FEATS and word order
-gives them, which you can copy, edit and name with --labels (see vdgi rules show ud2). A model that has learnt
-from trees with relations corrects the table.
-Heads in the input are replaced, sound or not, unless you say --keep-heads. If an input is malformed in
-another way, its output is not written; otherwise an output that exists is replaced. A parser of several
-languages warns if it was not trained on the language of the input, which it takes from --language or from a
-file name like UD's (fr_gsd-ud-test.conllu: French).
+Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become those of Unix. Relations are
+those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
+model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
+unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
+output that exists is replaced. A parser of several languages warns if it was not trained on that of the
+input, which it takes from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
@@ -40,22 +38,19 @@ from standard input is raw only if you say so: vdgi parse runs/my --tokeniser ru
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right. If the parser learnt without trees of the language, trust the order of these values more than their
-level: on a new language they may all be ten points too high or too low, or more. The model `universal` ends
-with an estimate of the share of right heads, which is lower where tags are guessed, and says between which
-shares 9 of 10 other languages were; after training with --trees there is no such estimate, so keep some trees
-aside and evaluate.
-Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
-vdgi choose --words lists them first. Neural models have no confidences.
+right. Without trees of the language, trust the order of these values more than their level: all may be ten
+points too high or too low, or more. The model `universal` ends with an estimate of the share of right heads,
+and says between which shares 9 of 10 other languages were; after training with --trees there is none, so keep
+some trees aside and evaluate. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=,
+the probability of their UPOS; vdgi choose --words lists them first. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact is for students, as --preset best makes them: instead, their teacher finds the best tree, in time
-that is cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then
-slightly more accurate; otherwise it is the rule table with its measures of the text. Parsers that start from
-the universal one find the best tree anyway, unless you say --fast. If you gave no trees, they write the most
-probable tree, and with --exact the one of which most heads are expected to be right.
+--exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
+cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then slightly more
+accurate; otherwise it is the rule table. Parsers that start from the universal one find the best tree anyway;
+without trees of yours they write the most probable one, and with --exact that of most expected right heads.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
@@ -148,7 +143,10 @@ def run(arguments: argparse.Namespace) -> None:
         n_unlabelled += totals.n_unlabelled
         n_unfilled += totals.n_unfilled
         unknown.update(totals.unknown_tags)
-    _say_what_was_tagged(steps, is_said=arguments.tagger is not None)
+    if steps.n_tagged:
+        logger.info("%s tagged", count(steps.n_tagged, "word"))
+    elif arguments.tagger is not None:
+        logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
     if n_unlabelled:
         message = "%s without universal tags (column 4): their relations are root and dep only"
         logger.warning(message, count(n_unlabelled, "sentence"))
@@ -188,30 +186,18 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     return steps
 
 
-def _say_what_was_tagged(steps: Steps, *, is_said: bool) -> None:
-    if steps.n_tagged:
-        logger.info("%s tagged", count(steps.n_tagged, "word"))
-    elif is_said:
-        logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
-
-
 def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
     """Warns of languages of the input that a model of the `known` ones was not trained on."""
     if label and not known:
         logger.warning("the model file does not say which languages it was trained on")
     found = [_UD_NAME.fullmatch(Path(name).name) for name in names]
-    labels = [label] if label else [match[1] for match in found if match]
-    for language in dict.fromkeys(labels if known else ()):
-        if _without_treebank(language) not in map(_without_treebank, known):
+    languages = {each.partition("_")[0] for each in known}  # fr of fr_gsd
+    for each in dict.fromkeys([label] if label else [match[1] for match in found if match]):
+        if known and each.partition("_")[0] not in languages:
             logger.warning(
-                "the model was not trained on '%s' (only on %s): zero-shot", language, ", ".join(known)
+                "the model was not trained on '%s' (only on %s): zero-shot", each, ", ".join(known)
             )
 
 
 _UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
 """The name of a file of a UD treebank: the code of the language, perhaps followed by the treebank's name."""
-
-
-def _without_treebank(label: str) -> str:
-    """The language of a label: `fr` for `fr_gsd`."""
-    return label.partition("_")[0]
