@@ -169,7 +169,7 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
     assert f"not compared, though both files have them and they differ: {what}" in err.decode()
     assert (
         "DEPS, empty nodes, MISC and comments are not compared"
-        in vdgi.good("agreement", "a.conllu", "b.conllu").out
+        in vdgi.good("evaluate", "--agreement", "a.conllu", "b.conllu").out
     )
 
 
@@ -353,8 +353,8 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
 
 def test_options_that_have_no_effect_and_inputs_as_results_are_refused(vdgi: Vdgi, folder: Path) -> None:
     both = ("annotate", "a.conllu", "--beside", "b.conllu")
-    assert "belong together" in vdgi(*both).err
-    assert "belong together" in vdgi("annotate", "a.conllu", "-o", "c.conllu").err
+    assert "--beside has no effect without -o" in vdgi(*both).err
+    assert "-o has no effect without --beside" in vdgi("annotate", "a.conllu", "-o", "c.conllu").err
     assert "--every has no effect with --beside" in vdgi(*both, "-o", "c.conllu", "--every", "3").err
     status, _, err = vdgi(*both, "-o", "b.conllu")
     assert (status, "this is" in err) == (2, True)

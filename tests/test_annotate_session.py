@@ -624,7 +624,7 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     assert "1 sentence with trees, 2 left out" in result.err
     assert Path("out.conllu").read_text(encoding="utf-8").count("# sent_id") == 1
     result = vdgi("annotate", "a.conllu", "--finished")
-    assert (result.status, "--finished belongs to --export OUT" in result.err) == (2, True)
+    assert (result.status, "--finished has no effect without --export" in result.err) == (2, True)
 
 
 def test_export_says_nothing_of_guesses(folder: Path, vdgi: Vdgi) -> None:

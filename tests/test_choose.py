@@ -16,8 +16,7 @@ import dynet_vdgi as vdgi
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.next_sentences import to_correct
-from dynet_vdgi.parsing.worth import choose, pairs_of
+from dynet_vdgi.parsing.choosing import choose, pairs_of, to_correct
 
 TAGS = ("NOUN", "VERB", "ADJ")
 

@@ -423,7 +423,7 @@ def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "choose MODEL train.conllu -o a.conllu",
         "check train.conllu --model MODEL",
         "train --train train.conllu --preset paper --init MODEL --out run2",
-        "report run -o a.html",
+        "info run -o a.html",
         "check train.conllu --rules run",
     ],
 )

@@ -1,4 +1,4 @@
-"""The page of `vdgi report`: well formed, readable by everybody, standing alone, with the right figures."""
+"""The page of `vdgi info -o`: well formed, readable by everybody, standing alone, with the right figures."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ def runs(folder: Path, model: Path) -> Path:
 
 
 def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
-    result = vdgi.good("report", "one")
-    assert (result.out, result.err) == ("", "report: report.html\n")
+    result = vdgi.good("info", "one", "-o", "report.html")
+    assert (result.out, result.err) == ("", "page: report.html\n")
     root = check(Path("report.html").read_text(encoding="utf-8"))
     assert root.all("h1")[0].text == "Training report: one"
     (gold,) = [node for node in every(root) if node.attributes.get("class") == "gold"]
@@ -187,9 +187,7 @@ def test_a_model_without_rules_stands_beside_the_default_ones(runs: Path) -> Non
 
 
 def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
-    vdgi.good(
-        "report", "one", "two", "--gold", "test.conllu", "--published", "UD1.4-French", "-o", "page.html"
-    )
+    vdgi.good("info", "one", "two", "--gold", "test.conllu", "--published", "UD1.4-French", "-o", "page.html")
     root = check(Path("page.html").read_text(encoding="utf-8"))
     vdgi.good("parse", "one/model.vdgi", "test.conllu", "-o", "parsed.conllu")
     reports = score_files(
@@ -236,7 +234,7 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
 
 def test_trees_have_relations_and_say_which_are_wrong(vdgi: Vdgi, runs: Path) -> None:
     def relations() -> set[str]:
-        vdgi.good("report", "one", "--gold", "test.conllu")
+        vdgi.good("info", "one", "--gold", "test.conllu", "-o", "report.html")
         root = check(Path("report.html").read_text(encoding="utf-8"))
         labels = [node for picture in root.all("svg") for node in picture.all("text")]
         return {
@@ -259,7 +257,18 @@ def test_a_run_that_has_not_ended(runs: Path) -> None:
 
 
 def test_the_protocol_asked_for(vdgi: Vdgi, runs: Path) -> None:
-    vdgi.good("report", "one", "--gold", "test.conllu", "--protocol", "as_released", "--sentences", "0")
+    vdgi.good(
+        "info",
+        "one",
+        "--gold",
+        "test.conllu",
+        "--protocol",
+        "as_released",
+        "--sentences",
+        "0",
+        "-o",
+        "report.html",
+    )
     root = check(Path("report.html").read_text(encoding="utf-8"))
     assert "protocol as_released: " in root.text
     assert "Best and worst" not in root.text
@@ -401,7 +410,7 @@ def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
     Path("one").rename(odd)
     gold = Path("test.conllu").read_text(encoding="utf-8").replace("verb2", HOSTILE)
     Path("<test>.conllu").write_text(gold, encoding="utf-8")
-    vdgi.good("report", odd, "--gold", "<test>.conllu")
+    vdgi.good("info", odd, "--gold", "<test>.conllu", "-o", "report.html")
     html = Path("report.html").read_text(encoding="utf-8")
     root = check(html)
     assert not root.all("b")
@@ -414,23 +423,34 @@ def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
     assert root.all("pre")[0].text == HOSTILE
 
 
+PAGE = ("-o", "report.html")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["three"], 2, "no such folder: 'three'"),
-        (["thr*"], 2, "no folder matches 'thr*'"),
-        (["test.conllu"], 2, "'test.conllu' is not the folder of a run"),
-        (["empty"], 4, "empty/model.vdgi: no such model file"),
-        (["one", "--gold", "bad.conllu"], 3, "bad.conllu:1: "),
-        (["one", "--gold", "empty.conllu"], 3, "empty.conllu: "),
-        (["one", "--gold", "points.conllu"], 3, "points.conllu: no sentence is left under protocol standard"),
-        (["one", "--gold", "*.conllu"], 2, "--gold must be one file"),
-        (["one", "other", "--gold", "test.conllu"], 2, "with --protocol as_released|standard"),
-        (["one", "--gold", "no.conllu"], 2, "no such file: 'no.conllu'"),
-        (["one", "--published", "UD1.4-French"], 2, "--published compares scores"),
-        (["one", "--gold", "test.conllu", "--published", "UD1.4-Frenhc"], 2, "(there are UD1.4-French"),
-        (["one", "--gold", "test.conllu", "--protocol", "x"], 4, "no protocol 'x'"),
-        (["one", "--sentences", "-1"], 2, "--sentences -1"),
+        (["three", *PAGE], 2, "no such folder: 'three'"),
+        (["thr*", *PAGE], 2, "no folder matches 'thr*'"),
+        (["test.conllu", *PAGE], 2, "'test.conllu' is not the folder of a run"),
+        (["empty", *PAGE], 4, "empty/model.vdgi: no such model file"),
+        (["one", "--gold", "bad.conllu", *PAGE], 3, "bad.conllu:1: "),
+        (["one", "--gold", "empty.conllu", *PAGE], 3, "empty.conllu: "),
+        (
+            ["one", "--gold", "points.conllu", *PAGE],
+            3,
+            "points.conllu: no sentence is left under protocol standard",
+        ),
+        (["one", "--gold", "*.conllu", *PAGE], 2, "--gold must be one file"),
+        (["one", "other", "--gold", "test.conllu", *PAGE], 2, "with --protocol as_released|standard"),
+        (["one", "--gold", "no.conllu", *PAGE], 2, "no such file: 'no.conllu'"),
+        (["one", "--published", "UD1.4-French", *PAGE], 2, "--published has no effect without --gold"),
+        (
+            ["one", "--gold", "test.conllu", "--published", "UD1.4-Frenhc", *PAGE],
+            2,
+            "(there are UD1.4-French",
+        ),
+        (["one", "--gold", "test.conllu", "--protocol", "x", *PAGE], 4, "no protocol 'x'"),
+        (["one", "--sentences", "-1", *PAGE], 2, "--sentences -1"),
         (["one", "-o", "none/page.html"], 2, "the directory "),
     ],
 )
@@ -444,7 +464,7 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
     Path("other").mkdir()
     model_file.save("other/model.vdgi", other)
     before = names_in(runs)
-    result = vdgi("report", *arguments)
+    result = vdgi("info", *arguments)
     assert result.status == status
     assert message in result.err
     assert names_in(runs) == before
@@ -509,7 +529,7 @@ def test_in_a_browser(vdgi: Vdgi, runs: Path, width: int) -> None:
     gold = Path("test.conllu").read_text(encoding="utf-8")
     gold = gold.replace("verb2", f"\u202e\u200b{script}").replace("id = 2", f"id = \"'{script}")
     Path(HOSTILE_NAME).write_text(gold, encoding="utf-8")
-    vdgi.good("report", "one", "two", "--gold", HOSTILE_NAME)
+    vdgi.good("info", "one", "two", "--gold", HOSTILE_NAME, "-o", "report.html")
     vdgi.good("draw", HOSTILE_NAME, "-o", "trees.svg")
     Path("frame.html").write_text(
         f"<!DOCTYPE html><iframe style='width:{width}px;height:2000px' src='report.html'></iframe><pre></pre>"

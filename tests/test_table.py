@@ -90,7 +90,7 @@ def test_an_average_over_other_seeds_has_no_deviation() -> None:
 
 
 def test_markdown(tmp_path: Path, vdgi: Vdgi) -> None:
-    out = vdgi.good("table", folder_of(tmp_path / "x")).out
+    out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     assert out.startswith(
         "DDA, protocol standard, length <=15\n\n|  | eu | fr | average |\n| --- | ---: | ---: | ---: |\n"
         "| left branching | 10.0 | 10.0 | 10.0 |\n"
@@ -121,14 +121,17 @@ def test_many_languages_are_lines() -> None:
 
 def test_rows_as_csv_and_back(tmp_path: Path, vdgi: Vdgi) -> None:
     folder, file = folder_of(tmp_path / "x"), tmp_path / "rows.csv"
-    file.write_text(vdgi.good("table", folder, "--format", "rows").out, encoding="utf-8")
+    file.write_text(vdgi.good("experiment", "table", folder, "--format", "rows").out, encoding="utf-8")
     head = "system,language,seed,<=15,<=40,all,commit,cpu_s,words_per_cpu_s,protocol,test,made,gold_trees\n"
     assert file.read_text(encoding="utf-8").startswith(head)
     rows = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
     assert len(rows) == len(ROWS)
     assert [row["<=15"] for row in rows if (row["system"], row["seed"]) == ("weak", "1")] == ["90.0000"]
     for options in ([], ["--like", "paper"]):
-        assert vdgi.good("table", file, *options).out == vdgi.good("table", folder, *options).out
+        assert (
+            vdgi.good("experiment", "table", file, *options).out
+            == vdgi.good("experiment", "table", folder, *options).out
+        )
     few = tmp_path / "few.csv"  # what others write by hand
     few.write_text("system,language,seed,<=15,commit,cpu_s\nbest,fr,1,50.5,abc,3\n", encoding="utf-8")
     assert tables.read([few]) == [
@@ -168,7 +171,7 @@ def test_impossible_wishes(
     Path("y/a/b/1").mkdir(parents=True)
     Path("y/a/b/1/result.json").write_text("{", encoding="utf-8")
     Path("z.csv").write_text("system,language,seed,all,commit\nx,fr,1,5O,c\n", encoding="utf-8")
-    result = vdgi("table", *arguments)
+    result = vdgi("experiment", "table", *arguments)
     assert (result.status, result.out) == (status, "")
     assert last_line(result.err).startswith(message)
 

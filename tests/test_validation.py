@@ -357,7 +357,7 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
     good, bad = tmp_path / "good.conllu", tmp_path / "bad.conllu"
     good.write_text(GOOD, encoding="utf-8")
     bad.write_text(replaced("\tVERB", "\tVB"), encoding="utf-8")
-    status, out, err = vdgi("validate", good, bad, "--max-faults", "3")
+    status, out, err = vdgi("check", "--ud", good, bad, "--max-faults", "3")
     assert (status, err) == (3, "1 error found\n")
     program = f"{Path(sys.executable).name} {false}"
     assert out.splitlines() == [
@@ -370,24 +370,27 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
         "  and 1 more (--max-faults N shows them)",
         f"{program}: 1 error, 4 warnings",
     ]
-    status, out, err = vdgi("validate", good, "--level", "4", "--lang", "xx", "--max-faults", "0")
+    status, out, err = vdgi("check", "--ud", good, "--level", "4", "--lang", "xx", "--max-faults", "0")
     assert (status, err) == (0, "")
     said = "2 warnings: odd-noun (level 3)", f"{program} --lang=xx --level=4: 0 errors, 2 warnings"
     assert tuple(out.splitlines()) == said
-    assert vdgi("validate", good, "--max-faults", "-1").status == 2
+    assert vdgi("check", "--ud", good, "--max-faults", "-1").status == 2
 
 
 def test_a_crash_of_the_validator_is_its_message(vdgi: Vdgi, tmp_path: Path, false: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(GOOD.replace("4\t.", "4\tcrash"), encoding="utf-8")
-    status, out, err = vdgi("validate", path)
+    status, out, err = vdgi("check", "--ud", path)
     assert (status, out.splitlines()[0]) == (2, "2 warnings: odd-noun (level 3)")
     assert err.endswith(f"{false} failed: RuntimeError: of the validator\n")
 
 
-def test_levels_of_a_language_need_one(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_levels_of_a_language_need_one(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(official.VARIABLE, raising=False)
-    assert vdgi("validate", "x", "--level", "4").err == "--level 4 needs the language, such as --lang ta\n"
+    Path("x").write_text(GOOD, encoding="utf-8")
+    assert (
+        vdgi("check", "--ud", "x", "--level", "4").err == "--level 4 needs the language, such as --lang ta\n"
+    )
 
 
 def test_without_the_validator_the_message_says_how_to_get_it(
@@ -396,7 +399,7 @@ def test_without_the_validator_the_message_says_how_to_get_it(
     monkeypatch.delenv(official.VARIABLE, raising=False)
     monkeypatch.setattr(official.shutil, "which", lambda name, path=None: None)
     (tmp_path / "a.conllu").write_text(GOOD, encoding="utf-8")
-    status, out, err = vdgi("validate", tmp_path / "a.conllu")
+    status, out, err = vdgi("check", "--ud", tmp_path / "a.conllu")
     assert (status, out) == (2, "")
     assert f"is not installed: {how_to_install('validate')}" in err
 
@@ -410,7 +413,7 @@ def test_the_command_gives_the_official_verdict(
     path = tmp_path / "a.conllu"
     for name in ("edeps-only-sometimes", "invalid-whitespace-mwt", "", "crash"):
         path.write_text(VERDICTS[name], encoding="utf-8")
-        status, out, err = vdgi("validate", path, "--level", "2")
+        status, out, err = vdgi("check", "--ud", path, "--level", "2")
         if name == "crash":  # udtools 0.2.9 takes 4.10 for 4.1
             assert (status, out) == (2, "")
             assert "failed: ValueError: Empty node with ord=4.10 not found" in err
@@ -427,9 +430,9 @@ def test_a_language_has_its_lists_on_the_last_levels(
     monkeypatch.delenv(official.VARIABLE, raising=False)
     path = tmp_path / "a.conllu"
     path.write_text(BARE.replace("Number=Sing", "Zz=Yes"), encoding="utf-8")
-    assert vdgi.good("validate", path).out.endswith("--lang=ud --level=3: 0 errors, 0 warnings\n")
-    assert vdgi("validate", path, "--lang", "ga").out.startswith("1 error: feature-unknown (level 4)\n")
-    assert vdgi.good("validate", path, "--lang", "ga", "--level", "3").status == 0
+    assert vdgi.good("check", "--ud", path).out.endswith("--lang=ud --level=3: 0 errors, 0 warnings\n")
+    assert vdgi("check", "--ud", path, "--lang", "ga").out.startswith("1 error: feature-unknown (level 4)\n")
+    assert vdgi.good("check", "--ud", path, "--lang", "ga", "--level", "3").status == 0
 
 
 # ------------------------------------------------------------------------------------------- in the page
@@ -463,7 +466,7 @@ def test_an_export_counts_sentences_with_errors_and_says_of_what(vdgi: Vdgi, tmp
     path.write_text(text, encoding="utf-8")
     Session(path, "anna", "right").close()
     said = vdgi.good("annotate", path, "--export", out).err
-    assert f"1 of these has errors of form: vdgi validate {out} --level 2 lists them" in said
+    assert f"1 of these has errors of form: vdgi check --ud {out} --level 2 lists them" in said
 
 
 def test_a_sentence_without_a_tree_yet_has_no_problem_for_that(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing.choosing import choose
 from dynet_vdgi.parsing.confidence import shifted
-from dynet_vdgi.parsing.worth import choose
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind

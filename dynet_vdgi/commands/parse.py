@@ -46,7 +46,7 @@ with an estimate of the share of right heads, which is lower where tags are gues
 shares 9 of 10 other languages were; after training with --trees there is no such estimate, so keep some trees
 aside and evaluate.
 Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
-vdgi doubts lists them first. Neural models have no confidences.
+vdgi choose --words lists them first. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
@@ -75,7 +75,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import check_at_least_1, model_first
+from dynet_vdgi.commands import model_first
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -88,69 +89,30 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        help="model file, the folder of a run, or universal, which needs no training",
+    add = Options(parser)
+    add("MODEL", "model file, the folder of a run, or universal, which needs no training")
+    inputs = "CoNLL-U, or raw text with --tokeniser; - is standard input (default)"
+    add("[FILE...]", inputs, dest="files", default=["-"])
+    one_each = "with {} in its name, one per input: {} is the input's name without .conllu"
+    add("-o --output FILE", f"output file (default: standard output); {one_each}", default="-")
+    sure = (
+        "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
     )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        default=["-"],
-        metavar="FILE",
-        help="CoNLL-U, or raw text with --tokeniser; - is standard input (default)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="output file (default: standard output); with {} in its name, one per input: {} is the input's "
-        "name without .conllu",
-    )
-    parser.add_argument(
-        "--confidence",
-        action="store_true",
-        help="write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the "
-        "word; not for neural models",
-    )
-    parser.add_argument(
-        "--keep-heads",
-        action="store_true",
-        help="fill in only heads that are _, by a projective tree that contains the given ones",
-    )
-    parser.add_argument(
-        "--fast",
-        action="store_true",
-        help="parse with the fast student that vdgi train keeps beside a universal parser",
-    )
-    parser.add_argument(
-        "--exact",
-        action="store_true",
-        help="let the parser's teacher find the best tree, in cubic instead of linear time; not for neural "
-        "models",
-    )
-    parser.add_argument(
-        "--tokeniser",
-        metavar="FILE",
-        help="splits raw text into words: the inputs, unless their names end in .conllu",
-    )
-    parser.add_argument("--tagger", metavar="FILE", help="tags the words without UPOS")
-    parser.add_argument("--lines", action="store_true", help="each line of raw text is a sentence")
-    parser.add_argument("--retag", action="store_true", help="tag the words with UPOS, too")
-    parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
-    parser.add_argument(
-        "--labels",
-        default="ud2",
-        metavar="TABLE",
-        help="relations: the name or file of a table of labels, or none for root and dep only "
-        "(default: %(default)s)",
-    )
-    parser.add_argument("--language", metavar="LABEL", help="the input's language, such as fr; for warnings")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="parse on the Dask cluster with this scheduler"
-    )
+    add("--confidence", f"{sure}; not for neural models")
+    add("--keep-heads", "fill in only heads that are _, by a projective tree that contains the given ones")
+    add("--fast", "parse with the fast student that vdgi train keeps beside a universal parser")
+    teacher = "let the parser's teacher find the best tree, in cubic instead of linear time"
+    add("--exact", f"{teacher}; not for neural models")
+    add("--tokeniser FILE", "splits raw text into words: the inputs, unless their names end in .conllu")
+    add("--tagger FILE", "tags the words without UPOS")
+    add("--lines", "each line of raw text is a sentence")
+    add("--retag", "tag the words with UPOS, too")
+    add("--in-place", "the output may replace an input")
+    labels = "relations: the name or file of a table of labels, or none for root and dep only"
+    add("--labels TABLE", labels, default="ud2")
+    add("--language LABEL", "the input's language, such as fr; for warnings")
+    add("--jobs N", "worker processes", default=1, least=1)
+    add("--scheduler ADDRESS", "parse on the Dask cluster with this scheduler")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -166,10 +128,6 @@ def run(arguments: argparse.Namespace) -> None:
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     _check_outputs(arguments, names, [output for _, output in outputs])
-    check_at_least_1("--jobs", arguments.jobs)
-    if arguments.jobs > 1 and arguments.scheduler:
-        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
-    _check_trees(arguments)
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import FileParser
@@ -192,10 +150,8 @@ def run(arguments: argparse.Namespace) -> None:
         unknown.update(totals.unknown_tags)
     _say_what_was_tagged(steps, is_said=arguments.tagger is not None)
     if n_unlabelled:
-        logger.warning(
-            "%s without universal tags (column 4): their relations are root and dep only",
-            count(n_unlabelled, "sentence"),
-        )
+        message = "%s without universal tags (column 4): their relations are root and dep only"
+        logger.warning(message, count(n_unlabelled, "sentence"))
     tell_unknown(unknown, set())
     if n_unfilled:
         raise KeepError(f"{count(n_unfilled, 'sentence')} left unchanged, any others are filled in")
@@ -224,14 +180,8 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     from dynet_vdgi.parsing.steps import Steps
 
     said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
-    steps = Steps.of(
-        arguments.model,
-        model,
-        said,
-        retag=arguments.retag,
-        notes=arguments.confidence,
-        lines=arguments.lines,
-    )
+    how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}
+    steps = Steps.of(arguments.model, model, said, **how)
     steps.check(names)
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")
@@ -243,14 +193,6 @@ def _say_what_was_tagged(steps: Steps, *, is_said: bool) -> None:
         logger.info("%s tagged", count(steps.n_tagged, "word"))
     elif is_said:
         logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
-
-
-def _check_trees(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError, the options contradict each other."""
-    if arguments.fast and arguments.exact:
-        raise UsageError("--fast and --exact are for different parsers: use one of them")
-    if arguments.confidence and arguments.exact:
-        raise UsageError("--confidence is about the tree found without it: leave out --exact")
 
 
 def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
