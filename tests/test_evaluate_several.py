@@ -23,6 +23,7 @@ from dynet_vdgi.data.protocols import EVERY_WORD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import evaluate
+from dynet_vdgi.evaluation.files import mean
 from dynet_vdgi.evaluation.significance import compare
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
@@ -191,10 +192,10 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     gold = list(conllu.read("gold.conllu"))
     parses = [[left_branching(len(s)) for s in gold], [s.heads for s in gold]]
     reports = [evaluate(gold, heads, protocol=EVERY_WORD) for heads in parses]
-    mean = tables.mean(reports)
-    assert mean.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
-    comparison = tables.compare({"mean": mean}, draws=100)
-    assert comparison.intervals[None]["mean"].estimate == pytest.approx(mean.total.dda)
+    average = mean(reports)
+    assert average.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
+    comparison = tables.compare({"mean": average}, draws=100)
+    assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
 
 
 def test_names_in_markdown(vdgi: Vdgi, scored: Path) -> None:

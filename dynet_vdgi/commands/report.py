@@ -2,8 +2,8 @@
 
 The page is one file without scripts, and needs no network. RUN is a folder that `vdgi train` wrote.
 With --gold, each model parses the test sentences, and its trees are scored as by `vdgi evaluate
---baselines`, under the rules that the model was trained with. --published adds published figures for
-that data set.
+--baselines`, under the rules that the first model was trained with. --published adds published figures
+for that data set.
 
   vdgi report runs/fr
   vdgi report runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu --published UD1.4-French -o fr.html
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="MODEL",
         help="rules of the break-down and of the baseline: a model or run folder, a rule file, or a name "
-        "such as ud (default: those of each model)",
+        "such as ud (default: those of the first model)",
     )
     parser.add_argument(
         "--sentences",
