@@ -11,7 +11,6 @@ Names are loaded when they are first used, so that importing the package costs n
 from __future__ import annotations
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import notebooks
 
 TYPE_CHECKING = (
     False  # known to type checkers; `typing` takes long to load, and Ctrl-C shows a traceback then
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
     from dynet_vdgi.data.protocols import Protocol
@@ -69,7 +68,6 @@ _HOMES = {
     "read": "data.corpus",
     "rules": "api",
     "to_conllu": "data.conllu_objects",
-    "to_nltk": "data.conllu_objects",
     "train": "api",
     "write": "data.conllu_writing",
 }
@@ -105,7 +103,6 @@ __all__ = [
     "read",
     "rules",
     "to_conllu",
-    "to_nltk",
     "train",
     "write",
 ]
@@ -121,16 +118,6 @@ if not TYPE_CHECKING:  # type checkers would take any name for one that there is
         value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
-
-
-def _picture(sentence: Sentence) -> str:
-    """The tree of a sentence as SVG."""
-    from dynet_vdgi.drawing.sentences import draw
-
-    return draw(sentence).svg()
-
-
-notebooks.picture = _picture
 
 
 def __dir__() -> list[str]:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu, conllu_writing, raw_text
 from dynet_vdgi.data.conllu import Repair, read
-from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
+from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
 from dynet_vdgi.data.conllu_writing import render, unchanged, write
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -806,43 +806,6 @@ GRAPH = (
     "3\tlac\tlac\tNOUN\t_\t_\t4\tnsubj\t_\t_\n3.1\tx\tx\tX\t_\t_\t_\t_\t3:dep\t_\n"
     "4\tva\taller\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 )
-
-
-def test_nltk_gets_the_words_and_their_tree(
-    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What NLTK's constructor is given; the next test asks NLTK itself, where it is installed."""
-    monkeypatch.setitem(sys.modules, "nltk", SimpleNamespace())
-    monkeypatch.setitem(
-        sys.modules, "nltk.parse", SimpleNamespace(DependencyGraph=lambda text, **told: (text, told))
-    )
-    text, told = to_nltk(next(read(file_of(GRAPH))))
-    assert text == "\n".join(
-        line for line in GRAPH.split("\n") if line.split("\t")[0] in ("1", "2", "3", "4")
-    )
-    assert told == {"cell_separator": "\t", "top_relation_label": "root"}
-
-
-def test_nltk_s_graph_has_the_heads(file_of: Callable[[str], str]) -> None:
-    pytest.importorskip("nltk")
-    sentence = replace(next(read(file_of(GRAPH))), heads=(3, 3, 0, 3), deprels=())
-    graph = to_nltk(sentence)
-    nodes = [graph.nodes[n] for n in range(1, 5)]
-    assert [(node["word"], node["head"], node["rel"]) for node in nodes] == [
-        ("de", 3, "dep"), ("le", 3, "dep"), ("lac", 0, "root"), ("va", 3, "dep"),
-    ]  # fmt: skip
-    assert str(graph.tree()) == "(lac de le va)"
-
-
-def test_without_nltk_or_without_heads_it_is_said(
-    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sentence = next(read(file_of(GRAPH)))
-    with pytest.raises(UsageError, match="has no head: parse it first"):
-        to_nltk(replace(sentence, heads=(3, -1, 0, 3)))
-    monkeypatch.setitem(sys.modules, "nltk.parse", None)
-    with pytest.raises(UsageError, match="pip install nltk"):
-        to_nltk(sentence)
 
 
 NBSP = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\tSpacesAfter=\u00a0\n\n"
