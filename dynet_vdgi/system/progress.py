@@ -28,8 +28,8 @@ def is_shown() -> bool:
 
 
 class Bar:
-    """Counts up to `total` (None: not known) from `start`, on a terminal by a bar, elsewhere, from a thread of
-    its own, in lines at longer and longer intervals. A context manager.
+    """Counts up to `total` (None: not known) from `start`; a context manager. On a terminal it is a bar,
+    elsewhere lines at longer and longer intervals, from a thread of its own.
 
     `unit` is a noun in the plural, such as "sentences". No line comes before something is counted: what keeps
     the user waiting then has messages of its own.
