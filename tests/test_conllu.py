@@ -565,6 +565,9 @@ def test_only_paths_and_text_files_are_written_to() -> None:
         with pytest.raises(UsageError, match="a path or an open text file is expected") as caught:
             write([Sentence(("a",), ("X",))], output)  # type: ignore[arg-type]
         assert len(str(caught.value)) < 200
+    for source, output in (("", "f"), ([Sentence(("a",), ("X",))], "")):
+        with pytest.raises(UsageError, match="the name of the .* is empty"):
+            write(source, output)
 
 
 # The conllu library

@@ -430,6 +430,7 @@ def lines_of(words, relations=()):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir, tmp_path):
     """Rules of lemmas learnt from 27 treebanks, with forms as odd as a reader takes them."""
     odd = [form for form in ODD if form == form.strip()]

@@ -56,8 +56,10 @@ _BINARY = (  # how they begin, what they are, and what to do
 
 
 def check_path(name: str, path: object) -> None:
-    """Raises: UsageError, the value of the argument `name` is no path."""
+    """Raises: UsageError, the value of the argument `name` is no path, or an empty one."""
     check_kind(name, path, (str, os.PathLike), "the path of a file")
+    if path == "":
+        raise UsageError(f"{name}: the name of the file is empty")
 
 
 def shown(path: AnyPath) -> str:
