@@ -39,6 +39,7 @@ _TEXT = re.compile(rb"[^ ]* [-+]?[\d.]+(?:[eE][-+]?\d+)?[ \r\n]")  # a word and 
 _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 
 # What gensim raises on damaged files, besides wrong arrays.
+_GENSIM_FAILS: tuple[type[Exception], ...]
 _GENSIM_FAILS = (ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, OSError, RuntimeError)
 _GENSIM_FAILS += (TypeError, ValueError, struct.error)
 
