@@ -34,7 +34,7 @@ from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.pictures import DrawnTree
+    from dynet_vdgi.drawing.arcs import DrawnTree
 
 MAX_TREES = 100
 """Trees in one picture."""
@@ -177,8 +177,8 @@ def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None
             handle.writelines(blocks())
 
 
-_LINES = "─│┌┐└┘├┤┬┴┼╌╎"
-_IN_ASCII = str.maketrans(_LINES, "-|+++++++++~:")
+_LINES = "─│┌┐└┘├┤┬┴┼"
+_IN_ASCII = str.maketrans(_LINES, "-|+++++++++")
 
 
 def _can_print(text: str) -> bool:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from dynet_vdgi.data import notebooks
 from dynet_vdgi.errors import UsageError
 
 FREE = -1
@@ -122,4 +121,8 @@ class Sentence:
 
     def _repr_svg_(self) -> str | None:
         """The tree as a picture, for notebooks; None without heads."""
-        return notebooks.picture(self) if notebooks.picture and self.heads is not None else None
+        if self.heads is None:
+            return None
+        import dynet_vdgi  # late: drawing stands above data
+
+        return dynet_vdgi.draw(self).svg()

@@ -28,7 +28,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.reports import logs as reported_log
+from dynet_vdgi.reports import curves
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_archive, model_file
 from dynet_vdgi.runs.runlog import RunLog
@@ -228,8 +228,7 @@ LOGS = [
 def _log(path: Path) -> None:
     log = RunLog(path)
     run = Run("a run", {}, "", 1, log.rows())
-    reported_log.curve_groups([run])
-    reported_log.teaching_tables([run])
+    curves.curves_of([run])
     log.restart(5)
 
 
