@@ -83,7 +83,7 @@ def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
     n_changed = 0
     while marked.heads != gold.heads:
         word = next(d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right)
-        marked.arcs = tuple(changes.new_arcs(marked, "head", word, gold.heads[word - 1], "x"))
+        marked.arcs = changes.new_state(marked, "head", word, gold.heads[word - 1], "x").arcs
         marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
         n_changed += 1
     return n_changed

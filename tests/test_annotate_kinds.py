@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
 
-from dynet_vdgi.annotation.column_changes import sorted_feats
+from dynet_vdgi.annotation.changes import sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.annotation.session import Session
@@ -99,7 +99,7 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again = Session("a.conllu", "anna")
     assert rows(again, 0)[0][4:6] == ["NNS", "Number=Sing"]
     for _ in range(3):
-        again.undo()
+        again.back("undo")
     assert rows(again, 0) == [line.split("\t") for line in RAW.splitlines()]
     again.close()
 
@@ -135,10 +135,10 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     assert marked.version == version + 1  # whoever confirms must have seen it
     assert [word.xpos for word in marked.columns] == ["NN|x", "NN", "PRP"]
     assert [word.xpos for word in marked.state.columns] == ["NN|x", "_", "PRP"]
-    session.undo()
-    session.undo()
+    session.back("undo")
+    session.back("undo")
     assert marked.columns[1].xpos == "VBP"  # the guess for the tag that was guessed
-    session.redo()
+    session.back("redo")
     assert marked.columns[1].xpos == "NN"
     change(session, 0, "done")
     assert [row[4] for row in rows(session, 0)] == ["NN|x", "NN", "PRP"]
@@ -264,7 +264,7 @@ def test_features_are_sorted_as_ud_wants() -> None:
 
 
 def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
-    from dynet_vdgi.annotation.column_changes import note_of, sentence_note
+    from dynet_vdgi.annotation.changes import note_of, sentence_note
 
     change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
     change(session, 1, "note", 2, "a | b")
@@ -330,7 +330,7 @@ def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     assert found[1][6:8] == [found[1][6], "obj"]
     assert found[1][9] == "LabelBy=anna"
     assert session.text.of_id(2).wids == (1, 2, 4, 5, 6)
-    session.undo()
+    session.back("undo")
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
 
 
@@ -376,7 +376,7 @@ def test_a_sentence_is_cut_and_glued(session: Session) -> None:
     assert change(session, 0, "glue") == [0]
     assert comments(session, 0)[1] == "# text = The dogs don't bark. Dogs bark"
     while session.text.undo:
-        session.undo()
+        session.back("undo")
     session.save()
     assert Path("a.conllu").read_bytes() == ROWS.encode()
 
@@ -459,7 +459,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
         what, word, value = wish(numbers)
         with contextlib.suppress(ChangeError):
             if what in ("undo", "redo"):
-                session.undo() if what == "undo" else session.redo()
+                session.back("undo") if what == "undo" else session.back("redo")
             else:
                 change(session, numbers.choice(session.sentences).id, what, word, value)
             made += 1
@@ -477,7 +477,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
         assert SentenceLayout.of(lines, marked.wids).lines() == lines
     assert made > 8
     while session.text.undo:
-        session.undo()
+        session.back("undo")
     session.close()
     assert path.read_text(encoding="utf-8") == TREES
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from annotating import ROWS, guessed, seen, without_sums, written
+from annotating import ROWS, guessed, seen, written
 from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
@@ -89,7 +89,7 @@ def test_sentences_that_come_and_go_are_taken_over_and_ids_stay(session: Session
     assert [marked.sent_id for marked in found.sentences] == ["new", "three", "two"]
     assert ids[0] > 2
     assert 1 in ids or 2 in ids
-    found.undo()
+    found.back("undo")
     assert [marked.id for marked in found.sentences] == [0, 1, 2]
     assert found.text.of_id(0).arcs[1].head_by == "anna"
     assert "HeadBy" in one
@@ -115,34 +115,6 @@ def test_unsaved_changes_and_those_of_another_program_are_both_kept(session: Ses
 def test_a_confirmed_arc_that_another_program_changed_is_refused_with_its_line(session: Session) -> None:
     with pytest.raises(DataError, match=r"a.conllu:4: another program has changed confirmed word 2 to 5 dep"):
         edited(session, ("\t4\tdep\t_\tGloss", "\t5\tdep\t_\tGloss"))
-
-
-def test_a_journal_of_format_1_goes_on_with_all_kinds_of_changes_and_undo(folder: Path) -> None:
-    session = guessed(Session(written(Path("a.conllu")), "anna"))
-    change(session, 0, "head", 2, 4)
-    change(session, 2, "label", 1, "nsubj")
-    session.close()
-    without_sums(session.journal.path)
-    for _ in range(2):
-        found = Session("a.conllu", "anna")
-        assert found.text.of_id(0).arcs[1].head_by == "anna"
-        assert not found.is_unsaved
-        found.release()
-    found = Session("a.conllu", "anna")
-    change(found, 0, "split", 2, 1)
-    change(found, 1, "tag", 1, "PROPN")
-    found.release()
-    found = Session("a.conllu", "anna")
-    assert found.text.of_id(0).forms[1:3] == ("d", "ogs")
-    while found.text.undo:
-        found.undo()
-    found.close()
-    text = Path("a.conllu").read_text(encoding="utf-8")
-    assert "By=" not in text
-    assert [s.forms for s in conllu.read("a.conllu")] == [
-        tuple(line.split("\t")[1] for line in each.splitlines() if line.split("\t")[0].isdigit())
-        for each in SENTENCES
-    ]
 
 
 # ------------------------------------------------------------------------------------------- plain text
@@ -398,7 +370,7 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
                 if what == "save":
                     session.save()
                 elif what == "undo":
-                    session.undo()
+                    session.back("undo")
                 else:
                     session.change(marked.id, seen(marked), what, word, value)
         mine = "".join(map(block, session.sentences))

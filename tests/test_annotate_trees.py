@@ -210,7 +210,7 @@ def test_without_marks_only_sentences_that_are_done_have_trees(folder: Path) -> 
         marked.put(chain(len(marked.bare)))
     change(change(sentences[0], "head", 2, 4), "done")
     change(sentences[2], "head", 1, 3)
-    write_marked(sentences, "b.conllu", marks=False)
+    write_marked(sentences, "b.conllu", form="export")
     text = Path("b.conllu").read_text(encoding="utf-8")
     assert "By=" not in text
     first, rest = text.split("# sent_id = two")
@@ -238,6 +238,6 @@ def test_a_sentence_of_punctuation_has_a_tree_whatever_the_file_says(tmp_path: P
         path.write_text(rows.format(*columns) + "\n")
         (marked,) = read_marked(path)
         assert [arc[:2] for arc in marked.arcs] == expected
-        write_marked([marked], path, marks=False)
+        write_marked([marked], path, form="export")
         (again,) = read_marked(path)
         assert [arc[:2] for arc in again.arcs] == expected

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dynet_vdgi.annotation import joining
-from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, Record
-from dynet_vdgi.annotation.marked import COLUMN_MARKS
+from dynet_vdgi.annotation.journal import DAMAGED, HINT, Journal, Record
 from dynet_vdgi.annotation.own_file import OwnFile
 from dynet_vdgi.data import files
 from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY
@@ -30,13 +29,14 @@ from dynet_vdgi.evaluation.two_files import COLUMNS, Disagreement, Stretch, TwoF
 
 TOKENS = "tokens"
 ENDING = ".decisions"
+FORMAT = 4  # of the journal
 DIFFERS = "Differs="
 
 MARKS = {
-    "upos": COLUMN_MARKS["tag_by"],
+    "upos": "TagBy=",
     "xpos": "XposBy=",
-    "feats": COLUMN_MARKS["feats_by"],
-    "lemma": COLUMN_MARKS["lemma_by"],
+    "feats": "FeatsBy=",
+    "lemma": "LemmaBy=",
     "head": HEAD_BY,
     "deprel": LABEL_BY,
 }
@@ -257,7 +257,7 @@ class Adjudication:
         is_there = self.path.exists()
         if is_there and not journal_path.exists():
             raise UsageError(f"{output} exists; name another file with -o, or move it away")
-        self.journal = Journal(journal_path)
+        self.journal = Journal(journal_path, FORMAT)
         try:
             if self.journal.records:
                 self._replay(self.journal.records, inputs)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
-from dynet_vdgi.annotation.column_changes import note_of, sentence_note
+from dynet_vdgi.annotation.changes import note_of, sentence_note
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence
 from dynet_vdgi.annotation.problems import problems_of
 from dynet_vdgi.system.names import count

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from dynet_vdgi.annotation.edits import PARSED_AGAIN
+from dynet_vdgi.annotation.annotated_text import PARSED_AGAIN
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
 from dynet_vdgi.annotation.marked import MarkedSentence, TagGuess
 from dynet_vdgi.annotation.session import Session
@@ -65,7 +65,7 @@ class Live:
         self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._told: dict[int, Sentence] = {}  # sentences as the learner has them
-        self._done_before = len(session.text.progress.finished)
+        self._done_before = len(session.text.finished)
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
@@ -113,7 +113,7 @@ class Live:
         try:
             while True:
                 self._wake.clear()
-                self._done_before = len(self.session.text.progress.finished)
+                self._done_before = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 told = self._confirmed()
                 now = {marked.id: marked.bare for marked in self.session.sentences if marked.is_tagged}
@@ -139,7 +139,7 @@ class Live:
         ]
 
     def _is_due(self) -> bool:
-        return len(self.session.text.progress.finished) - self._done_before >= self._every
+        return len(self.session.text.finished) - self._done_before >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
@@ -158,8 +158,6 @@ class Live:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        if not n_trees:
-            self.session.keep_first_parse()
         for k in list(self._corrected):  # sentences that were changed before there was a parser
             self._parse(k)
         self.learning = {
@@ -274,7 +272,7 @@ class Live:
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""
-        number = self.session.undo() if what == "undo" else self.session.redo()
+        number = self.session.back(what)
         self._corrected.pop(number, None)
         self._changed(number)
         return number

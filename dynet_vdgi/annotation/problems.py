@@ -19,7 +19,7 @@ def problems_of(marked: MarkedSentence) -> Sequence[UdProblem]:
         return ()
     key = marked.state, marked.guessed_tags
     if marked.problems is None or marked.problems[0] != key:
-        found = problems_in(block(marked, as_shown=True).rstrip("\n").split("\n"))
+        found = problems_in(block(marked, form="page").rstrip("\n").split("\n"))
         if UNSET in marked.heads or NOTHING in marked.tags:
             found = [problem for problem in found if problem.rule not in NOT_DONE_YET]
         marked.problems = key, sorted(found, key=lambda problem: not problem.is_error)

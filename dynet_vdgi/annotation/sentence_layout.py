@@ -7,7 +7,7 @@ itself here; `lines` numbers everything again. DEPS that refer to a word that is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 NOTHING = "_"
@@ -180,13 +180,6 @@ class SentenceLayout:
     def set_text(self, text: str) -> None:
         """Replaces the comment `# text`, if there is one."""
         self.comments = [f"# text = {text}" if _TEXT.fullmatch(c) else c for c in self.comments]
-
-    def keeping_text(self, change: Callable[[SentenceLayout], None]) -> None:
-        """Makes a change; the comment `# text` follows if the tokens' text changes."""
-        before = self.text()
-        change(self)
-        if (after := self.text()) != before:
-            self.set_text(after)
 
 
 # ------------------------------------------------------------------------------------------- MISC

@@ -95,12 +95,7 @@ class _PageAnswers:
             "annotator": session.annotator,
             "order": self._live.order,
             "learning": self._live.learning,
-            "progress": {
-                **text.progress.figures(),
-                "can_undo": bool(text.undo),
-                "can_redo": bool(text.redo),
-            },
-            "saved": text.progress.saved(),
+            "progress": text.progress(),
             "place": {"sentence": place, "word": word, "done": last is not None and last.is_done},
             "tagger": self._live.tagger,
             "validator": self._has_validator,
@@ -197,8 +192,8 @@ class _PageAnswers:
     async def _back(self, what: str) -> Response:
         """The sentence after an undo or redo, with the change that `went`."""
         number = self._live.back(what)
-        record = (self._text.redo if what == "undo" else self._text.undo)[-1].record
-        return await self._after_change(number, {"went": {"what": record.op, "word": record.w}})
+        step = (self._text.redo if what == "undo" else self._text.undo)[-1]
+        return await self._after_change(number, {"went": {"what": step.what, "word": step.word}})
 
     async def _after_change(self, number: int, more: Mapping[str, Any] | None = None) -> Response:
         """The sentence, or the first of those that a change leaves, and `more`; nothing is waited for."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from dynet_vdgi.annotation.column_changes import note_of, sentence_note
+from dynet_vdgi.annotation.changes import note_of, sentence_note
 from dynet_vdgi.annotation.marked import NOTHING, MarkedSentence
 from dynet_vdgi.annotation.problems import grouped_problems
 from dynet_vdgi.annotation.relations import Relations

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dynet_vdgi.annotation.changes import NO_TEXT
 from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, ChangeError
 from dynet_vdgi.annotation.sentence_layout import (
     NOTHING,
@@ -35,6 +36,23 @@ _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
 _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
 """Comments that are not joined when sentences are."""
 
+TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue")
+
+
+def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: Iterable[int]) -> None:
+    """Makes a change of one sentence but `cut`; the comment `# text` follows the tokens."""
+    before = layout.text()
+    if what == "range":
+        set_range(layout, value)
+    elif what == "split":
+        split(layout, layout.words[place - 1], value, new_wids)
+    elif what == "join":
+        join(layout, layout.words[place - 1])
+    else:
+        set_space(layout, layout.words[place - 1], value)
+    if (after := layout.text()) != before:
+        layout.set_text(after)
+
 
 def form_of(value: Any) -> str:
     """A form that a person has typed. Raises: ChangeError, CoNLL-U cannot hold it."""
@@ -42,10 +60,7 @@ def form_of(value: Any) -> str:
         raise ChangeError(
             f"{str(value)[:20]!r} is no form (up to {LONGEST_FORM} letters, single blanks inside)"
         )
-    if any(
-        ord(letter) < 32 or letter in "\x7f\u2028\u2029\x85" or 0xD800 <= ord(letter) < 0xE000
-        for letter in value
-    ):
+    if NO_TEXT.search(value):
         raise ChangeError(f"{value[:20]!r} is no form: it has a control character")
     return value
 
@@ -74,7 +89,7 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     else:
         raise ChangeError("a word is split after a number of letters, or into forms such as de, le")
     misc = word.columns[_MISC]
-    own = without(misc, (*COLUMN_MARKS.values(), *_SPACES, *_OFFSETS))
+    own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
     text_parts = only(misc, (*_SPACES, *_OFFSETS))
     parts = [word]
     for wid in list(new_wids)[: len(forms) - 1]:

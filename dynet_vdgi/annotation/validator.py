@@ -48,7 +48,7 @@ class Validator:
         ready = [(n, marked) for n, marked in enumerate(list(self._text.sentences)) if _is_ready(marked)]
         if not ready:
             raise ChangeError("no sentence has tags and a tree yet")
-        blocks = [block(marked, as_shown=True) for _, marked in ready]
+        blocks = [block(marked, form="page") for _, marked in ready]
         text = "".join(blocks)
         if text != self._read:
             self._messages, self._read = official.messages([text], patience=PATIENCE), text

@@ -238,7 +238,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     rest = [marked for marked in sentences if not marked.is_done]
     if arguments.finished and not done:
         raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
-    write_marked(done if arguments.finished else sentences, arguments.export, marks=False)
+    write_marked(done if arguments.finished else sentences, arguments.export, "export")
     untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
