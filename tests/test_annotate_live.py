@@ -24,8 +24,9 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.annotation import helpers, serving
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
+from dynet_vdgi.annotation.helpers import HelperError, Helpers
 from dynet_vdgi.annotation.live import Live
+from dynet_vdgi.annotation.loop import Lesson, ToldTree
 from dynet_vdgi.annotation.marked import Guess, TagGuess
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.tag_lessons import TagLesson
@@ -370,9 +371,8 @@ def test_browsers_for_the_terminal_are_not_opened(
 @pytest.mark.parametrize(
     "serve",
     [
-        partial(helpers._serve_learning, course=None),
-        partial(helpers._serve_tagging, path=None),
-        helpers._serve_parsing,
+        partial(helpers._serve_lessons, begin=None, setting=None),
+        helpers._serve_answers,
     ],
 )
 @pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
@@ -387,7 +387,7 @@ def test_helpers_end_quietly_when_the_program_is_gone(
         os.write(mine.fileno(), rest)
     mine.close()
     taggers, last = Pipe()
-    if serve is helpers._serve_parsing:
+    if serve is helpers._serve_answers:
         serve(its, models, taggers)
     else:
         serve(its, models)

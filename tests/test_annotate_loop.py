@@ -15,7 +15,8 @@ from brute_force import is_tree
 from few import RandomBase, trees
 
 from dynet_vdgi.annotation import loop, tag_lessons
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, ToldTree
+from dynet_vdgi.annotation.helpers import HelperError, Helpers
+from dynet_vdgi.annotation.loop import ToldTree
 from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -139,8 +140,8 @@ def test_a_text_of_single_words_tells_nothing() -> None:
 
 
 def test_the_next_sentences_are_none_that_are_done(learnt: loop.Learnt) -> None:
-    done = [k < 20 for k in range(40)]
-    chosen = loop.next_ones(TEXT, done, learnt.guesses(TEXT), 5)
+    guesses = dict(zip(range(20, 40), learnt.guesses(TEXT[20:])))
+    chosen = loop.next_ones(dict(enumerate(TEXT)), guesses, 5)
     assert len(chosen) == 5
     assert all(k >= 20 for k in chosen)
 

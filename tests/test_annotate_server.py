@@ -36,7 +36,7 @@ from dynet_vdgi.errors import UsageError
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import beside, server, serving
+from dynet_vdgi.annotation import serving
 
 JSON = "application/json"
 PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"
@@ -410,9 +410,8 @@ def test_a_change_that_the_disk_does_not_take_has_a_status_of_its_own(
         with pytest.raises(JournalError) as caught:
             journal.add({})
         monkeypatch.undo()
-        for page in (server, beside):
-            answer = asyncio.run(page._refused(None, caught.value))
-            assert (answer.status_code, os.strerror(reason).encode() in answer.body) == (status, True)
+        answer = asyncio.run(serving.refused(None, caught.value))
+        assert (answer.status_code, os.strerror(reason).encode() in answer.body) == (status, True)
 
 
 # ------------------------------------------------------------------------------------------- started again

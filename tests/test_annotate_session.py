@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import IO
 
 import pytest
 import tiny
-from annotating import ROWS, guessed, seen, written
+from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.journal import Journal, JournalError
@@ -80,13 +79,16 @@ def test_a_damaged_journal_is_told_with_its_line(session: Session) -> None:
         Session("a.conllu", "anna")
 
 
+FIRST = ROWS.split("\n\n")[0] + "\n\n"
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"new": [{"id": 0, "block": "{block}", "more": 1}]}, ""),
+        ({}, ""),
         ({"new": [{"id": 0, "block": "1\tx\n\n"}]}, "it has other lines than its sentence"),
-        ({"new": [{"id": 0, "block": ROWS.split("\n\n")[0].replace("\tdogs\t", "\tcats\t") + "\n\n"}]}, "word 2 is"),
-        ({"new": [{"id": 0, "block": ROWS.split("\n\n")[0].replace("PUNCT\t_\t_\t_", "X\t_\t_\t9") + "\n\n"}]}, "head '9'"),
+        ({"new": [{"id": 0, "block": FIRST.replace("\tdogs\t", "\tcats\t")}]}, "word 2 is"),
+        ({"new": [{"id": 0, "block": FIRST.replace("PUNCT\t_\t_\t_", "X\t_\t_\t9")}]}, "head '9'"),
         ({"new": [{"id": 9}]}, "there is no such sentence"),
         ({"old": [{"id": 0}, {"id": 2}]}, "do not follow each other"),
         ({"new": [{"id": 1, "lines": "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n", "wids": [1]}]}, "the same number"),

@@ -170,21 +170,20 @@ class AnnotatedText:
         marked = old[0]
         if what not in ("range", "glue") and not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        layout = SentenceLayout.of(block(marked).rstrip("\n").split("\n"), marked.wids)
+        layout = SentenceLayout.of(block(marked), marked.wids)
         layouts = {marked.id: layout}
         if what == "cut":
             names = [one.sent_id for one in self.sentences]
             layouts[self._next_id] = tokens.cut(layout, layout.words[word - 1], names)
         elif what == "glue":
-            lines = block(old[1]).rstrip("\n").split("\n")
-            tokens.glue(layout, SentenceLayout.of(lines, self.new_wids(marked, len(old[1]))))
+            tokens.glue(layout, SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
         found = []
         for number, each in layouts.items():
-            lines = "\n".join(each.lines()) + "\n\n"
+            lines, wids = each.block(), tuple([word.wid for word in each.words])
             try:
-                made = _read(SentenceRecord(number, lines=lines, wids=tuple(each.wids)), "the new sentence")
+                made = _read(SentenceRecord(number, lines=lines, wids=wids), "the new sentence")
             except (DataError, ValueError) as error:
                 raise ChangeError(f"this cannot be done: {error}") from None
             found.append(Snapshot(made, made.state, made.sure, lines))

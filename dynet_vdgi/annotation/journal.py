@@ -43,7 +43,7 @@ class JournalError(VdgiError):
 
     def __init__(self, message: str, *, is_full: bool = False) -> None:
         super().__init__(message)
-        self.is_full = is_full
+        self.status = 507 if is_full else 503  # of HTTP
 
 
 class Journal:

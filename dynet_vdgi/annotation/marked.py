@@ -43,6 +43,8 @@ LONGEST_LABEL = 60
 class ChangeError(VdgiError):
     """A change that cannot be made; the message gives the person the reason."""
 
+    status = 400  # of HTTP
+
 
 class MarkedArc(NamedTuple):
     """A word's head, UNSET if it has none, its relation, and who confirmed each; "": a guess."""

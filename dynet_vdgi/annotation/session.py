@@ -53,6 +53,8 @@ logger = logging.getLogger("dynet_vdgi")
 class StaleError(ChangeError):
     """The sentence has been changed since the page last saw it, for instance in another tab."""
 
+    status = 409
+
 
 class UnwrittenError(VdgiError):
     """The file cannot be written; the journal has all confirmed arcs."""

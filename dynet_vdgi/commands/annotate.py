@@ -223,7 +223,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
     _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.problems import has_errors
+    from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count
@@ -246,6 +246,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
         logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
-    if faulty := sum(map(has_errors, done)):
+    if faulty := sum(any(problem.is_error for problem in problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
         logger.info("%s: vdgi validate %s --level 2 lists them", which, arguments.export)

@@ -29,7 +29,6 @@ import { at } from "./dom.js";
  * @property {{ sentence: number, word: number, done: boolean }} place the last one, and whether the sentence is done
  * @property {{ key: string, names: string[], unlisted: string[] }} [labels] the known relations, if they have changed
  * @property {string} tagger what the tagger has learnt from; "": none
- * @property {boolean} validator whether the official validator is installed
  * @property {[number, number] | null} versions edits and version of the sentence shown
  */
 
@@ -43,7 +42,6 @@ export function showState(state) {
   at("advice").hidden = p.sentences_done > 0;
   at("undo").disabled = !p.can_undo;
   at("redo").disabled = !p.can_redo;
-  at("official").hidden = at("of-official").hidden = !state.validator;
   set(at("learning"), [learning(state.learning, p.sentences_done), state.tagger].filter(Boolean).join(" "));
   showFault(state.fault);
 }
