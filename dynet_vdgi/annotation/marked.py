@@ -466,7 +466,7 @@ def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
 
 
 def _n_comments(lines: Sequence[str]) -> int:
-    return next(k for k, line in enumerate(lines) if not line.startswith("#"))
+    return next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
 # ------------------------------------------------------------------------------------------- writing

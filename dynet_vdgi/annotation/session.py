@@ -23,6 +23,9 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from dynet_vdgi.annotation import taking_over
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
 from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record
@@ -60,6 +63,14 @@ class UnwrittenError(VdgiError):
     """The file cannot be written; the journal has all confirmed arcs."""
 
     exit_status = 2
+
+
+class BaseRecord(Struct):
+    """The text at the beginning, in the journal, and who has said what of its trees."""
+
+    base: str
+    given: Literal["", "right", "guessed"] = ""
+    by: str = ""
 
 
 class Session:
@@ -122,11 +133,11 @@ class Session:
         `found` are the sentences of the file; None: they have not been read.
         """
         records = self.journal.records
-        base = next((record for record in records if "base" in record), None)
-        if base is not None and base["base"] and not content.strip():  # the file is gone or empty
+        base = self._base()
+        if base is not None and base.base and not content.strip():  # the file is gone or empty
             self._check_given(given, base)
-            content = self._restored(base["base"])
-            self._continue(None, "")
+            content = self._restored(base.base)
+            self._continue(base, None, "")
             self.is_unsaved = True
             return content
         if found is None and all(record.get("written") != self._file.digest for record in records):
@@ -135,7 +146,7 @@ class Session:
             raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
         if base is not None:
             self._check_given(given, base)
-            self._continue(found, content.decode())
+            self._continue(base, found, content.decode())
             return content
         found = found or []
         self._take(found, given)
@@ -159,9 +170,19 @@ class Session:
         logger.warning("%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name)
         return content.encode()
 
-    def _check_given(self, given: Given | None, base: Record) -> None:
+    def _base(self) -> BaseRecord | None:
+        """The text that the journal begins with; None: there is none yet. Raises: DataError."""
+        for number, record in enumerate(self.journal.records, 1):
+            if "base" in record:
+                try:
+                    return msgspec.convert(record, BaseRecord)
+                except (msgspec.ValidationError, UnicodeError) as error:
+                    raise DataError(str(self.journal.path), number, f"{DAMAGED} ({error})", HINT) from None
+        return None
+
+    def _check_given(self, given: Given | None, base: BaseRecord) -> None:
         """Raises: UsageError, the trees of this file were said to be something else at the beginning."""
-        name, known = self.path.name, base.get("given", given)
+        name, known = self.path.name, base.given or given
         if given != known and given is not None:
             why = f"{name} was begun with --given {known}; to begin again, move {self.journal.path.name} away"
             raise UsageError(f"--given {given} has no effect: {why}")
@@ -185,7 +206,7 @@ class Session:
             for marked in trees:
                 marked.take_as_right(self.annotator)
 
-    def _continue(self, found: list[MarkedSentence] | None, content_now: str) -> None:
+    def _continue(self, base: BaseRecord, found: list[MarkedSentence] | None, content_now: str) -> None:
         """Repeats the changes in the journal; changes of the file by other programs are taken over.
 
         `found` is None if the file is as this program has read or written it.
@@ -195,9 +216,8 @@ class Session:
         matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
         writings = [k for k, record in enumerate(records) if "written" in record]
         last = (matches or writings or [begin])[-1]
-        base = records[begin]
-        right_by = base.get("by", "") if base.get("given") == "right" else ""
-        content = "".join(map(plain, pieces(base["base"].removeprefix(BYTE_ORDER_MARK))))
+        right_by = base.by if base.given == "right" else ""
+        content = "".join(map(plain, pieces(base.base.removeprefix(BYTE_ORDER_MARK))))
         self.text = AnnotatedText(read_text(content, self.journal.path.name), self.journal.path.name)
         for marked in self.text.sentences:
             if right_by and marked.has_tree_without_marks:
