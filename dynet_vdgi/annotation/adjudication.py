@@ -36,7 +36,7 @@ FORMAT = 4
 """Of the journal."""
 
 DIFFERS = "Differs="
-MARKS = {
+MARK_OF = {
     "upos": "TagBy=",
     "xpos": "XposBy=",
     "feats": "FeatsBy=",
@@ -154,11 +154,11 @@ class Differing:
         undecided = []
         for column in differing:
             choice = self.choices.get(f"{place}:{column}")
-            misc = [entry for entry in misc if not entry.startswith(MARKS[column])]
+            misc = [entry for entry in misc if not entry.startswith(MARK_OF[column])]
             if choice is None or (column == "head" and not is_tree):
                 undecided.append(column)
                 continue
-            misc.append(MARKS[column] + choice.by)
+            misc.append(MARK_OF[column] + choice.by)
             if choice.side != self.base:
                 columns[COLUMNS[column]] = self._value(place, column)
         misc += [DIFFERS + ",".join(undecided)] if undecided else []

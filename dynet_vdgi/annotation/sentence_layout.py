@@ -86,7 +86,8 @@ class SentenceLayout:
         for word in layout.words:
             head = nodes.get(word.columns[_HEAD])
             word.head = None if isinstance(head, Empty) else head
-        for node in (*layout.words, *layout.empties):
+        its: list[Word | Empty] = [*layout.words, *layout.empties]
+        for node in its:
             parts = [part.partition(":") for part in node.columns[_DEPS].split("|")]
             if all(number in nodes for number, _, _ in parts):  # otherwise it is no list of heads
                 layout.deps[node] = [(nodes[number], label) for number, _, label in parts]

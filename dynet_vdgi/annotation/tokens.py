@@ -37,7 +37,7 @@ _OFFSET_FORMS = (
     (re.compile(r"start_char=(\d+)\|end_char=(\d+)"), "start_char={}|end_char={}"),
 )
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
-_TEXT = re.compile(r"#\s*text\s*=.*")
+_IS_TEXT = re.compile(r"#\s*text\s*=.*")
 _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
 """Comments that are not joined when sentences are; translations, `text_en`, are."""
 
@@ -230,7 +230,7 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
             while f"{found[2]}-{k}" in names:
                 k += 1
             rest.comments.append(f"{found[1]}{found[2]}-{k}")
-    if any(map(_TEXT.match, layout.comments)):
+    if any(map(_IS_TEXT.match, layout.comments)):
         rest.comments.append("# text = ")
     for part in (layout, rest):
         part.set_text(part.text())
@@ -240,7 +240,7 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
 
 def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     """Adds the next sentence to this one; its root depends on this root as `parataxis`, a guess."""
-    has_text, other_has = (any(map(_TEXT.match, each.comments)) for each in (layout, other))
+    has_text, other_has = (any(map(_IS_TEXT.match, each.comments)) for each in (layout, other))
     if layout.text() and other_has and not has_text:
         layout.comments.append("# text = ")
     roots = [[word for word in each.words if word.head == ROOT] for each in (layout, other)]
