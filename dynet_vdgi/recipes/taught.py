@@ -16,7 +16,6 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     no_start,
-    of_earlier_version,
     refuse_treebanks,
 )
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
@@ -122,9 +121,10 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
     def engine(self, model: ModelFile) -> Engine:
         from dynet_vdgi.parsing.engines import StudentEngine
+        from dynet_vdgi.runs.model_file import of_earlier_version
 
         if STUDENT + "weights" not in model.parameters:
-            raise ModelError(of_earlier_version(model))
+            raise ModelError(of_earlier_version(model.provenance))
         return StudentEngine(model)
 
     def exact(self, model: ModelFile) -> CrfEngine:
