@@ -32,27 +32,59 @@ _UNIVERSAL = 0
 
 
 class Family(NamedTuple):
-    """The relations as arrays for kernels."""
+    """How relations are chosen: first a universal part, then one of its subtypes or the part alone."""
 
     group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
     n_subtypes: Ints  # (Y,), of universal parts
 
-    def chances(self, scores: Floats, root: int) -> Floats:
-        """The probabilities (n, Y) of relations with these scores (n, Y), in the order of choice; not `root`.
+    @property
+    def _choices(self) -> Ints:
+        """The universal parts of which one is chosen; the root is known by its head."""
+        return np.flatnonzero((self.group == _UNIVERSAL) & (np.arange(len(self.group)) != ROOT_LABEL))
+
+    def best(self, scores: Floats) -> Ints:
+        """The best relation (n,) by scores (n, Y): of those with the best universal part; never the root."""
+        choices = self._choices
+        found = choices[scores[:, choices].argmax(axis=1)]
+        for part in set(found[self.n_subtypes[found] > 0].tolist()):
+            words, subtypes = np.flatnonzero(found == part), np.flatnonzero(self.group == part + 1)
+            own = scores[np.ix_(words, subtypes)]
+            is_alone = (own.max(axis=1) <= 0.0) & self.plain[part]  # alone it has the score 0
+            found[words] = np.where(is_alone, part, subtypes[own.argmax(axis=1)])
+        return found
+
+    def chances(self, scores: Floats) -> Floats:
+        """The probabilities (n, Y) of relations with these scores (n, Y), as they are chosen; 0 for the root.
 
         p(universal part), times p(subtype | universal part), where no subtype has the score 0.
         """
-        found = np.zeros_like(scores)
-        parts = np.flatnonzero((self.group == 0) & (np.arange(len(self.group)) != root))
-        found[:, parts] = _softmax(scores[:, parts])
-        for part in parts[self.n_subtypes[parts] > 0].tolist():
+        found, choices = np.zeros_like(scores), self._choices
+        found[:, choices] = _softmax(scores[:, choices])
+        for part in choices[self.n_subtypes[choices] > 0].tolist():
             subtypes = np.flatnonzero(self.group == part + 1)
-            plain = np.zeros((len(scores), int(self.plain[part])))
-            shares = _softmax(np.concatenate([scores[:, subtypes], plain], axis=1)) * found[:, [part]]
+            alone = np.zeros((len(scores), int(self.plain[part])))
+            shares = _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
             found[:, subtypes] = shares[:, : len(subtypes)]
             found[:, part] = shares[:, -1] if self.plain[part] else 0.0
         return found
+
+    def slopes(self, scores: Floats, gold: int, part: int) -> tuple[float, Floats]:
+        """The log-likelihood of a relation with this universal part, and its slopes by the scores (Y,)."""
+        slopes, log_likelihood = np.zeros_like(scores), 0.0
+        levels = [(np.flatnonzero(self.group == _UNIVERSAL), False, part)]
+        if self.n_subtypes[part]:
+            levels.append((np.flatnonzero(self.group == part + 1), bool(self.plain[part]), gold))
+        for choices, has_rest, chosen in levels:
+            own = scores[choices]
+            highest = max(own.max(), 0.0) if has_rest else own.max()
+            odds = np.exp(own - highest)
+            mass = odds.sum() + (np.exp(-highest) if has_rest else 0.0)
+            slopes[choices] = -odds / mass
+            is_chosen = choices == chosen  # nowhere, if a part with subtypes stands alone
+            slopes[choices[is_chosen]] += 1.0
+            log_likelihood += float(own[is_chosen].sum() - highest - np.log(mass))
+        return log_likelihood, slopes
 
 
 def _softmax(scores: Floats) -> Floats:
@@ -124,7 +156,7 @@ class Inventory:
 
     @cached_property
     def family(self) -> Family:
-        """The relations as arrays for kernels."""
+        """The relations in the order of choice."""
         n_relations, parts = len(self.names), self.parts
         is_part = parts == np.arange(n_relations)
         n_subtypes = np.bincount(parts[~is_part], minlength=n_relations).astype(np.int64)
