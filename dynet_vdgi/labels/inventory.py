@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,24 +31,30 @@ _CLOSED = -1
 _UNIVERSAL = 0
 
 
-class Family(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Family:
     """How relations are chosen: first a universal part, then one of its subtypes or the part alone."""
 
     group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
-    n_subtypes: Ints  # (Y,), of universal parts
 
-    @property
-    def _choices(self) -> Ints:
-        """The universal parts of which one is chosen; the root is known by its head."""
-        return np.flatnonzero((self.group == _UNIVERSAL) & (np.arange(len(self.group)) != ROOT_LABEL))
+    @cached_property
+    def universal(self) -> Ints:
+        """The universal parts that may be chosen."""
+        return np.flatnonzero(self.group == _UNIVERSAL)
+
+    @cached_property
+    def subtypes(self) -> dict[int, Ints]:
+        """The subtypes of universal parts that have some."""
+        parts = np.unique(self.group[self.group > 0]) - 1
+        return {part: np.flatnonzero(self.group == part + 1) for part in parts.tolist()}
 
     def best(self, scores: Floats) -> Ints:
         """The best relation (n,) by scores (n, Y): of those with the best universal part; never the root."""
-        choices = self._choices
-        found = choices[scores[:, choices].argmax(axis=1)]
-        for part in set(found[self.n_subtypes[found] > 0].tolist()):
-            words, subtypes = np.flatnonzero(found == part), np.flatnonzero(self.group == part + 1)
+        choices = self.universal[self.universal != ROOT_LABEL]
+        found: Ints = choices[scores[:, choices].argmax(axis=1)]
+        for part, subtypes in self.subtypes.items():
+            words = np.flatnonzero(found == part)
             own = scores[np.ix_(words, subtypes)]
             is_alone = (own.max(axis=1) <= 0.0) & self.plain[part]  # alone it has the score 0
             found[words] = np.where(is_alone, part, subtypes[own.argmax(axis=1)])
@@ -59,10 +65,9 @@ class Family(NamedTuple):
 
         p(universal part), times p(subtype | universal part), where no subtype has the score 0.
         """
-        found, choices = np.zeros_like(scores), self._choices
+        found, choices = np.zeros_like(scores), self.universal[self.universal != ROOT_LABEL]
         found[:, choices] = _softmax(scores[:, choices])
-        for part in choices[self.n_subtypes[choices] > 0].tolist():
-            subtypes = np.flatnonzero(self.group == part + 1)
+        for part, subtypes in self.subtypes.items():
             alone = np.zeros((len(scores), int(self.plain[part])))
             shares = _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
             found[:, subtypes] = shares[:, : len(subtypes)]
@@ -72,9 +77,9 @@ class Family(NamedTuple):
     def slopes(self, scores: Floats, gold: int, part: int) -> tuple[float, Floats]:
         """The log-likelihood of a relation with this universal part, and its slopes by the scores (Y,)."""
         slopes, log_likelihood = np.zeros_like(scores), 0.0
-        levels = [(np.flatnonzero(self.group == _UNIVERSAL), False, part)]
-        if self.n_subtypes[part]:
-            levels.append((np.flatnonzero(self.group == part + 1), bool(self.plain[part]), gold))
+        levels = [(self.universal, False, part)]
+        if part in self.subtypes:
+            levels.append((self.subtypes[part], bool(self.plain[part]), gold))
         for choices, has_rest, chosen in levels:
             own = scores[choices]
             highest = max(own.max(), 0.0) if has_rest else own.max()
@@ -159,11 +164,11 @@ class Inventory:
         """The relations in the order of choice."""
         n_relations, parts = len(self.names), self.parts
         is_part = parts == np.arange(n_relations)
-        n_subtypes = np.bincount(parts[~is_part], minlength=n_relations).astype(np.int64)
+        has_subtypes = np.bincount(parts[~is_part], minlength=n_relations) > 0
         plain = is_part.copy()
         plain[list(self.closed)] = False
-        group = np.where(is_part, np.where(plain | (n_subtypes > 0), _UNIVERSAL, _CLOSED), parts + 1)
-        return Family(group.astype(np.int64), plain, n_subtypes)
+        group = np.where(is_part, np.where(plain | has_subtypes, _UNIVERSAL, _CLOSED), parts + 1)
+        return Family(group.astype(np.int64), plain)
 
     def with_labels(self, labels: Iterable[str]) -> Inventory:
         """This inventory and the labels of a table that it lacks."""

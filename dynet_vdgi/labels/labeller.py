@@ -133,21 +133,21 @@ class Labeller:
     def _learnt(self, rows: Sequence[Ints], offsets: Floats, gold: Ints, n_trees: int) -> Floats:
         """Weights (R, Y) by AdaGrad, averaged; for each word to learn from: rows, offsets (Y,), relation."""
         shape = (1 + max((int(own.max(initial=0)) for own in rows), default=0), len(self.names))
-        weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
+        learnt, total = np.stack([np.zeros(shape), np.ones(shape)], axis=1), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
         rate *= min(1.0, len(gold) / FEW_WORDS)
         family, parts = self.inventory.family, self.inventory.parts[gold].tolist()
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             for word in rng.permutation(len(gold)).tolist():
-                own = rows[word]
-                scores = offsets[word] + weights[own].sum(axis=0)
+                own = learnt[rows[word]]  # weights, and sums of squared slopes
+                scores = offsets[word] + own[:, 0].sum(axis=0)
                 _, slopes = family.slopes(scores, int(gold[word]), parts[word])
-                sums = squares[own] + slopes * slopes
-                squares[own] = sums
-                weights[own] += rate * slopes / np.sqrt(sums)
+                own[:, 1] += slopes * slopes
+                own[:, 0] += rate * slopes / np.sqrt(own[:, 1])
+                learnt[rows[word]] = own
             if epoch >= first_averaged:
-                total += weights
+                total += learnt[:, 0]
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 
