@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dynet_vdgi.grammar.findings import found_in, purpose
 
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
@@ -140,17 +139,6 @@ def test_settings_know_their_part():
 
 
 # ------------------------------------------------------------------------------------------- verbs
-def test_list_has_a_line_for_each_table(vdgi):
-    lines = vdgi.good("rules", "list").out.splitlines()
-    assert [line.split()[0] for line in lines] == TABLES
-    for name, line in zip(TABLES, lines):
-        rules = load_rules(rules_path(name))
-        size = f"{len(rules.parts)} part" if rules.parts else f"{len(rules)} rule"
-        assert purpose(rules), f"the first line of {name}.txt begins with '# For '"
-        assert f"  {purpose(rules)} ({size}" in line
-    assert purpose(parse_rules("ROOT VERB 1")) == ""
-
-
 def test_the_page_on_rule_tables_names_each():
     page = (Path(__file__).parents[1] / "docs" / "rules-basics.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE)
@@ -185,14 +173,6 @@ def test_show_tells_what_is_measured_in_a_text(vdgi, tmp_path: Path):
     assert "text alone" not in plain
     assert "  objects = 1 ; cases 200\n" in told
     assert re.search(r"  nouns-before-verbs +0\.50 +\(text alone: 0\.00\)$", told, re.M)
-
-
-def test_the_threshold_of_verb_final_texts_is_told_and_measures_are_told_from_shares():
-    rules = load_rules(rules_path("best"))
-    for tags, amount in ((["NOUN", "VERB"], "more than"), (["VERB", "NOUN"], "at most")):
-        told = found_in(Prior.of_text(rules, [Sentence.of_tags(tags)] * 50))
-        assert f"\nverbs end {amount} 70 % of its sentences with verbs\n" in told
-        assert "\nmeasures (shares, rescaled: 0 at `from` of their lines, 1 at `to`; " in told
 
 
 def test_explain_tells_measures_score_tree_and_parts(vdgi):

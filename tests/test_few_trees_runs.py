@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.students.perceptron import PerceptronSettings
 from shell import Vdgi
 
 import dynet_vdgi
@@ -31,6 +29,7 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
@@ -126,16 +125,15 @@ def test_words_without_a_head_climb_to_none() -> None:
 
 
 # ------------------------------------------------------------------------------------------- models
-def test_without_trees_the_weights_are_those_of_the_perceptron() -> None:
+def test_without_trees_the_weights_are_those_of_the_student() -> None:
     model = learnt()
     bare = [without_punctuation(sentence)[0] for sentence in TEXT]
     text = [sentence for sentence in bare if 2 <= len(sentence) <= 40]
     prior = Prior.of_text(load_rules(rules_path("best")), text)
     taught = Dmv(DmvSettings()).fit(text, prior).predict(text)
-    parser = Perceptron(PerceptronSettings(), seed=1).fit(taught, model.vocabulary, prior)
-    own = {name: array for name, array in model.parameters.items() if name.startswith("linear/")}
-    assert tiny.same_arrays(own, parser.model.arrays())
-    added = {name.partition("/")[0] for name in model.parameters} - {"linear"}
+    expected = WordPerceptron.of(model.settings.parser, seed=1).fit(taught).arrays()
+    assert tiny.same_arrays({name: model.parameters[name] for name in expected}, expected)
+    added = {name.partition("/")[0] for name in model.parameters if name not in expected}
     assert added == {"confidence", "labels"}
     assert model.parameters["labels/buckets"].size == 0
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import tiny
-from dynet_vdgi.students.linear_student import Perceptron
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
@@ -31,6 +30,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
@@ -80,11 +80,10 @@ def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
 def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
     text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
     tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
-    vocabulary = build_vocabulary([*text, *other], lexicalised=False)
     dda: list[float] = []
     for trees in (trees_of(text, other), trees_of([*text, *other])):
-        parser = Perceptron().fit(trees, vocabulary)
-        parses = [parser.heads(test) for test in tests]
+        parser = WordPerceptron(words=False).fit(trees)
+        parses = [[tree.heads or () for tree in parser.predict(test)] for test in tests]
         dda.append(sum(score(test, parse).dda for test, parse in zip(tests, parses)) / 2)
     assert dda[0] > dda[1] + 0.01
 

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
-from dynet_vdgi.parsing.stream import PARCEL, Stream
 from shell import Vdgi, last_line, names_in, process, wait_for
 
 from dynet_vdgi.data import conllu_blocks

@@ -13,7 +13,6 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
-from dynet_vdgi.parsing.arena import Arena
 from networks import (
     PARAMETERS,
     SENTENCE,
@@ -33,6 +32,7 @@ from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
@@ -363,7 +363,8 @@ def test_fine_tuning_is_kept_only_if_the_teacher_expects_more(
 def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path: Path) -> None:
     """Of the greedy trees of all sentences at every evaluation; the teacher's own trees expect the most."""
     trainer = in_parts(tmp_path, {**TAUGHT, "train": {"updates": 2, "select": "teacher"}})
-    heads = Arena(trainer._present(), trainer.settings.parser).parse(trainer.encoded[:12])
+    parser = GreedyParser(trainer._present(), trainer.data.vocabulary, trainer.settings.parser)
+    heads = parser.parse(trainer.encoded[:12])
     assert trainer._scores() == {"expected_dda": expected_dda(trainer.data.marginals, heads)}
     most = expected_dda(trainer.data.marginals, [tree.heads or () for tree in trainer.data.taught])
     trainer.train()

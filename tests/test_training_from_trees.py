@@ -9,7 +9,6 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
-from dynet_vdgi.parsing.arena import Arena
 from networks import gradients, network, relative_difference, sentence
 from shell import Vdgi, names_in
 from tiny import same_arrays
@@ -21,6 +20,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
@@ -113,7 +113,7 @@ def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
     changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
-    heads = Arena(run._parameters(), run.settings.parser).parse(run.encoded)
+    heads = GreedyParser(run._parameters(), run.data.vocabulary, run.settings.parser).parse(run.encoded)
     assert score(run.data.trees, heads).dda > 0.9
     rows = run.log.rows()
     assert len(rows) == 2
