@@ -83,11 +83,6 @@ class View:
         """The lower-case form of one word; most sentences need few of them."""
         return self._own_forms[word].lower()
 
-    @cached_property
-    def has_forms(self) -> bool:
-        """Whether the forms are known."""
-        return any(form != NOTHING for form in self._own_forms)
-
     @property
     def are_gaps(self) -> Flags:
         """The words (n,) just after removed punctuation; never the first word of a sentence."""
