@@ -215,10 +215,8 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     for out, facts in (("with", ["--language-facts", "facts.txt"]), ("alone", [])):
         vdgi.good("train", "--train", "a.conllu", *QUICK, "--out", out, *facts)
     told, alone = (model_file.load(f"{out}/model.vdgi") for out in ("with", "alone"))
-    assert told.symbols is not None
-    assert alone.symbols is not None
-    assert told.symbols["text"]["measures"]["nouns-before-verbs"] > 0.8
-    assert alone.symbols["text"]["measures"]["nouns-before-verbs"] == 0
+    assert told.text["measures"]["nouns-before-verbs"] > 0.8
+    assert alone.text["measures"]["nouns-before-verbs"] == 0
     assert [(item.role, item.name) for item in told.provenance.data] == [
         ("train", "a.conllu"),
         ("facts", "facts.txt"),

@@ -174,7 +174,7 @@ measure verbs-before-nouns = ahead NOUN | VERB
 [markers] (c)
 markers = 1 NOUN | VERB ; over DET ; case 1{}
 [punctuation] (b)
-punctuation = 2 ; most 2 ; quotes 0{}
+punctuation = 2 ; most 2{}
 """
 
 

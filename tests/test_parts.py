@@ -44,11 +44,6 @@ def test_arcs_across_punctuation_lose_for_each_place_up_to_a_limit():
     assert arcs(prior("punctuation = 2", tagged("X X")), sentence) == {}  # a text without any
 
 
-def test_students_are_told_of_punctuation():
-    sentence = said("a/X , b/X")
-    assert prior("punctuation = 2", sentence).student_symbols(sentence) == (["X", "X"], ["X", "X,"])
-
-
 # ------------------------------------------------------------------------------------------- agreement
 def test_agreement_by_shared_features():
     sentence = said("a/ADJ/Case=Nom|Number=Sing b/NOUN/Case=Nom c/NOUN/Case=Acc|Number=Sing d/NOUN")
@@ -112,12 +107,6 @@ def test_cases_count_for_or_against():
     assert arcs(of, dat)[2, 1] == pytest.approx(plain["C:Dat"] - 1, abs=1e-3)
 
 
-def test_students_are_told_of_clear_markers():
-    gen = said("a/NOUN/Case=Gen b/NOUN/Case=Dat c/VERB")
-    of = prior(MARKERS + " ; case 1 ; for Gen ; student 0.5", gen)
-    assert of.student_symbols(gen)[1] == ["NOUNg", "NOUNv", "VERB"]
-
-
 # ------------------------------------------------------------------------------------------- predicates
 PREDICATE = "nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; cut CCONJ ; over NOUN"
 
@@ -137,8 +126,11 @@ def test_a_clause_with_an_auxiliary_and_no_verb_has_a_predicate():
 
 
 def test_subjects_that_follow_copulas_are_no_predicates():
-    lines = ["measure first = edge AUX", PREDICATE + " ; particle PART ; initial first"]
-    of = prior(lines, *[tagged("AUX NOUN")] * 60)
+    lines = [
+        "measure first = beginning AUX | AUX ; from 0.4 ; to 0.6",
+        PREDICATE + " ; particle PART ; initial first",
+    ]
+    of = prior(lines, *[tagged("AUX NOUN VERB")] * 60)
     assert read(of, tagged("AUX PART ADJ PART ADJ")) == "AUX PART ADJ PART VERB"
     assert read(of, tagged("AUX DET NOUN NOUN PART ADJ")) == "AUX DET NOUN NOUN PART VERB"
     assert read(of, tagged("AUX NOUN NOUN")) == "AUX NOUN NOUN"
@@ -266,7 +258,6 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
     [
         ("after NOUN | VERB | VERB", 2 / 3),
         ("before NOUN | VERB", 1 / 2),
-        ("edge NOUN", 0.5),
         ("beginning NOUN | NOUN", 1.0),
         ("ahead NOUN | VERB", 1 / 3),
         ("share NOUN | VERB", 3 / 4),
@@ -279,7 +270,7 @@ def test_kinds_of_measures(line, share):
 
 
 def test_texts_survive_json():
-    of = prior([MARKERS, "measure m = edge NOUN"], said("a/NOUN , of/ADP b/NOUN"))
+    of = prior([MARKERS, "measure m = beginning NOUN | NOUN"], said("a/NOUN , of/ADP b/NOUN"))
     assert Text.from_json(of.text.to_json()) == of.text
 
 
@@ -297,8 +288,11 @@ def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potenti
         there, back = original.potentials(sentence), mirrored.potentials(backwards(sentence))
         place = [0, *range(n, 0, -1)]
         assert back[np.ix_(place, place)][:, 1:] == pytest.approx(there[:, 1:])
-        symbols, marked = original.student_symbols(sentence)
-        assert mirrored.student_symbols(backwards(sentence)) == (symbols[::-1], marked[::-1])
+        symbols, reversed_ = (
+            each.symbols(each.view(one))
+            for each, one in ((original, sentence), (mirrored, backwards(sentence)))
+        )
+        assert reversed_ == symbols[::-1]
 
 
 def backwards(sentence: Sentence) -> Sentence:
@@ -316,7 +310,7 @@ def backwards(sentence: Sentence) -> Sentence:
         ("punctuation = 2 if late", "<rules>:2: no measure 'late'"),
         ("agreement = 1 ADJ", "<rules>:2: 'agreement' has 1 group of tags"),
         ("measure m = endin VERB | VERB", "<rules>:2: no kind of measure 'endin'; did you mean 'ending'?"),
-        ("measure m = edge A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
+        ("measure m = ending A | A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
         ("participle = 5 VERB[VerbForm] | A | B", "<rules>:2: 'VERB.VerbForm.' is no tag"),
     ],
 )
