@@ -222,14 +222,6 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
     assert [path.name for path in saved.parent.iterdir()] == ["model.vdgi"]
 
 
-def test_what_cannot_be_saved_leaves_the_old_file(saved: Path) -> None:
-    before, model = saved.read_bytes(), a_model()
-    model.progress["oops"] = object()
-    with pytest.raises(TypeError):
-        model_file.save(saved, model)
-    assert saved.read_bytes() == before
-
-
 # Reading anything else
 
 
