@@ -37,6 +37,7 @@ from dynet_vdgi.parsing.confidence import (
     logistic,
     shifted,
 )
+from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
@@ -68,9 +69,9 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
         if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
     ]
     bare = [replace(sentence, heads=None) for sentence in scored]
-    found = parser.engine.with_margins(bare, keep_heads=False)
-    right = np.concatenate([np.equal(tree, s.heads) for (tree, _), s in zip(found, scored)])
-    inputs = [s.tags for s in scored], [tree for tree, _ in found], [margins for _, margins in found]
+    found = find(parser.engine, bare, margins=True)
+    right = np.concatenate([np.equal(own.heads, s.heads) for own, s in zip(found, scored)])
+    inputs = [s.tags for s in scored], [own.heads for own in found], [own.margins for own in found]
     said = parser.calibration(parser.calibration.arcs(*inputs))
     nothing = np.zeros((0, len(Weights._fields))), np.zeros(0)
     if not learns:
@@ -79,7 +80,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     teacher = Dmv().fit(everything, Prior.of_text(load_rules(rules_path("best")), everything))
     voters = [replace(s, heads=None) for s in everything if len(s) <= LONGEST_VOTER][:VOTERS]
     tags = [s.tags for s in voters]
-    parses, margins = zip(*parser.engine.with_margins(voters, keep_heads=False))
+    parses, margins, _ = zip(*find(parser.engine, voters, margins=True))
     probabilities = arc_probabilities(teacher.marginals(voters), parses)
     of_scored, of_text = [], []
     for unit in np.eye(len(Weights._fields)).tolist():  # tables are linear in the weights

@@ -41,6 +41,7 @@ from raw_text import bare
 
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.expectation import Expectation, fitted, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.universal.scorer import Scorer
@@ -70,7 +71,7 @@ def kept_aside(names: set[str]) -> Iterator[dict[str, str]]:
 def measured(scorer: Scorer, sentences: list) -> Row:
     """The mean marginal of the heads found, and the share of right ones."""
     engine, _ = universal.engine_for(scorer, sentences)
-    trees, margins = zip(*engine.with_margins(sentences, keep_heads=False))
+    trees, margins, _ = zip(*find(engine, sentences, margins=True))
     right = [a == b for tree, s in zip(trees, sentences) for a, b in zip(tree, s.heads)]
     p = 1 / (1 + np.exp(-np.concatenate(margins)))
     return {

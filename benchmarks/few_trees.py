@@ -178,7 +178,7 @@ def without_trees(language: Language) -> Row:
     learnt = time.process_time()
     whole = [replace(pair.whole, heads=None) for pair in language.test]
     is_universal = isinstance(teacher, UniversalTeacherSettings)
-    parses = parser.exact(whole) if is_universal else parser.parse_all(whole)
+    parses = parser.parse_all(whole, vdgi.How(exact=is_universal))
     parsed = time.process_time()
     heads = [without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)]
     test = [pair.bare for pair in language.test]

@@ -51,6 +51,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES
 from dynet_vdgi.parsing.parser import Parser
@@ -190,7 +191,7 @@ def calibrate(arguments: argparse.Namespace) -> None:
     for scorer, code, text, _ in left_out(arguments):
         sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
         engine, _ = engine_for(scorer, text)
-        found = engine.with_margins(sample, keep_heads=False)
+        found = [(own.heads, own.margins) for own in find(engine, sample, margins=True)]
         gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
         samples[code] = [s.tags for s in sample], found, gold
     together = ([x for part in parts for x in part] for parts in zip(*samples.values()))

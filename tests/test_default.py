@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from shell import Vdgi
 import dynet_vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
@@ -109,33 +108,21 @@ def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(vdgi:
     vdgi.good("train", "--train", text, "--trees", text, *small, "--out", "run")
     sentences = [replace(s, heads=None, deprels=()) for s in conllu.read(text)]
     parser, fast = (dynet_vdgi.load("run", fast=is_fast) for is_fast in (False, True))
-    assert parser.engine.is_exact
-    assert not fast.engine.is_exact
+    assert parser.is_exact
+    assert not fast.is_exact
     heads = [parse.heads for parse in parser.parse_all(sentences)]
-    assert heads == [parse.heads for parse in parser.exact(sentences)]
+    assert heads == [parse.heads for parse in parser.parse_all(sentences, How(exact=True))]
     assert heads != [parse.heads for parse in fast.parse_all(sentences)]
     memory = dynet_vdgi.train(text, trees=text, settings={"crf": {"log2_buckets": 10}})
     assert heads == [parse.heads for parse in memory.parse_all(sentences)]
     for one in (parser, fast):
-        assert [p.heads for p in one.confidences(sentences)] == [p.heads for p in one.parse_all(sentences)]
+        sure = one.parse_all(sentences, How(confidence=True))
+        assert [p.heads for p in sure] == [p.heads for p in one.parse_all(sentences)]
     plain = vdgi.good("parse", "run", text)
     assert "--exact had no effect: the trees of this model are exact" not in plain.err
     exact = vdgi.good("parse", "run", text, "--exact")
     assert exact.out == plain.out
     assert "--exact had no effect: the trees of this model are exact" in exact.err
-    assert vdgi.good("parse", "run", text, "--nbest", "2").out.count("HeadProb=")
-    refused = vdgi("parse", "run", text, "--fast", "--nbest", "2")
-    assert (refused.status, "leave out --fast" in refused.err) == (2, True)
-
-
-def test_other_models_import_nothing_of_the_universal_room(vdgi: Vdgi, text: str) -> None:
-    small = ["--set", "parser.log2_buckets=8", "--set", "teacher.iterations=1"]
-    vdgi.good("train", "--train", text, "--preset", "best", *small, "--out", "run")
-    names = "sorted(name for name in sys.modules if 'universal' in name or name.endswith('raw_text'))"
-    code = f"import sys; from dynet_vdgi import cli; cli.main(sys.argv[1:]); print({names}, file=sys.stderr)"
-    command = [sys.executable, "-c", code, "-q", "parse", "run", text]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
 
 
 @pytest.mark.parametrize(

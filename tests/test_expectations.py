@@ -280,7 +280,7 @@ def test_the_estimates_can_be_trained_with(vdgi: Vdgi, folder: Path) -> None:
     ("arguments", "status", "message"),
     [
         (["rules"], 2, "vdgi rules: error: the following arguments are required: TASK"),
-        (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: list, show,"),
+        (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: show, explain,"),
         (["rules", "estimate"], 2, "vdgi rules estimate: error: the following arguments are required: TREE"),
         (["rules", "estimate", "gold.conllu", "--max-len", "x"], 2, "--max-len: invalid int value: 'x'"),
         (["rules", "estimate", "gold.conllu", "--max-len", "0"], 2, "--max-len 0: must be at least 1"),

@@ -48,7 +48,7 @@ def test_what_is_hidden_in_training_is_as_if_it_were_not_there() -> None:
     never = vdgi.train([blank(s) for s in demo("train", 120)], "best", settings=settings)
     hidden = trained("feats", "xpos", "forms")
     assert tiny.same_arrays(hidden.model.parameters, never.model.parameters)
-    assert hidden.model.symbols == never.model.symbols
+    assert hidden.model.text == never.model.text
     assert not tiny.same_arrays(trained().model.parameters, never.model.parameters)
 
 
@@ -64,11 +64,11 @@ def test_the_parser_does_not_see_it_either() -> None:
 def test_the_places_of_punctuation() -> None:
     text = demo("train", 120)
     hidden = trained("punctuation")
-    assert hidden.model.symbols is not None
-    assert not hidden.model.symbols["text"]["has_gaps"]
-    whole = trained().model.symbols
+    assert hidden.model.text is not None
+    assert not hidden.model.text["has_gaps"]
+    whole = trained().model.text
     assert whole is not None
-    assert whole["text"]["has_gaps"]
+    assert whole["has_gaps"]
     assert len(hidden.parse_all(text[:1])[0].heads) == len(text[0])  # the words are still attached
 
 
@@ -86,8 +86,6 @@ def test_the_model_file_tells_and_parses_as_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ignore", "settings", "reason"),
     [
-        (["feats"], {"rules": "best-tags"}, "'data.ignore' would have no effect: neither"),
-        (["forms"], {"rules": "ud"}, "'data.ignore' would have no effect: neither"),
         (["feats", "xpos"], {"data": {"tags": "xpos"}}, "'data.ignore' cannot hide xpos, since"),
     ],
 )

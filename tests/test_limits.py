@@ -105,12 +105,11 @@ def test_a_table_has_a_limit(tmp_path: Path) -> None:
 
 
 def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.conllu"
     tree = "".join(f"{k}\tw\t_\t{{}}\t_\t_\t{head}\tdep\t_\t_\n" for k, head in ((1, 2), (2, 0), (3, 2)))
     path.write_text("".join(f"{tree}\n".format(*[f"T{k}"] * 3) for k in range(4_000)), encoding="utf-8")
-    monkeypatch.setattr(treebank_check, "is_worth_it", lambda n_chars: True)
     rules = load_rules(rules_path("best"))
     tracemalloc.start()
     summary = treebank_check.check(path, rules, STANDARD, 10)

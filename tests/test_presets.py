@@ -121,7 +121,7 @@ def test_preset_from_a_file(tmp_path: Path) -> None:
         (b"\xff\xfe", "cannot read the preset: not UTF-8 text"),
         (b"data = 3", "config: 'data' is a section, not a key; write 'data.NAME'"),
         (b"[trane]\nlr = 1", "config: no section 'trane'; did you mean 'train'?"),
-        (b"[parser]\nunknown = [1]", r"config: 'parser.unknown' must be a number, not \[1\]"),
+        (b"[teacher]\nsmoothing = [1]", r"config: 'teacher.smoothing' must be a number, not \[1\]"),
         (b"[[data]]\nmax_len = 1", "config: 'data' is a section, not a key"),
         (b"[train]\nlr = 1", "config: 'train.lr' is for recipe=neural, and recipe is taught"),
         (b"base = 3", "base must be the name of a preset, not 3"),

@@ -219,18 +219,18 @@ def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, a
 
 @compiled
 def find_trees(
-    marginals: Floats, lengths: Ints, heads: Ints, scores: Floats, chart: Floats, split: Ints, agenda: Ints
+    in_a_row: Floats, lengths: Ints, heads: Ints, scores: Floats, chart: Floats, split: Ints, agenda: Ints
 ) -> None:
-    """Heads (N,) of the trees with the highest sums of marginals, for sentences in a row of lengths (S,).
+    """Heads (N,) of the best trees of sentences in a row, of lengths (S,).
 
-    Each sentence has (n + 1) * n marginals, by head, ROOT first, and dependent. Workspace: scores
+    Each has (n + 1) * n scores, by head, ROOT first, and dependent. Workspace: scores
     (n + 1, n + 1) for the longest sentence, and that of `find_tree`.
     """
     at = word = 0
     for n in lengths:
         for head in range(n + 1):
             for dependent in range(n):
-                scores[head, dependent + 1] = marginals[at]
+                scores[head, dependent + 1] = in_a_row[at]
                 at += 1
         find_tree(n, scores, heads[word : word + n], chart, split, agenda)
         word += n
@@ -294,25 +294,31 @@ def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> 
     return best(scores if given is None else constrained(scores, given))
 
 
+def best_of_all(scores: Sequence[Floats]) -> list[Heads]:
+    """The trees of `best` for the scores of many sentences, several times faster."""
+    return _best_in_a_row([matrix[:, 1:] for matrix in scores])
+
+
 def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
-    """The trees of `expected_best`, for the marginals of many sentences."""
-    lengths = np.array([matrix.shape[1] for matrix in arc_marginals], np.int64)
-    flat = np.concatenate([*(matrix.ravel() for matrix in arc_marginals), np.zeros(0)])
-    heads, ends = best_in_a_row(flat, lengths).tolist(), np.cumsum(lengths).tolist()
-    return [tuple(heads[end - size : end]) for end, size in zip(ends, lengths.tolist())]
+    """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences."""
+    return _best_in_a_row(arc_marginals)
 
 
-def best_in_a_row(scores: Floats, lengths: Ints) -> Ints:
-    """Heads (N,) of the best trees of sentences in a row, of lengths (S,).
-
-    Each has (n + 1) * n scores, by head, ROOT first, and dependent.
-    """
+def _best_in_a_row(scores: Sequence[Floats]) -> list[Heads]:
+    """The best trees for scores (n + 1, n) by head, ROOT first, and dependent."""
+    lengths = np.array([matrix.shape[1] for matrix in scores], np.int64)
+    flat = np.concatenate([*(matrix.ravel() for matrix in scores), np.zeros(0)])
+    if not (flat < np.inf).all():
+        raise ValueError("scores of arcs must be numbers or minus infinity")
     n = int(lengths.max(initial=0))
-    heads = np.zeros(lengths.sum(), np.int64)
+    heads = np.full(lengths.sum(), FREE)
     room = np.zeros((n + 1, n + 1)), np.zeros((2, n, n)), np.zeros((2, n, n), np.int64)
     agenda = np.zeros((2 * n + 2, 3), np.int64)
-    _FIND_TREES(scores, lengths, heads, *room, agenda, work=work_of_trees(lengths))
-    return heads
+    _FIND_TREES(flat, lengths, heads, *room, agenda, work=work_of_trees(lengths))
+    if FREE in heads:
+        raise ValueError(NO_TREE)
+    in_a_row, ends = heads.tolist(), np.cumsum(lengths).tolist()
+    return [tuple(in_a_row[end - size : end]) for end, size in zip(ends, lengths.tolist())]
 
 
 def constrained(scores: Floats, heads: Sequence[int]) -> Floats:

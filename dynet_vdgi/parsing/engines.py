@@ -156,8 +156,11 @@ class UniversalEngine(ScoringEngine):
         scorer = self.text_scorer(sentences)
         encoded = scorer.encode(sentences)
         with one_thread():
-            log_p = scorer.log_probabilities(encoded).astype(np.float64)
-        arcs = [np.pad(each, ((0, 0), (1, 0))) for each in by_sentence(log_p, encoded.lengths)]
+            log_p = scorer.log_probabilities(encoded)
+        arcs = []
+        for each in by_sentence(log_p, encoded.lengths):
+            arcs.append(np.zeros((len(each), len(each))))
+            arcs[-1][:, 1:] = each
         return Scores(arcs, lambda heads: relations.log_p_of(scorer, encoded, heads))
 
     @property

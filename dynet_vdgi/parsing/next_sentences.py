@@ -13,7 +13,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.files import with_tree
-from dynet_vdgi.parsing.parser import How, Parse, Parser
+from dynet_vdgi.parsing.parser import How, Parse, Parser, check
 from dynet_vdgi.parsing.worth import LONGEST, SHORTEST, choose
 
 logger = logging.getLogger("dynet_vdgi")
@@ -40,7 +40,7 @@ def to_correct(
     """
     how = How(confidence=True)
     try:
-        parser.check(how)
+        check(parser, how)
     except UsageError as error:
         logger.warning("%s; the sentences are chosen by their tags alone", error)
         how = How()

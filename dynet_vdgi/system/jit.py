@@ -112,12 +112,13 @@ _work = 0  # of all kernels, done as Python
 class Kernel:
     """A compiled function as Python calls it; `what` names it to users who wait for it.
 
-    Each call states its `work`, see `ENOUGH`.
+    Each call states its `work`, see `ENOUGH`. `plain`: what is called until then in its place; by default the
+    function itself, as Python.
     """
 
-    def __init__(self, function: Any, what: str) -> None:
+    def __init__(self, function: Any, what: str, *, plain: Callable[..., Any] | None = None) -> None:
         assert isinstance(function, Compiled)
-        self.function, self.what = function, what
+        self.function, self.what, self._plain = function, what, plain
         self._work = 0  # asked for until now
 
     def __call__(self, *arguments: Any, work: int) -> Any:
@@ -128,7 +129,7 @@ class Kernel:
         if self._work > PLENTY or (_work > ENOUGH and self.is_kept):
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
-            return self.function.plain(*arguments)
+            return (self._plain or self.function.plain)(*arguments)
 
     @property
     def _is_native(self) -> bool:

@@ -19,6 +19,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
+from dynet_vdgi.universal.lstm import Layer, Packing
 from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
 from dynet_vdgi.universal.typology import Profile
 
@@ -67,7 +68,7 @@ class TextScorer:
         self._last: tuple[CodedText, Floats] | None = None
         w = scorer.weights
         self._language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
-        self._layers = [_Layer(w, 0), _Layer(w, 1)]
+        self._layers = [Layer(w, 0), Layer(w, 1)]
         tables = np.zeros((N_TAGS + 1, N_TAGS, 2, len(w["arc.bias"]) + 1 + DISTANCES), np.float32)
         n = len(w["arc.bias"])
         tables[..., :n] = profile.pairs @ w["arc.numbers"].T
@@ -154,73 +155,10 @@ class TextScorer:
             ],
             1,
         )
-        order = _Packing(starts)
+        order = Packing(starts)
         y = self._layers[0](order, self._layers[0].inputs(x)[of_word])
         y = self._layers[1](order, self._layers[1].inputs(y))
         return np.concatenate([y, x[of_word]], 1)
-
-
-class _Packing:
-    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) order the words so."""
-
-    def __init__(self, start: Ints) -> None:
-        lengths = np.diff(start)
-        order = np.argsort(-lengths, kind="stable")
-        by_length = lengths[order]
-        longest = int(by_length[0]) if len(by_length) else 0
-        self.active = np.searchsorted(-by_length, -np.arange(longest), "left")  # sentences longer than t
-        first, last = start[:-1][order], start[1:][order] - 1
-        self.forward = np.concatenate([first[:0], *(first[:k] + t for t, k in enumerate(self.active))])
-        self.backward = np.concatenate([last[:0], *(last[:k] - t for t, k in enumerate(self.active))])
-
-
-class _Layer:
-    """One layer of the LSTM in both directions, its sigmoids as tanh (x / 2): see `arena_numpy`."""
-
-    def __init__(self, weights: Mapping[str, Floats], layer: int) -> None:
-        directions = ("forward", "backward")
-        x, h, bias = (
-            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions]
-            for part in ("x", "h", "bias")
-        )
-        self.hidden = hidden = x[0].shape[0] // 4
-        half = np.ones((4 * hidden, 1), np.float32)
-        half[: 3 * hidden] = 0.5
-        self._x = np.ascontiguousarray(np.concatenate([a * half for a in x]).T)
-        self._h = np.stack([np.ascontiguousarray((a * half).T) for a in h])
-        forget = np.zeros(4 * hidden, np.float32)
-        forget[hidden : 2 * hidden] = 1.0
-        self._bias = np.concatenate([(b + forget) * half[:, 0] for b in bias])
-
-    def inputs(self, x: Floats) -> Floats:
-        """What the inputs (N, width) add to the gates (N, 2 * 4 * H)."""
-        return np.asarray(x @ self._x + self._bias)
-
-    def __call__(self, order: _Packing, inputs: Floats) -> Floats:
-        """Outputs (N, 2 * H)."""
-        hidden, wide = self.hidden, 4 * self.hidden
-        n = len(inputs)
-        gates = np.empty((2, n, wide), np.float32)
-        gates[0], gates[1] = inputs[order.forward, :wide], inputs[order.backward, wide:]
-        outputs = np.empty((2, n, hidden), np.float32)
-        h = c = np.zeros((2, int(order.active[0]) if n else 0, hidden), np.float32)
-        at = 0
-        for size in order.active.tolist():
-            now = gates[:, at : at + size]
-            if at:
-                now += np.matmul(h[:, :size], self._h)
-            np.tanh(now, out=now)
-            three = now[:, :, : 3 * hidden]
-            three *= 0.5
-            three += 0.5
-            c = now[:, :, hidden : 2 * hidden] * c[:, :size]
-            c += now[:, :, :hidden] * now[:, :, 3 * hidden :]
-            h = outputs[:, at : at + size]
-            np.multiply(np.tanh(c), now[:, :, 2 * hidden : 3 * hidden], out=h)
-            at += size
-        result = np.empty((n, 2 * hidden), np.float32)
-        result[order.forward, :hidden], result[order.backward, hidden:] = outputs
-        return result
 
 
 def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
