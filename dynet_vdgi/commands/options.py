@@ -110,9 +110,9 @@ def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argpar
     given: list[str] = []
     for action in parser._actions:
         value = getattr(arguments, action.dest, action.default)
-        if value == action.const if action in fixed else value != action.default:
-            if action in fixed or (action.dest, value) not in short:
-                given += action.option_strings
+        is_given = value == action.const if action in fixed else value != action.default
+        if is_given and (action in fixed or (action.dest, value) not in short):
+            given += action.option_strings
 
     def found(options: str) -> list[str]:
         return [option for option in options.split() if option in given]
