@@ -256,7 +256,7 @@ def growth_picture() -> str:
 
 _DRAWN = {"expect.svg": picture, "universal-growth.svg": growth_picture}
 _RULE_TABLE = "From the rule table"
-_KNOWLEDGE = "docs/results/knowledge.csv", "python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv"
+_KNOWLEDGE = "docs/results/best.csv", "python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv"
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
 _TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
 _FRONT = "front-page.csv"
@@ -270,7 +270,7 @@ _PUBLISHED = "resources/published.csv", "typed from the papers"
 
 def _of_best(name: str) -> Callable[[], str]:
     known = {"system": "best", "scored": "test", "decoder": "student", "table": "9ccb59f341"}
-    return lambda: mean("knowledge.csv", ("short", "long"), set=name, **known)
+    return lambda: mean("best.csv", ("short", "long"), set=name, **known)
 
 
 def _of_universal(system: str, name: str) -> Callable[[], str]:
@@ -312,7 +312,7 @@ FIGURES = {
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
-    "eight.best": Figure("docs/results/tables/knowledge.csv", _PLAN, lambda: lengths("knowledge", "best")),
+    "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
     "eight.paper": _of_settings("pretraining (here)"),
     "eight.paper.rl-pc": _of_settings("UniversalRules (here)"),
     "eight.rules": _of_settings("rules only (here)"),

@@ -11,14 +11,13 @@ Names are loaded when they are first used, so that importing the package costs n
 from __future__ import annotations
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import notebooks
 
 TYPE_CHECKING = False  # known to type checkers; to import `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
     from dynet_vdgi.data.protocols import Protocol
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": "rules train",
-    "data.conllu_objects": "from_conllu to_conllu to_nltk",
+    "data.conllu_objects": "from_conllu to_conllu",
     "data.conllu_writing": "write",
     "data.corpus": "Corpus read",
     "data.protocols": "Protocol",
@@ -91,7 +90,6 @@ __all__ = [
     "read",
     "rules",
     "to_conllu",
-    "to_nltk",
     "train",
     "write",
 ]
@@ -107,16 +105,6 @@ if not TYPE_CHECKING:  # type checkers would take any name for one that there is
                 value = globals()[name] = getattr(importlib.import_module(f"dynet_vdgi.{home}"), name)
                 return value
         raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
-
-
-def _picture(sentence: Sentence) -> str:
-    """The tree of a sentence as SVG."""
-    from dynet_vdgi.drawing.sentences import draw
-
-    return draw(sentence).svg()
-
-
-notebooks.picture = _picture
 
 
 def __dir__() -> list[str]:

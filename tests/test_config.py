@@ -215,13 +215,6 @@ def test_numbers_of_a_constructor_are_checked() -> None:
 
 
 # ------------------------------------------------------------------------------------------- no effect
-def test_a_recipe_knows_its_own_sections_only() -> None:
-    assert not TaughtSettings().without_effect()
-    assert not set(NEURAL_SECTIONS) & set(TaughtSettings().to_dict())
-    for name in NEURAL_SECTIONS:
-        assert message_of(f"{name}.lr=1", preset="best").startswith("config: ")
-    told = "config: 'train.lr' is for recipe=neural, and recipe is taught; try --preset paper"
-    assert message_of("train.lr=1", preset="best") == told
 
 
 @pytest.mark.parametrize(

@@ -219,13 +219,6 @@ def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, 
         assert not tiny.same_arrays(found.parameters, before.parameters)
 
 
-def test_a_run_is_repeated_exactly(tmp_path: Path) -> None:
-    for case in ("ensemble", "rl-bl", "finetuned"):
-        again = outcome(settings_of(case), tmp_path / case)
-        assert tiny.same_arrays(again.parameters, usual(case).parameters)
-        assert again.log == usual(case).log
-
-
 def test_the_cases_have_every_setting() -> None:
     every = {f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()}
     kinds, members = {"teacher.kind", "recipe"}, {"teacher.dmv", "teacher.convex_mst"}

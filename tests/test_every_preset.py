@@ -15,7 +15,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import load_settings, preset_names
@@ -134,25 +134,6 @@ def has_stage(settings: config.Settings, phase: str) -> bool:
     return part is not None and bool(part.updates or part.epochs)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_says_what_it_is(preset: str) -> None:
-    path = bundled("presets")[preset]
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comment = []
-    for line in lines:
-        if not line.startswith("# "):
-            break
-        comment.append(line[2:])
-    assert lines[len(comment)] == ""  # then settings
-    assert len(" ".join(comment)) > 40
-    assert comment[-1].endswith(".")
-    assert comment[0][0].isupper()
-    assert max(map(len, lines)) <= 110
-    _, gold_trees = PRESETS[preset]
-    if gold_trees:
-        assert "GOLD" in " ".join(comment)
-
-
 def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
     for preset, (_, gold_trees) in PRESETS.items():
         settings = load_settings(preset)
@@ -164,21 +145,6 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
             or settings.is_universal  # in the model that it starts from
         )
         assert uses == bool(gold_trees), preset
-
-
-@pytest.mark.parametrize(
-    ("preset", "expected"),
-    [
-        ("rl-sn", ("rl-sn", "paper", "elbo", "score")),
-        ("rl-c", ("rl-c", "paper", "elbo", "score")),
-        ("rl-pc", ("rl-pc", "paper", "elbo", "score")),
-        ("rl-bl", ("rl-bl", "paper", "elbo", "score")),
-        ("as_released", ("rl-pc", "released", "elbo", "score")),
-    ],
-)
-def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
-    part = load_settings(preset).finetune
-    assert (part.score, part.form, part.objective, part.decoder) == expected
 
 
 def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
@@ -230,18 +196,6 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
     assert other.meta["gold_trees"] == []
-
-
-def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
-    weak = "base = 'rl-pc'\n[posterior]\nexpectations = 'trees'\n[finetune]\nupdates = 0\n"
-    Path("weak.toml").write_text(weak, encoding="utf-8")
-    options = asked(["weak.toml"], "parser.hidden_dim=8", "train.updates=1")
-    vdgi.good("train", "--trees", text, *options, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
-    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
-    assert model.meta["gold_trees"][0] == COUNTED[0]
-    assert model.meta["gold_trees"][1].endswith("trees learnt from")
 
 
 # Words

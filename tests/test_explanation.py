@@ -69,14 +69,6 @@ def test_each_part_adds_what_it_says():
     assert found["near"][2, 7] == -0.5 * 4
 
 
-def test_a_file_without_parts_is_rules_and_distance():
-    found = PartByPart(Prior(parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)).additions(
-        Sentence.of_tags(["VERB", "ADV", "NOUN"])
-    )
-    assert found["rules"][1, 3] == 1.0
-    assert found["short arcs"][1, 3] == pytest.approx(-0.1)
-
-
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_readings_name_word_part_and_tag(is_mirrored):
     rules = parse_rules(
@@ -128,14 +120,6 @@ def test_a_table_without_a_part_says_so():
 def test_ablations_leave_out_what_can_be_left_out():
     rules = parse_rules("[a] (b)\nconjunct = 1 NOUN\n[b] (b)\nconjunction = CONJ\n[c] (b)\nshort arcs = 1")
     assert [part.name for part, _ in rules.ablations()] == ["a", "c"]
-
-
-def test_settings_know_their_part():
-    rules = load_rules(rules_path("best"))
-    assert rules.table is not None
-    names = {setting.name: rules.part_at(setting.line).name for setting in rules.table.settings}
-    assert names["relative clause"] == "relative clauses"
-    assert names["copula"] == "copulas"
 
 
 # ------------------------------------------------------------------------------------------- verbs

@@ -101,8 +101,8 @@ def test_long_work_gives_signs_of_life(
     monkeypatch.setattr(progress, "FIRST", 0.01)
     monkeypatch.setattr(progress, "is_shown", lambda: False)
     told = threading.Event()
-    tell = progress.Lines.tell
-    monkeypatch.setattr(progress.Lines, "tell", lambda lines: (tell(lines), told.set()))
+    tell = progress.Bar.tell
+    monkeypatch.setattr(progress.Bar, "tell", lambda lines: (tell(lines), told.set()))
     with caplog.at_level(level, "dynet_vdgi"), progress.Bar("sentences", 2000, 1000):
         assert told.wait(60 if level == logging.INFO else 0.1) == (level == logging.INFO)
     assert [m.partition(" after")[0] for m in caplog.messages[:1]] == (
@@ -111,11 +111,11 @@ def test_long_work_gives_signs_of_life(
 
 
 def test_nothing_is_counted_before_the_first_sentence(caplog: pytest.LogCaptureFixture) -> None:
-    lines = progress.Lines("sentences", None, 0)
+    lines = progress.Bar("sentences")
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
         lines.tell()
         assert not caplog.messages
         lines.n = 1
         lines.tell()
-    lines.close()
+    lines.__exit__()
     assert caplog.messages[0].startswith("1 sentences after")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -111,13 +109,6 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes: list[int]) ->
 
 
 # ------------------------------------------------------------------------------------------- training
-def test_one_language_is_learnt_as_without_a_label(folder: Path, vdgi: Vdgi) -> None:
-    vdgi.good("train", "--preset", "best", "--train", DEV, "--out", "plain")
-    vdgi.good("train", "--preset", "best", "--language", "xa", DEV, "--out", "labelled")
-    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
-    assert same_arrays(plain.parameters, labelled.parameters)
-    assert plain.provenance.languages == {}
-    assert labelled.meta["languages"] == {"xa": labelled.meta["trained_on"]}
 
 
 def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
@@ -171,11 +162,6 @@ def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vd
     meta = model_file.load("run/model.vdgi").meta
     assert list(meta["languages"]) == ["xa", "xb"]
     assert (meta["gold_trees"], meta["complete"]) == ([], True)
-
-
-def test_gold_trees_alone_need_no_teacher(folder: Path, vdgi: Vdgi) -> None:
-    vdgi.good("train", "--preset", "best", "--trees", DEV, "--out", "run")
-    assert model_file.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
 
 
 TEXT = ["--language", "xa", "a.conllu"]
@@ -244,13 +230,6 @@ def test_parsing_says_which_language_is_unseen(
     assert result.err == "".join(UNSEEN.format(label) for label in labels)
     tiny.write(Path("plain"), 2, heads=False)
     assert result.out == vdgi.good("-q", "parse", both, "plain").out * len(names)
-
-
-def test_standard_input_has_no_language(both: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
-    for options, expected in ((["--language", "xc"], UNSEEN.format("xc")), ([], "")):
-        text = io.TextIOWrapper(io.BytesIO(tiny.treebank(2).encode()))
-        monkeypatch.setattr(sys, "stdin", text)
-        assert vdgi.good("-q", "parse", both, *options).err == expected
 
 
 def test_a_model_that_names_no_language_says_so_if_asked(folder: Path, vdgi: Vdgi, model: Path) -> None:

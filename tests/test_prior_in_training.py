@@ -23,12 +23,10 @@ from networks import (
     flat_network,
     gradients,
 )
-from shell import Vdgi, last_line
-from tiny import Run, same_arrays
+from tiny import same_arrays
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
@@ -270,19 +268,6 @@ def test_the_first_stage_sees_the_teachers_trees_and_the_second_the_text(
         assert brute_force.heads_from(trainer.gold[k], len(tree)) == tree.heads
 
 
-def test_a_student_of_a_teacher_learns_as_from_any_trees(tmp_path: Path) -> None:
-    """The text itself makes no difference where there is no second stage."""
-    one = in_parts(tmp_path, {"teacher": {"kind": "dmv"}}, n_trees=4)
-    (tmp_path / "other").mkdir()
-    data = replace(one.data, texts={}, taught=[], trees=[*one.data.taught, *one.data.trees])
-    other = Trainer(
-        merge(one.settings, {"teacher": {"kind": "none"}}), data, Provenance(), tmp_path / "other"
-    )
-    for trainer in (one, other):
-        trainer.train()
-    assert same_arrays(dict(one.optimiser.averaged()), dict(other.optimiser.averaged()))
-
-
 def test_stages_with_and_without_a_teacher() -> None:
     settings = tiny.settings({"train": {"updates": 0, "epochs": 2}, "finetune": {"epochs": 3}})
     per_epoch = {"text": 6, "teacher": 10}
@@ -293,32 +278,6 @@ def test_stages_with_and_without_a_teacher() -> None:
         ("teacher", 0, 20, 0),
         ("text", 20, 38, 20),
     ]
-
-
-def test_the_model_file_says_which_rules(tmp_path: Path) -> None:
-    """One table for the teacher, its students and the regularisation."""
-    strict = {**TAUGHT, "rules": "strict"}
-    nothing: dict[str, Any] = {"rules": "strict", "teacher": {"kind": "dmv"}}
-    alone = Run(tmp_path / "alone", nothing).train()
-    both = Run(tmp_path / "both", strict).train()
-    other = Run(tmp_path / "other", TAUGHT).train()
-    texts = {name: load_rules(rules_path(name)).text for name in ("strict", "best")}
-    assert alone.rules.text == both.rules.text == texts["strict"]
-    assert other.rules.text == texts["best"]
-    assert [item.role for item in both.provenance.data] == ["train"]
-    assert both.training["lambda"].tolist() == [1.0]
-    assert not same_arrays(both.parameters, other.parameters)
-
-
-def test_another_table_of_the_teacher_is_refused_when_resuming(tmp_path: Path) -> None:
-    table = tmp_path / "mine.txt"
-    table.write_text(TABLE.text, encoding="utf-8")
-    run = Run(tmp_path, {"rules": str(table), "teacher": {"kind": "dmv"}})
-    run.train()
-    run.train(resume=True)
-    table.write_text(TABLE.text.replace("0.25", "0.5"), encoding="utf-8")
-    with pytest.raises(ModelError, match="its rules differ from those asked for now"):
-        run.train(resume=True)
 
 
 # What the teacher expects
@@ -374,48 +333,3 @@ def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path: Path) -> None:
 
 
 # Wrong use
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"posterior": {"features": "potentials", "dynamics": "released"}},
-            "config: 'posterior.dynamics' = released is for counts of rules; set posterior.dynamics=fixed, "
-            "or posterior.features=counts",
-        ),
-        (
-            {"posterior": {"features": "potentials", "expectations": "trees"}},
-            "config: 'posterior.expectations' = trees is for counts of rules; set "
-            "posterior.expectations=rules, or posterior.features=counts",
-        ),
-        (
-            {"teacher": {"kind": "dmv"}, "train": {"updates": 0}, "finetune": {"updates": 5}},
-            "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn "
-            "from its trees; set teacher.kind=none",
-        ),
-        (
-            {"train": {"select": "teacher"}},
-            "config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv",
-        ),
-    ],
-)
-def test_settings_that_exclude_each_other(changes: Any, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        tiny.settings(changes)
-    assert str(caught.value) == message
-
-
-def test_potentials_need_a_table(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("train.conllu"))
-    options = ["--train", "train.conllu", *tiny.SMALL_OPTIONS, "--out", "run"]
-    options += ["--set", "posterior.features=potentials"]
-    status, out, err = vdgi("train", *options)
-    assert (status, out) == (4, "")
-    assert last_line(err) == (
-        "config: 'posterior.features' = potentials needs a rule table with parts, and 'ud' has none; set "
-        "rules=best, for example"
-    )
-    assert not Path("run").exists()
-    vdgi.good("train", *options, "--set", "rules=strict")
-    assert model_file.load("run/model.vdgi").rules.table is not None

@@ -16,7 +16,6 @@ from tiny import same_arrays
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.model import lockstep, per_sentence
@@ -245,15 +244,6 @@ def test_text_that_crosses_is_kept(vdgi: Vdgi, folder: Path) -> None:
     assert "not projective" not in result.err
 
 
-def test_only_crossing_trees_are_none(vdgi: Vdgi, folder: Path) -> None:
-    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
-    Path("trees.conllu").write_text(crossing, encoding="utf-8")
-    status, out, err = vdgi(*learn("--trees", "trees.conllu"))
-    assert (status, out) == (3, "")
-    assert err.splitlines()[-1].startswith("trees.conllu: no tree sentence is left")
-    assert names_in(folder) == ["trees.conllu"]
-
-
 def test_trees_without_heads_are_refused_with_their_line(vdgi: Vdgi, folder: Path) -> None:
     first = tiny.treebank(1)
     Path("trees.conllu").write_text(first + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8")
@@ -264,28 +254,6 @@ def test_trees_without_heads_are_refused_with_their_line(vdgi: Vdgi, folder: Pat
     assert names_in(folder) == ["trees.conllu"]
 
 
-def test_two_roots_are_no_tree(vdgi: Vdgi, folder: Path) -> None:
-    Path("trees.conllu").write_text(tiny.treebank(1) + tiny.TWO_ROOTS, encoding="utf-8")
-    status, _, err = vdgi(*learn("--trees", "trees.conllu"))
-    assert status == 3
-    assert err.splitlines()[-1].startswith("trees.conllu:9: 2 roots")
-
-
-def test_there_must_be_text_or_trees(vdgi: Vdgi, folder: Path) -> None:
-    for options in ([], ["--dev", "dev.conllu"]):
-        tiny.write(Path("dev.conllu"), 3)
-        status, out, err = vdgi(*learn(*options))
-        assert (status, out) == (2, "")
-        assert err == "nothing to learn from: name tagged text with --train, or trees with --trees\n"
-        assert names_in(folder) == ["dev.conllu"]
-
-
-def test_a_missing_file_of_trees(vdgi: Vdgi, folder: Path) -> None:
-    status, out, err = vdgi(*learn("--trees", "nix.conllu"))
-    assert (status, out) == (2, "")
-    assert "nix.conllu" in err
-
-
 def test_trees_alone_cannot_be_fine_tuned_with_a_language_model_but_that_is_no_bug(
     vdgi: Vdgi, folder: Path
 ) -> None:
@@ -293,14 +261,6 @@ def test_trees_alone_cannot_be_fine_tuned_with_a_language_model_but_that_is_no_b
     more = ["--set", "finetune.updates=2", "--set", "finetune.score=rl-bl"]
     status, _, err = vdgi(*learn("--trees", "trees.conllu", *more))
     assert status != 1, err
-
-
-def test_other_trees_are_other_data(tmp_path: Path) -> None:
-    run = tiny.Run(tmp_path, trees=True)
-    run.train()
-    tiny.write(tmp_path / "trees.conllu", 7)
-    with pytest.raises(ModelError, match="its data differ from those asked for now"):
-        run.train(resume=True)
 
 
 # What of the training text is not used

@@ -166,7 +166,7 @@ def _user() -> str:
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.problems import has_errors
+    from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count
@@ -181,7 +181,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     rest = [marked for marked in sentences if not marked.is_done]
     if arguments.finished and not done:
         raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
-    write_marked(done if arguments.finished else sentences, arguments.export, marks=False)
+    write_marked(done if arguments.finished else sentences, arguments.export, "export")
     untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
@@ -189,6 +189,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
         logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
-    if faulty := sum(map(has_errors, done)):
+    if faulty := sum(any(problem.is_error for problem in problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
         logger.info("%s: vdgi check --ud %s --level 2 lists them", which, arguments.export)

@@ -34,7 +34,7 @@ from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.pictures import DrawnTree
+    from dynet_vdgi.drawing.arcs import DrawnTree
 
 MAX_TREES = 100
 """Trees in one picture."""
@@ -166,8 +166,8 @@ def _write_text(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int 
             handle.writelines(blocks())
 
 
-_LINES = "─│┌┐└┘├┤┬┴┼╌╎"
-_IN_ASCII = str.maketrans(_LINES, "-|+++++++++~:")
+_LINES = "─│┌┐└┘├┤┬┴┼"
+_IN_ASCII = str.maketrans(_LINES, "-|+++++++++")
 
 
 def _write_pictures(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:

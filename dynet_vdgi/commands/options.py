@@ -110,8 +110,8 @@ def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argpar
     given: list[str] = []
     for action in parser._actions:
         value = getattr(arguments, action.dest, action.default)
-        is_default = value == action.default or (action.dest, value) in short
-        if value == action.const if action in fixed else not is_default:
+        is_given = value == action.const if action in fixed else value != action.default
+        if is_given and (action in fixed or (action.dest, value) not in short):
             given += action.option_strings
 
     def found(options: str) -> list[str]:

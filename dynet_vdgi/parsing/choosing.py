@@ -32,7 +32,7 @@ from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
 from dynet_vdgi.parsing.files import with_tree
-from dynet_vdgi.parsing.parser import How, Parse, Parser
+from dynet_vdgi.parsing.parser import How, Parse, Parser, check
 from dynet_vdgi.universal.stored import beginning
 
 logger = logging.getLogger("dynet_vdgi")
@@ -186,7 +186,7 @@ def to_correct(
     """
     how = How(confidence=True)
     try:
-        parser.check(how)
+        check(parser, how)
     except UsageError as error:
         logger.warning("%s; the sentences are chosen by their tags alone", error)
         how = How()

@@ -215,6 +215,11 @@ class Calibration:
         return cls(knots, margins, float(forced[0]), names, pairs, lengths, float(shift[0]))
 
 
+def is_in(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """If a model with these arrays has a calibration."""
+    return any(name.startswith(PREFIX) for name in arrays)
+
+
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
     """The arrays of these names. Raises: ModelError, one is missing or has a value that is not finite."""
     try:

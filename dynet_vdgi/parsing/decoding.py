@@ -167,3 +167,28 @@ def settled(engine: UniversalEngine, calibration: Calibration) -> Measures | Non
     mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
     share = engine.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
     return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
+
+
+def confidences(
+    calibration: Calibration,
+    sentences: Sequence[Sentence],
+    bare: Sequence[Sentence],
+    places: Sequence[Sequence[int]],
+    found: Sequence[Found],
+    *,
+    keep_heads: bool,
+) -> list[tuple[tuple[float | None, ...], Floats]]:
+    """The confidences (n,) of each sentence's words, and the margins of those the parser decided about.
+
+    bare: the sentences without punctuation; places: of their words in the sentences, from 1. The confidence
+    of any other word, and of those whose head was kept, is None.
+    """
+    trees, margins = [each.heads for each in found], [each.margins for each in found]
+    probabilities = iter(calibration(calibration.arcs([s.tags for s in bare], trees, margins)).tolist())
+    every = []
+    for sentence, own, odds in zip(sentences, places, margins):
+        given = sentence.heads if keep_heads else None
+        is_free = [not given or given[place - 1] == FREE for place in own]
+        sure = {place: p for place, p, free in zip(own, probabilities, is_free) if free}
+        every.append((tuple(map(sure.get, range(1, len(sentence) + 1))), odds[is_free]))
+    return every

@@ -30,7 +30,8 @@ from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unsuited
 from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.expectation import ExpectedShare
-from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, first_sentences
+from dynet_vdgi.parsing.keep import conflict_in
+from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_sentences
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
@@ -102,7 +103,7 @@ class FileParser:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
-        self.parser.check(self.how)
+        check(self.parser, self.how)
 
     def parse(self, names: Sequence[str], output: str, steps: Steps | None = None) -> Totals:
         """Parses files one after the other into one output, after the steps that they need.
@@ -302,7 +303,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> P
     try:
         for place, block in enumerate(_blocks_of(window)):
             sentence = sentence_of(block, heads, tags, repairs.append)
-            if how.keep_heads and (reason := parser.conflict(sentence)):
+            if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
                 message = f"left as it is, since its heads cannot be kept: {reason}"
                 unfilled[place] = DataError(block.path, block.line, message, KEPT), block
             else:

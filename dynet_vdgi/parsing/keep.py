@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.data.punctuation import cycle
-from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.data.punctuation import cycle, heads_without, kept_positions
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system.arrays import Floats
 
@@ -76,6 +76,17 @@ def conflict(heads: Sequence[int]) -> str | None:
         (a, b), (c, d) = crossing
         return f"the arcs {_shown(a, b)} and {_shown(c, d)} cross"
     return None if _is_possible(heads) else f"there is no projective tree with {_culprit(heads)}"
+
+
+def conflict_in(sentence: Sentence, removed_tags: frozenset[str]) -> str | None:
+    """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE.
+
+    Words of the removed tags are attached afterwards, so only heads that are FREE among the others count.
+    """
+    heads = sentence.heads
+    if heads is None or FREE not in heads:
+        return None
+    return conflict(heads) if FREE in heads_without(heads, kept_positions(sentence, removed_tags)) else None
 
 
 def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] | None:

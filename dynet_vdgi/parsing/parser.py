@@ -18,21 +18,19 @@ from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an
 from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
-    heads_without,
-    kept_positions,
     restore_punctuation,
     without_punctuation,
 )
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import PREFIX, Calibration
-from dynet_vdgi.parsing.decoding import find, settled
+from dynet_vdgi.parsing.confidence import Calibration, is_in
+from dynet_vdgi.parsing.decoding import confidences, find, settled
 from dynet_vdgi.parsing.description import everything, in_short
-from dynet_vdgi.parsing.engines import Engine, Found, ScoringEngine, universal
-from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.engines import Engine, ScoringEngine, universal
+from dynet_vdgi.parsing.keep import KeepError, conflict_in
 from dynet_vdgi.parsing.relations import LOOKED_AT, ModelLabeller, Relations, labeller_of
 from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
@@ -84,21 +82,22 @@ class Parse:
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
-    `labels`: the table of relations; None: the default one, with what the model knows.
-
-    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
+    `labels`: the table of relations; None: the default one, with what the model knows. Raises: ModelError,
+    the model's parameters do not fit, or it is of a kind that is not known here.
     """
 
     def __init__(self, model: ModelFile, labels: LabelTable | None = None) -> None:
         self.model, self.labels = model, labels
         self.protocol = protocol_named(model.settings.data.protocol)
         self._recipe = RECIPES.named(model.settings.recipe)
+        self.keeps_heads: bool = self._recipe.keeps_heads
         self.engine: Engine = self._recipe.engine(model)
         """What parses unless `How.exact` asks for something else."""
         self.verb_order: int | None = None  # of the text, for relations; None: as the model says
-        self.unknown_tags: Counter[str] = Counter()
-        """Tags the model has never seen, with the number of words that had them so far."""
+        self.unknown_tags: Counter[str] = Counter()  # never seen by the model, with numbers of words
         self._named: set[str] = set()  # of these, the ones that a warning has named
+        self._known_tags = frozenset(model.vocabulary.tags)
+        self._steps = Steps.of("the model", model, {})
 
     def __repr__(self) -> str:
         own = universal(self.engine)
@@ -117,7 +116,6 @@ class Parser:
         """If its trees are those of `How.exact` anyway."""
         return isinstance(self.engine, ScoringEngine) and not self.engine.finds_most_probable
 
-    # ------------------------------------------------------------------------------------ the text
     @property
     def needs_text(self) -> bool:
         """If the parser is a universal one without a text of its own: it measures what it is given."""
@@ -128,13 +126,9 @@ class Parser:
         """This parser for the language of a text, whose beginning is measured: 20,000 words.
 
         A universal parser that comes without a text measures those sentences that are given to one call. A
-        few sentences say little about their language, and one sentence next to nothing, so adapt it to a text
-        first, fifty sentences or more:
-
-            parser = vdgi.load("universal").adapted("my.conllu")
-
-        Parsers that were trained on a text know the kind of its language and hardly change. `tag_accuracy`:
-        the share of right tags in the text, for confidences.
+        few sentences say little about their language, so adapt it to a text first, fifty sentences or more:
+        `parser = vdgi.load("universal").adapted("my.conllu")`. Parsers that were trained on a text know the
+        kind of its language and hardly change. `tag_accuracy`: the share of right tags, for confidences.
 
         Raises: UsageError, the argument is neither a file nor sentences.
         """
@@ -169,22 +163,17 @@ class Parser:
     def measures(self) -> Measures | None:
         """What a universal parser has measured of its text, with the shift of confidences if it has any."""
         own = universal(self.engine)
-        if own is None:
-            return None
-        calibrated = self._is_calibrated
-        return settled(own, Calibration.from_arrays(self.model.parameters)) if calibrated else own.measures
-
-    @property
-    def _is_calibrated(self) -> bool:
-        return any(name.startswith(PREFIX) for name in self.model.parameters)
+        if own is None or not is_in(self.model.parameters):
+            return own.measures if own else None
+        return settled(own, Calibration.from_arrays(self.model.parameters))
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The calibration that turns margins into probabilities, in the text that was measured, if any.
+        """What turns margins into probabilities, in the text that was measured, if any.
 
         Raises: UsageError, the model has none.
         """
-        if not self._is_calibrated:
+        if not is_in(self.model.parameters):
             raise UsageError(
                 f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
             )
@@ -204,7 +193,6 @@ class Parser:
         """What finds the relations."""
         return labeller_of(self.model, self.engine, self.labels)
 
-    # ------------------------------------------------------------------------------------ parsing
     def __call__(
         self,
         words: Sequence[str],
@@ -216,20 +204,10 @@ class Parser:
     ) -> Sentence:
         """One sentence with its heads, a projective tree with one root, and relations.
 
-        Tags that the model has never seen, such as those of another tag set, are parsed as if nothing were
-        known about the word; a warning of the logger "dynet_vdgi" names each once.
-
-        Give all columns that the training text had, because the parser reads them; otherwise its trees differ
-        from those of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and
-        universal tags as `tags`, to recognise punctuation; or, for a sentence without punctuation, XPOS tags
-        as `tags`.
-
-        Args:
-            words: the forms (n,).
-            tags: their part-of-speech tags (n,).
-            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: not known.
-            lemmas: their lemmas (n,), likewise.
-            xpos: their language-specific tags (n,), likewise.
+        Give all columns (n,) that the training text had, because the parser reads them. `feats` are such as
+        "Case=Nom|Number=Sing", "_" for none. A model of XPOS tags (`model.settings.data.tags`) takes them as
+        `xpos`, and universal tags as `tags`, to recognise punctuation; or, without punctuation, XPOS tags as
+        `tags`. A tag that the model has never seen says nothing; a warning of the logger names it once.
 
         Raises: UsageError, there is no word, a column has another length, or an entry is not text.
         """
@@ -245,14 +223,10 @@ class Parser:
     def pipe(self, sentences: Sentences, *, window: int = WINDOW) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
-        A path means the sentences of that file, with tags from the column of the model's tags; whatever its
-        column of heads holds is replaced.
-
-        They are parsed a window at a time, because many at once are several times faster than one by one; at
-        most one window is held in memory. A smaller one gives results of a stream sooner; the first one also
-        tells a table of relations the order of the verb. A universal parser without a text measures 20,000
-        words first, see `adapted`. An error of the iterator comes after the sentences before it. Sentences
-        without universal tags, which a model of XPOS tags does not need, get no relations.
+        A path means the sentences of that file, with tags from the column of the model's tags; its heads are
+        replaced. They are parsed `window` sentences at a time, several times faster than one by one. A
+        universal parser without a text measures 20,000 words first, see `adapted`. An error of the iterator
+        comes after the sentences before it. Sentences without universal tags get no relations.
         """
         if not isinstance(window, int) or window < 1:
             raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
@@ -273,9 +247,7 @@ class Parser:
             raise failed[0]
 
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
-        """The sentences of raw text, split into words, tagged, with heads and relations.
-
-        lines: each line of the text is a sentence.
+        """The sentences of raw text, or of its `lines`: words with tags, heads and relations.
 
         >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
         >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
@@ -287,18 +259,13 @@ class Parser:
             raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
         return list(self.pipe(self._steps.sentences_of(text, lines=lines)))
 
-    @cached_property
-    def _steps(self) -> Steps:
-        return Steps.of("the model", self.model, {})
-
     def parse_all(self, sentences: Sentences, how: How = PLAIN, *, relations: bool = False) -> list[Parse]:
         """The tree of each sentence, with its relations if they are wanted.
 
-        Raises:
-            KeepError: no projective tree contains the heads to be kept.
-            UsageError: as `check`; or the argument is neither a file nor sentences.
+        Raises: KeepError, no projective tree contains the heads to be kept; UsageError, as `check`, or the
+        argument is neither a file nor sentences.
         """
-        self.check(how)
+        check(self, how)
         every = list(self._given(sentences, how))
         if self.needs_text:
             return self._adapted_here(every).parse_all(every, how, relations=relations)
@@ -311,16 +278,19 @@ class Parser:
         """The trees of a window: without punctuation, which is attached afterwards."""
         bare, places = [], []
         for sentence in sentences:
-            if how.keep_heads and (reason := self.conflict(sentence)):
+            if how.keep_heads and (reason := conflict_in(sentence, self.protocol.removed_tags)):
                 raise KeepError(reason)
             kept, own = self._bare(sentence, with_heads=how.keep_heads)
             bare.append(kept)
             places.append(own)
         engine = self.exact_engine if how.exact else self.engine
         found = find(engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations)
+        hides_forms = "forms" in self.model.settings.data.ignore
         heads = []
         for sentence, tree, own in zip(sentences, found, places):
-            whole = restore_punctuation(tree.heads, own, self._seen_forms(sentence))
+            # Brackets and quotation marks find their partners by their forms, unless these are hidden.
+            forms = ("_",) * len(sentence) if hides_forms else sentence.forms
+            whole = restore_punctuation(tree.heads, own, forms)
             given = sentence.heads if how.keep_heads else None
             heads.append(keep.nearest(whole, given) if given else whole)
         deprels: Sequence[Relations | None] = [None] * len(sentences)
@@ -328,30 +298,13 @@ class Parser:
             deprels = self.labeller.relations(sentences, heads, self.verb_order, found)
         if not how.confidence:
             return list(map(Parse, heads, deprels))
-        sure = self._confidences(sentences, bare, places, found, how.keep_heads)
-        return [Parse(tree, names, *own) for tree, names, own in zip(heads, deprels, sure)]
-
-    def _confidences(
-        self,
-        sentences: Sequence[Sentence],
-        bare: Sequence[Sentence],
-        places: Sequence[tuple[int, ...]],
-        found: Sequence[Found],
-        keep_heads: bool,
-    ) -> Iterator[tuple[tuple[float | None, ...], tuple[float, ...]]]:
-        """The confidences (n,) of each sentence's words, and the marginals of those the parser decided on."""
-        trees, margins = [each.heads for each in found], [each.margins for each in found]
-        arcs = self.calibration.arcs([s.tags for s in bare], trees, margins)
-        probabilities = iter(self.calibration(arcs).tolist())
-        for sentence, own, rows in zip(sentences, places, margins):
-            given = sentence.heads if keep_heads else None
-            is_free = [not given or given[place - 1] == FREE for place in own]
-            sure: list[float | None] = [None] * len(sentence)
-            for place, probability, free in zip(own, probabilities, is_free):
-                if free:
-                    sure[place - 1] = probability
-            odds = rows[is_free] if universal(self.engine) is not None else rows[:0]
-            yield tuple(sure), tuple((1 / (1 + np.exp(-odds))).tolist())
+        sure = confidences(self.calibration, sentences, bare, places, found, keep_heads=how.keep_heads)
+        if universal(self.engine) is None:  # its margins are no log-odds
+            return [Parse(*each, own) for *each, (own, _) in zip(heads, deprels, sure)]
+        return [
+            Parse(*each, own, tuple((1 / (1 + np.exp(-odds))).tolist()))
+            for *each, (own, odds) in zip(heads, deprels, sure)
+        ]
 
     def _bare(self, sentence: Sentence, *, with_heads: bool = False) -> tuple[Sentence, tuple[int, ...]]:
         """The words of a sentence that the protocol keeps, as the model may see them, and their places."""
@@ -360,50 +313,35 @@ class Parser:
         kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
         kept, places = without_punctuation(kept, self.protocol.removed_tags)
         kept = kept.ignoring(self.model.settings.data.ignore)
-        if not self._tags.issuperset(kept.tags):
-            self.unknown_tags.update([tag for tag in kept.tags if tag not in self._tags])
+        if not self._known_tags.issuperset(kept.tags):
+            self.unknown_tags.update([tag for tag in kept.tags if tag not in self._known_tags])
         return kept, places
-
-    @cached_property
-    def _tags(self) -> frozenset[str]:
-        return frozenset(self.model.vocabulary.tags)
-
-    def _seen_forms(self, sentence: Sentence) -> tuple[str, ...]:
-        """The forms, by which brackets and quotation marks find their partners, unless forms are hidden."""
-        return ("_",) * len(sentence) if "forms" in self.model.settings.data.ignore else sentence.forms
 
     def _given(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
         """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
         heads: Heads = "partial" if how.keep_heads else "ignored"
         return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
-    def conflict(self, sentence: Sentence) -> str | None:
-        """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE."""
-        heads = sentence.heads
-        if heads is None or FREE not in heads:
-            return None
-        positions = kept_positions(sentence, self.protocol.removed_tags)
-        return keep.conflict(heads) if FREE in heads_without(heads, positions) else None
-
-    def check(self, how: How = PLAIN) -> None:
-        """Raises: UsageError, the model cannot do this, or the argument is no `How`."""
-        check_kind("how", how, How, f"a How, such as {PLAIN!r}")
-        if how.exact and how.confidence:
-            raise UsageError("confidence is about the tree found without it: leave out `exact`")
-        if how.confidence:
-            _ = self.calibration
-        if how.exact:
-            _ = self.exact_engine
-        if how.keep_heads and not self._recipe.keeps_heads:
-            raise UsageError(
-                "a neural model cannot keep given heads: use the model universal, or train with --preset best"
-            )
-
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
         measures = self.measures
         parameters = self.model.parameters | (measures.arrays() if measures else {})
         save_model_file(path, replace(self.model, parameters=parameters))
+
+
+def check(parser: Parser, how: How) -> None:
+    """Raises: UsageError, the model cannot do this, or the argument is no `How`."""
+    check_kind("how", how, How, f"a How, such as {PLAIN!r}")
+    if how.exact and how.confidence:
+        raise UsageError("confidence is about the tree found without it: leave out `exact`")
+    if how.confidence:
+        _ = parser.calibration
+    if how.exact:
+        _ = parser.exact_engine
+    if how.keep_heads and not parser.keeps_heads:
+        raise UsageError(
+            "a neural model cannot keep given heads: use the model universal, or train with --preset best"
+        )
 
 
 def first_sentences(stream: Iterable[Sentence]) -> list[Sentence]:
@@ -434,8 +372,9 @@ def load(
     Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
     argument is no path.
     """
-    for name, each in (("path", path), ("tokeniser", tokeniser or ""), ("tagger", tagger or "")):
-        check_path(name, each)
+    for name, each in (("path", path), ("tokeniser", tokeniser), ("tagger", tagger)):
+        if name == "path" or each is not None:
+            check_path(name, each)
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
     if fast:

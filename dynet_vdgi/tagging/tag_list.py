@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.files import AnyPath, open_text, shown
@@ -28,20 +29,16 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class TagList:
-    """The UPOS and FEATS of forms, which are lower-cased and in the form NFC.
-
-    `has_feats`: some word has FEATS, so `_` means that the others have none. Otherwise their FEATS are
-    unknown.
-    """
+    """The UPOS and FEATS of forms, which are lower-cased and in the form NFC."""
 
     tags: Mapping[str, tuple[str, str]]
     n_empty: int = 0
     name: str = "the list"
-    has_feats: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        has_feats = any(feats != UNKNOWN for _, feats in self.tags.values())
-        object.__setattr__(self, "has_feats", has_feats)
+    @cached_property
+    def has_feats(self) -> bool:
+        """Whether some word has FEATS, so `_` means that the others have none; else theirs are unknown."""
+        return any(feats != UNKNOWN for _, feats in self.tags.values())
 
     @classmethod
     def read(cls, path: AnyPath) -> TagList:
