@@ -56,10 +56,8 @@ _BINARY = (  # how they begin, what they are, and what to do
 
 
 def check_path(name: str, path: object) -> None:
-    """Raises: UsageError, the value of the argument `name` is no path, or an empty one."""
+    """Raises: UsageError, the value of the argument `name` is no path."""
     check_kind(name, path, (str, os.PathLike), "the path of a file")
-    if path == "":
-        raise UsageError(f"{name}: the name of the file is empty")
 
 
 def shown(path: AnyPath) -> str:
@@ -379,10 +377,10 @@ def _descriptor(target: str) -> int | None:
     return None
 
 
-def check_named(output: AnyPath) -> None:
+def check_named(path: AnyPath, what: str = "output") -> None:
     """Raises: `UsageError`, the name is empty, as from an unset shell variable."""
-    if not os.fspath(output):
-        raise UsageError("the name of the output is empty")
+    if not os.fspath(path):
+        raise UsageError(f"the name of the {what} is empty")
 
 
 def _writable_mode(target: str) -> int | None:

@@ -67,7 +67,8 @@ def parse(text: str, path: str) -> HeadRules:
         if (labels.strip(), " ".join([side, *items])) == _COORDINATION:
             first_conjunct = True
         elif labels.split() and side in ("left", "right"):
-            found = [(side, frozenset(item.split("|"))) for item in items or [""]]  # "" only gives the side
+            found = [(side, frozenset(item.split("|"))) for item in items]
+            found = found or [(side, frozenset())]  # finds nothing, but gives the side
             for label in labels.split():
                 searches.setdefault(label, []).extend(found)
         else:

@@ -270,8 +270,8 @@ class _KeptTree:
         m = len(self._heads)
         depth = [0] + [-1] * m + [0] * (size - m - 1)
         for start in range(1, m + 1):
-            path: list[int] = []
             word = start
+            path: list[int] = []
             while depth[word] < 0:
                 if len(path) == m:
                     raise ValueError(f"the heads {', '.join(map(str, self._heads))} are no tree")

@@ -59,11 +59,11 @@ def _share(part: float | None, whole: int) -> float:
 
 @dataclass(frozen=True)
 class SentenceTally:
-    """Counts over sentences, or over single words (`sentences` is then 0); they can be added, and counts of
-    right words may be means.
+    """Counts over whole sentences, or over words alone; they can be added, and right words may be means.
 
-    `labelled` counts words whose head and relation are right, `labels` words whose relation is right; None
-    unless all sentences have relations on both sides. Over the gold arcs of one rule, `dda` is its recall.
+    `sentences` is 0 for words alone. `labelled` counts words whose head and relation are right, `labels`
+    words whose relation is right; None unless all sentences have relations on both sides. Over the gold arcs
+    of one rule, `dda` is its recall.
 
     >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
     >>> sum(tallies, SentenceTally()).dda

@@ -7,7 +7,6 @@ around the tables is in `page.html.j2`, where Jinja2 escapes whatever comes from
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,10 +25,6 @@ TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHORTEST, LONGEST = 5, 40
 """Lengths of the sentences shown, in words."""
 
-MAX_TAGS = 12
-"""Number of tags in the table of tag pairs."""
-
-_LEVELS = 10  # number of backgrounds in that table
 _TREE_WIDTH = 1080  # pixels; the page has 1,120 on a wide screen, and scrolls the tree on others
 
 _KINDS = {
@@ -42,11 +37,10 @@ _KINDS = {
 
 
 class PageCell(NamedTuple):
-    """A figure, the small text below it, and in a heat map its background, 0 to 9."""
+    """A figure, and the small text below it."""
 
     text: str
     small: str = ""
-    level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -186,29 +180,6 @@ def _breakdown(scored: ScoredRuns, by: str, caption: str) -> PageTable:
     return PageTable(f"by-{by}", f"DDA in per cent {caption}", [by, "words", *scored.evaluations], rows)
 
 
-def _heat_map(scored: ScoredRuns, index: int, name: str) -> PageTable:
-    """For one run, DDA by the tags at both ends of the gold arc."""
-    counts = Counter(tag for sentence in scored.trees.sentences for tag in sentence.tags)
-    tags = [tag for tag, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TAGS]]
-    note = "The stronger the colour, the higher the figure; below it stands the number of gold arcs."
-    if len(counts) > len(tags):
-        note += f" The {len(tags)} most frequent of {len(counts)} tags."
-    pairs = scored.evaluations[name].breakdowns["pair"]
-    rows = []
-    for head in ("ROOT", *tags):
-        found = [pairs.get(f"{head}>{tag}") for tag in tags]
-        cells = [
-            PageCell(percent(cell.dda), f"{cell.words:,}", min(int(cell.dda * _LEVELS), _LEVELS - 1))
-            if cell and cell.words
-            else PageCell("")
-            for cell in found
-        ]
-        if any(cell.text for cell in cells):
-            rows.append((head, cells))
-    caption = f"{name}: DDA in per cent by tag of the gold head (rows) and of the word (columns)"
-    return PageTable(f"pairs-{index}", caption, ["head \\ word", *tags], rows, note, "heat")
-
-
 # ------------------------------------------------------------------------------------------- trees
 def extremes(evaluation: Evaluation, n: int) -> tuple[list[int], list[int]]:
     """The sentences with the highest and the lowest DDA, of `SHORTEST` to `LONGEST` words, longer ones first.
@@ -266,7 +237,6 @@ def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences
             "gold": scored.gold,
             "policy": scored.trees.policy,
             "tables": [table for table in tables if table.rows],
-            "heat_maps": [_heat_map(scored, index, name) for index, name in enumerate(scored.heads)],
             "galleries": galleries if n_sentences else {},
         }
     page = template().render(

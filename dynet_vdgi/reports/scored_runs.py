@@ -22,7 +22,7 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.run_folder import DEFAULT_RULES, NamedRules, rules_named
 from dynet_vdgi.system.names import near
 
-_BREAKDOWNS = ("length", "distance", "rule", "pair")
+_BREAKDOWNS = ("length", "distance", "rule")
 _LOGGER = logging.getLogger("dynet_vdgi")
 
 

@@ -75,21 +75,20 @@ class TagList:
         Punctuation and numbers need not be listed. A form that has another tag somewhere is ambiguous and not
         looked up. Warns of listed words that have no effect.
         """
-        given = {(form, tag) for form, tag in zip(forms, tags) if tag != UNKNOWN}
-        found = {form: self.tag_of(form) for form in forms}
-        ambiguous = {form.lower() for form, tag in given if (pair := found[form]) and pair[0] != tag}
+        found = {form: self.tags.get(form.lower()) or without_letters(form) for form in forms}
+        pairs = [found[form] for form in forms]
+        ambiguous = {
+            form.lower()
+            for form, tag, pair in zip(forms, tags, pairs)
+            if tag != UNKNOWN and pair and pair[0] != tag
+        }
         upos, bundles = list(tags), list(zip(tags, feats))
-        for k, form in enumerate(forms):
-            pair = found[form]
+        for k, (form, pair) in enumerate(zip(forms, pairs)):
             if tags[k] == UNKNOWN and pair and form.lower() not in ambiguous:
                 upos[k] = pair[0]
                 bundles[k] = pair if self.has_feats else (UNKNOWN, UNKNOWN)
         self._warn(ambiguous, {form.lower() for form in found})
         return upos, bundles
-
-    def tag_of(self, form: str) -> tuple[str, str] | None:
-        """The UPOS and FEATS of a form, by the list, or of punctuation and numbers; None for others."""
-        return self.tags.get(form.lower()) or without_letters(form)
 
     def _warn(self, ambiguous: set[str], lower: set[str]) -> None:
         """Tells of words without an effect, given the ambiguous lower-cased forms, and all of the text."""

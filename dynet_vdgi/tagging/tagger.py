@@ -294,13 +294,11 @@ class _TaggingText:
             tags, self.bundle_of_words = listing.filled(forms, tags, feats)
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
-        bundles |= {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
-        self.bundles = sorted(bundles)
-        pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
-        self.xpos = sorted({pair for pair in pairs if pair[0] != UNKNOWN})
-        self.numbers_of_tags = _numbers(tags, self.tags)
-        self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
-        self.numbers_of_xpos = _numbers(pairs, self.xpos)
+        self.bundles = sorted(
+            bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
+        )
+        xpos_pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
+        self.xpos = sorted({pair for pair in xpos_pairs if pair[0] != UNKNOWN})
         words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
         self.lemmas = known_lemmas(words)
         rules = [
@@ -308,6 +306,9 @@ class _TaggingText:
             for form, tag, lemma in zip(forms, tags, lemmas)
         ]
         self.rules = sorted({pair for pair in rules if UNKNOWN not in pair})
+        self.numbers_of_tags = _numbers(tags, self.tags)
+        self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
+        self.numbers_of_xpos = _numbers(xpos_pairs, self.xpos)
         self.numbers_of_rules = _numbers(rules, self.rules)
 
 
@@ -377,25 +378,20 @@ def _filled(
     retag: bool,
 ) -> Tagged:
     """The sentence with the tags found for words that have none, or for all."""
-    n = len(sentence)
-    old = [
-        list(c or (UNKNOWN,) * n)
-        for c in (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
-    ]
+    columns = (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
+    old = lemma, upos, own_xpos, own_feats = [list(c or (UNKNOWN,) * len(sentence)) for c in columns]
     found: list[float | None] = list(chances)
     n_given = 0
     for k, (tag, feats) in enumerate(bundles):
-        if not retag and old[1][k] != UNKNOWN:
+        if not retag and upos[k] != UNKNOWN:
             found[k] = None
             n_given += 1
         else:
-            old[1][k] = tag
-            if retag or old[3][k] == UNKNOWN:
-                old[3][k] = feats
-            if retag or old[2][k] == UNKNOWN:
-                old[2][k] = xpos[k]
-        if lemmas and (retag or old[0][k] == UNKNOWN):
+            upos[k] = tag
+            own_feats[k] = feats if retag or own_feats[k] == UNKNOWN else own_feats[k]
+            own_xpos[k] = xpos[k] if retag or own_xpos[k] == UNKNOWN else own_xpos[k]
+        if lemmas and (retag or lemma[k] == UNKNOWN):
             form = nfc(sentence.forms[k])
-            known = lemmas.get(key_of(form, old[1][k], old[3][k]))
-            old[0][k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
+            known = lemmas.get(key_of(form, upos[k], own_feats[k]))
+            lemma[k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
     return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)

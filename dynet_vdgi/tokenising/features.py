@@ -265,8 +265,10 @@ def work_of(symbols: Symbols) -> int:
 
 def window(symbols: Symbols) -> Window:
     """A window over a text, whose further arrays `fill_window` fills in."""
-    types = (np.uint64, np.uint64, np.uint64, np.int32, np.int32)
-    return Window(symbols.codes, symbols.kinds, *(np.zeros(len(symbols.codes), each) for each in types))
+    n = len(symbols.codes)
+    before, after, shapes = (np.zeros(n, np.uint64) for _ in range(3))
+    begins, ends = (np.zeros(n, np.int32) for _ in range(2))
+    return Window(symbols.codes, symbols.kinds, before, after, shapes, begins, ends)
 
 
 def keys_of(symbols: Symbols) -> tuple[Ints, Codes]:
