@@ -120,13 +120,19 @@ def refuses(page: Any, text: str) -> None:
     expect(page.locator("#notice.bad")).to_contain_text(text)
 
 
-def keys(page: Any, *names: str) -> None:
-    """Presses keys; what follows a ' is typed letter by letter."""
+def keys(page: Any, *names: str, at: int = 0, says: str = "", refuses: str = "", then: int = 0) -> None:
+    """Presses keys, at a word; what follows a ' is typed letter by letter. Then the page says something."""
+    if at:
+        word(page, at).locator(".form").click()
     for name in names:
         if name.startswith("'"):
             page.keyboard.type(name[1:])
         else:
             page.keyboard.press(name)
+    if says or refuses:
+        expect(page.locator("#notice.bad" if refuses else "#notice")).to_contain_text(says or refuses)
+    if then:
+        expect(word(page, then)).to_be_focused()
 
 
 def word(page: Any, number: int) -> Any:
@@ -159,15 +165,11 @@ def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> N
     expect(word(page, 1)).to_have_attribute("aria-selected", "true")
     keys(page, "5")
     expect(page.locator("#notice")).to_have_text("1 The, DET, head 5 bark, dep, head confirmed.")
-    keys(page, "End", "ArrowLeft")
-    expect(word(page, 5)).to_be_focused()
-    keys(page, "l", "'root", "Enter")
-    expect(word(page, 5)).to_be_focused()
-    keys(page, "ArrowLeft", "l", "'negation", "Enter")
-    refuses(page, "Enter once more stores it")
+    keys(page, "End", "ArrowLeft", then=5)
+    keys(page, "l", "'root", "Enter", then=5)
+    keys(page, "ArrowLeft", "l", "'negation", "Enter", refuses="Enter once more stores it")
     expect(page.locator("#choice-input")).to_be_focused()
-    keys(page, "Enter")
-    says(page, "4 n't, PART, head 5 bark, negation")
+    keys(page, "Enter", says="4 n't, PART, head 5 bark, negation")
     expect(word(page, 4)).to_be_focused()
     keys(page, "c")
     expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
@@ -181,8 +183,7 @@ def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> N
     assert found["done"]
     assert found["words"][3]["label"] == "negation"
     assert found["words"][0]["head"] == 5
-    keys(page, "u")
-    says(page, "Taken back, in sentence 1")
+    keys(page, "u", says="Taken back, in sentence 1")
     expect(page.locator("#sentences-done")).to_have_text("0 of 3")
     keys(page, "r")
     expect(page.locator("#sentences-done")).to_have_text("1 of 3")
@@ -201,10 +202,8 @@ def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[
             keys(page, *pressed)
             expect(page.locator("#head")).to_have_value(str(head))
             assert heads(Client(address), 0)[2] == head
-        keys(page, "0")
-        says(page, "It is so already: 3 w3, NOUN, root of the sentence")
-        keys(page, "2")
-        says(page, "Head 2: Enter, or more digits")
+        keys(page, "0", says="It is so already: 3 w3, NOUN, root of the sentence")
+        keys(page, "2", says="Head 2: Enter, or more digits")
         keys(page, "Escape")
         expect(page.locator("#notice")).to_have_text("")
         edits = Client(address).get("sentence/0")["edits"]
@@ -259,36 +258,29 @@ def test_heads_are_set_by_dragging_and_arcs_are_clicked(page: Any, client: Clien
 
 def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(page: Any, client: Client) -> None:
     sentence(page, 1)
-    keys(page, "1")
-    refuses(page, "a word cannot be its own head")
+    keys(page, "1", refuses="a word cannot be its own head")
     for text in ("0", "4", "abc", "1.5"):
         page.locator("#number").fill(text)
         page.locator("#number").press("Enter")
         refuses(page, f"There is no sentence {text}: they are numbered from 1 to 3.")
         expect(page.locator("#number")).to_have_value("1")
-    word(page, 1).click()
-    keys(page, "0")
-    says(page, "1 The, DET, root of the sentence")
+    keys(page, "0", at=1, says="1 The, DET, root of the sentence")
     says(page, "arcs follow: 5, 6.")
     expect(page.locator("#arcs .arc.moved")).to_have_count(2)
     expect(page.locator("#arcs .arc.moved")).to_have_count(0)
     sentence(page, 2)
-    keys(page, "a")
-    says(page, "Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.")
+    keys(page, "a", says="Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.")
     for what in ("2: Sentence is right.", "1: the head of 1 The."):
-        keys(page, "u")
-        says(page, f"Taken back, in sentence {what}")
+        keys(page, "u", says=f"Taken back, in sentence {what}")
     expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
     expect(word(page, 1)).to_have_attribute("aria-selected", "true")
-    keys(page, "End", "r")
-    says(page, "Made again, in sentence 1: the head of 1 The.")
+    keys(page, "End", "r", says="Made again, in sentence 1: the head of 1 The.")
     expect(word(page, 1)).to_have_attribute("aria-selected", "true")
 
 
 def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) -> None:
     sentence(page, 3)
-    word(page, 2).click()
-    keys(page, "o", "'really a verb?", "Enter")
+    keys(page, "o", "'really a verb?", "Enter", at=2)
     expect(word(page, 2)).to_have_attribute("aria-label", re.compile("note: really a verb"))
     page.locator("#note-sentence").click()
     page.keyboard.type("ask Mary")
@@ -324,12 +316,10 @@ def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields
     page: Any, client: Client
 ) -> None:
     expect(page.locator("#advice")).to_be_visible()
-    keys(page, "Home", "4")
-    says(page, "1 The, DET, head 4 n't")
+    keys(page, "Home", "4", says="1 The, DET, head 4 n't")
     page.locator("#undo").click()
     says(page, "Taken back")
-    keys(page, "5")
-    says(page, "1 The, DET, head 5 bark")
+    keys(page, "5", says="1 The, DET, head 5 bark")
     page.locator("#number").press("a")
     page.locator("#find").click()
     keys(page, "'5ax", "Escape")
@@ -340,9 +330,7 @@ def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields
     keys(page, "x", "3")
     page.wait_for_timeout(200)
     assert client.get("sentence/0")["edits"] == 3
-    word(page, 2).click()
-    keys(page, "3")
-    says(page, "2 dogs, NOUN, head 3 do")
+    keys(page, "3", at=2, says="2 dogs, NOUN, head 3 do")
 
 
 def test_one_goes_to_words_by_number_and_from_one_unconfirmed_word_to_the_next(
@@ -350,16 +338,12 @@ def test_one_goes_to_words_by_number_and_from_one_unconfirmed_word_to_the_next(
 ) -> None:
     keys(page, "Home", "g")
     expect(page.locator("#notice")).to_have_text("Go to word: type its number.")
-    keys(page, "4")
-    expect(word(page, 4)).to_be_focused()
-    keys(page, "h")
-    expect(word(page, 5)).to_be_focused()
+    keys(page, "4", then=4)
+    keys(page, "h", then=5)
     keys(page, "Home")
     for place in (2, 3):
-        keys(page, "Enter")
-        expect(word(page, place)).to_be_focused()
-    keys(page, "Home", "w")
-    expect(word(page, 3)).to_be_focused()
+        keys(page, "Enter", then=place)
+    keys(page, "Home", "w", then=3)
     assert page.url.endswith("#s=0&w=3")
     confirmed = [bool(one["head_by"]) for one in client.get("sentence/0")["words"]]
     assert confirmed == [True, True, False, False, False, False]
@@ -400,8 +384,7 @@ def test_an_error_in_a_popup_is_not_hidden_by_what_an_earlier_change_has_done(pa
     page.route("**/change", lambda route: held.append(route))
     keys(page, "0")
     wait_for(lambda: bool(held), page)
-    keys(page, "f", "'plural", "Enter")
-    refuses(page, "'plural' is no feature")
+    keys(page, "f", "'plural", "Enter", refuses="'plural' is no feature")
     held[0].continue_()
     expect(page.locator("#arcs .arc.moved")).to_have_count(2)  # the change has done all it does
     refuses(page, "'plural' is no feature")
@@ -510,8 +493,7 @@ def test_enter_after_a_number_that_is_complete_confirms_nothing(page: Any, clien
     for key in ["4", "Enter", "9", "Enter", "g", "3"]:
         page.keyboard.press(key)
     expect(word(page, 3)).to_be_focused()  # after a short pause
-    keys(page, "Enter")
-    says(page, "Enter ended the number. Once more confirms word 3.")
+    keys(page, "Enter", says="Enter ended the number. Once more confirms word 3.")
     page.wait_for_timeout(200)
     found = client.get("sentence/0")
     assert found["edits"] == 1
@@ -535,8 +517,7 @@ def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> 
     keys(page, "'er=Plur", "Enter")
     wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Definite=Def|Number=Plur")
     expect(page.locator("#word-facts")).to_contain_text("Number=Plur")
-    keys(page, "f", "'Plural", "Enter")
-    refuses(page, "'Plural' is no feature")
+    keys(page, "f", "'Plural", "Enter", refuses="'Plural' is no feature")
     keys(page, "Escape", "m")
     expect(page.locator("#choice-input")).to_have_value("the")
     keys(page, "'THE", "Enter")
@@ -553,8 +534,7 @@ def test_xpos_is_chosen_or_typed_and_stays_when_the_tag_changes(page: Any, clien
     keys(page, "'NNS", "Enter")
     expect(page.locator("#notice")).to_have_text("2 dogs, XPOS NNS.")
     expect(page.locator("#word-facts")).to_contain_text("XPOS NNS")
-    keys(page, "t", "v")
-    says(page, "XPOS stays NNS: y changes it.")
+    keys(page, "t", "v", says="XPOS stays NNS: y changes it.")
     keys(page, "Home", "y", "2")
     wait_for(lambda: client.get("sentence/0")["words"][0]["xpos"] == "NNS")
     keys(page, "y", "'_", "Enter")
@@ -601,8 +581,7 @@ def test_words_and_sentences_are_split_and_joined(page: Any, client: Client) -> 
     expect(word(page, 3).locator(".range")).to_have_text("don't")
     expect(page.locator("#empty")).to_have_text("Empty nodes: 4.1 loudly ADV after word 4")
     first = forms()
-    word(page, 2).click()
-    keys(page, "s")
+    keys(page, "s", at=2)
     expect(page.locator("#choice-input")).to_have_value("dogs")
     page.locator("#choice-input").fill("dog s")
     keys(page, "Enter")
@@ -704,8 +683,7 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
     running, address = start(path)
     page = tab(address)
     sentence(page, 1)
-    keys(page, "4")
-    says(page, "head 4")
+    keys(page, "4", says="head 4")
     page.reload()
     expect(page.locator("#undo")).to_be_enabled()
     expect(word(page, 2)).to_be_visible()
@@ -714,9 +692,7 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
     assert running.stdout is not None
     running.stdout.close()
     expect(page.locator("#fault")).to_contain_text("The program does not answer")
-    word(page, 2).click()
-    keys(page, "5")
-    refuses(page, "this was not saved")
+    keys(page, "5", at=2, refuses="this was not saved")
     with served(path) as address:
         page = tab(address)
         sentence(page, 1)
@@ -749,8 +725,7 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         expect(page.locator("#stage")).to_have_attribute("dir", "rtl")
         places = [word(page, n).bounding_box()["x"] for n in (1, 2, 3, 4)]
         assert places == sorted(places, reverse=True)
-        keys(page, "ArrowLeft")
-        expect(word(page, 2)).to_be_focused()
+        keys(page, "ArrowLeft", then=2)
         picture(page, "annotate-rtl")
         sentence(page, 2)
         expect(page.locator("#stage")).to_have_attribute("dir", "ltr")
@@ -783,8 +758,7 @@ def test_long_sentences_at_all_widths_without_serious_faults(
             assert shown <= width
             assert opened_faults(axe, page) == []
         assert popup_faults(axe, page) == []  # over the shorter sentence: axe takes its time for each word
-        word(page, 2).click()
-        keys(page, "End")
+        keys(page, "End", at=2)
         box = word(page, 6).bounding_box()
         assert 0 <= box["x"] <= width
         picture(page, f"annotate-{width}-{scheme}")
@@ -800,8 +774,7 @@ def opened_faults(axe: Any, page: Any) -> list[str]:
 
 def popup_faults(axe: Any, page: Any) -> list[str]:
     """Serious faults by axe, with the list of relations, then with the search open."""
-    word(page, 2).locator(".form").click()
-    keys(page, "l")
+    keys(page, "l", at=2)
     expect(page.locator("#choice-list li").first).to_be_visible()
     found = in_page(axe, page)
     keys(page, "Escape")
@@ -902,15 +875,13 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(
         sentence(page, 1)
         page.locator("#glue").click()
         expect(page.locator("#words li")).to_have_count(5)
-        word(page, 1).locator(".form").click()
-        keys(page, "j")
+        keys(page, "j", at=1)
         expect(page.locator("#words li")).to_have_count(4)
         sentence(page, 2)
         word(page, 3).locator(".form").click()
         page.locator("#cut").click()
         expect(page.locator("#words li")).to_have_count(2)
-        word(page, 1).locator(".form").click()
-        keys(page, "s")
+        keys(page, "s", at=1)
         page.locator("#choice-input").fill("அவன் உம்")
         keys(page, "Enter")
         expect(word(page, 1).locator(".range")).to_have_text("அவனும்")
@@ -943,8 +914,7 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
 
     for place, (_, tag, _, _) in enumerate(tree, 1):
         if tag in KEY_OF_TAG:
-            word(page, place).locator(".form").click()
-            keys(page, "t")
+            keys(page, "t", at=place)
             expect(page.locator("#choice-list li")).to_have_count(17)
             page.keyboard.press(KEY_OF_TAG[tag])
             wait_for(has(place, "upos", tag), page)

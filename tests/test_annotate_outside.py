@@ -391,8 +391,10 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
         patch.setattr(files, "atomic_bytes_writer", full)
         for number, lemma in ((0, "a"), (0, "b"), (1, "c")):
             change(session, number, "lemma", 1, lemma)
-            with pytest.raises(UnwrittenError):
+            message = "the disk is full. What you confirmed is safe in a.conllu.journal"
+            with pytest.raises(UnwrittenError, match=message):
                 session.save()
+            assert session.is_unsaved
     found = edited(session, ("Cats\tcat", "Cats\tkitty"))
     assert [marked.columns[0].lemma for marked in found.sentences] == ["b", "c", "kitty"]
     found.close()

@@ -298,15 +298,11 @@ def test_a_known_token_is_used_at_its_port_for_its_journal_and_if_it_was_private
         note.write_bytes(content)
         note.chmod(0o600)
         assert Tab.of("a.conllu") == (note, 0, "")
-    note.rename("elsewhere")
-    Path("elsewhere").write_text(f"1234 {token}\n", encoding="ascii")
-    note.symlink_to("elsewhere")
-    assert Tab.of("a.conllu") == (note, 0, "")
-    note.unlink()
-    os.mkfifo(note, 0o600)
-    assert Tab.of("a.conllu") == (note, 0, "")
-    note.unlink()
-    note.mkdir()
+    for make in (lambda: note.symlink_to("elsewhere"), lambda: os.mkfifo(note, 0o600), note.mkdir):
+        note.unlink()
+        Path("elsewhere").write_text(f"1234 {token}\n", encoding="ascii")
+        make()
+        assert Tab.of("a.conllu") == (note, 0, "")
     Tab.of("a.conllu").keep(1234, token)  # impossible, and no reason to end
     assert names_in(folder) == ["a.conllu.address", "elsewhere"]
 

@@ -1,7 +1,7 @@
 """Two annotations of one text made into a third: what is different, and which side somebody has taken.
 
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
-a whole (`TOKENS`); of words in both files, each column is decided on its own. Until then the result has what
+a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what
 the first file has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi
 annotate`: `HeadBy=NAME` and so on. The rest is joined, see `joining`.
 
@@ -11,7 +11,6 @@ Decisions are in a journal beside the result before they count; the result is al
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,20 +20,17 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi.annotation import joining
-from dynet_vdgi.annotation.journal import DAMAGED, HINT, Journal, Record
+from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, Record
 from dynet_vdgi.annotation.own_file import OwnFile
 from dynet_vdgi.data import files
 from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.evaluation.raw_scores import Side
-from dynet_vdgi.evaluation.two_files import COLUMNS, Stretch, TwoFiles
+from dynet_vdgi.evaluation.two_files import COLUMNS, Disagreement, Stretch, TwoFiles
 
 TOKENS = "tokens"
 ENDING = ".decisions"
-FORMAT = 4
-"""Of the journal."""
-
 DIFFERS = "Differs="
 MARK_OF = {
     "upos": "TagBy=",
@@ -73,14 +69,17 @@ class DecisionRecord(Struct):
 
 
 class Differing:
-    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third pair."""
+    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third word."""
 
     def __init__(self, two: TwoFiles, stretch: Stretch) -> None:
-        self.two, self.stretch = two, stretch
         self.sides, self.numbers = (two.one, two.other), (stretch.ones, stretch.others)
-        places = {pair: place for place, pair in enumerate(stretch.pairs, 1)}
-        self.differences = {f"{places[one.pair]}:{one.column}": one for one in two.disagreements(stretch)}
-        self.keys = [*([] if stretch.same_words else [TOKENS]), *self.differences]  # in the order of the text
+        self.same_words = stretch.same_words
+        self.differences: dict[str, Disagreement] = {}
+        if stretch.same_words:
+            first = two.one.words_in(stretch.ones).start
+            for one in two.disagreements(stretch):
+                self.differences[f"{one.pair.one - first + 1}:{one.column}"] = one
+        self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
         self.choices: dict[str, Decision] = {}
         self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
         self.version = 0
@@ -88,11 +87,6 @@ class Differing:
     @property
     def open(self) -> list[str]:
         return [key for key in self.keys if key not in self.choices]
-
-    @property
-    def base(self) -> int:
-        """The side whose sentences and words the result has."""
-        return self.choices[TOKENS].side if TOKENS in self.choices else 0
 
     def choose(self, choices: Choices) -> None:
         """Takes sides."""
@@ -103,100 +97,59 @@ class Differing:
                 self.choices[key] = choice
 
     def lines(self) -> list[str]:
-        """The lines of the result, each sentence ended by an empty line. Raises: DecisionError.
+        """The lines of the result, each sentence ended by an empty line.
 
         `differing` has then the names of what both files have differently besides the compared columns.
         """
-        side, other = self.sides[self.base], self.sides[1 - self.base]
-        numbers = self.numbers[self.base]
-        others = [line for number in self.numbers[1 - self.base] for line in other.blocks[number].lines]
-        is_one = len(self.stretch.ones) == len(self.stretch.others) == 1
-        pairs = {pair[self.base]: (place, pair) for place, pair in enumerate(self.stretch.pairs, 1)}
-        is_tree = bool(self.keys) and not self.tree_fault()
-        found: list[str] = []
-        self.differing = set()
-        for number in numbers:
-            words = [word for word in side.words_in(range(number, number + 1)) if word in pairs]
-            if self.stretch.same_words:
-                partners = {line.partition("\t")[0]: line for line in others}
-            else:
-                partners = {
-                    side.columns[word][0]: "\t".join(other.columns[pairs[word][1][1 - self.base]])
-                    for word in words
-                }
-            lines, differing = joining.joined(
-                side.blocks[number].lines,
-                others,
-                partners,
-                same_words=self.stretch.same_words,
-                is_one=is_one,
-            )
-            self.differing |= differing
-            if self.keys:  # not so in most of a long text
-                by_id = {side.columns[word][0]: pairs[word][0] for word in words}
-                if not self.stretch.same_words and TOKENS not in self.choices:
-                    found.append(f"# differs = {TOKENS}")
-                for line in lines:
-                    place = by_id.get(line.partition("\t")[0])
-                    found.append(line if place is None else self._decided(line, place, is_tree))
-            else:
-                found += lines
-            found.append("")
-        return found
+        if not self.same_words:
+            side = self.choices[TOKENS].side if TOKENS in self.choices else 0
+            blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
+            mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
+            return [line for block in blocks for line in (*mark, *block, "")]
+        one, other = (side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers))
+        lines, self.differing = joining.joined(one, other)
+        if self.keys:  # not so in most of a long text
+            values = {line.partition("\t")[0]: line.split("\t") for line in other}
+            is_tree = not self.tree_fault()
+            lines = [self._decided(line, values, is_tree) for line in lines]
+        return [*lines, ""]
 
-    def _decided(self, line: str, place: int, is_tree: bool) -> str:
-        """A word's line with what was decided, and marks; an untouched line as it was."""
-        differing = [column for column in COLUMNS if f"{place}:{column}" in self.differences]
+    def _decided(self, line: str, others: Mapping[str, Sequence[str]], is_tree: bool) -> str:
+        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID."""
+        columns = line.split("\t")
+        differing = [column for column in COLUMNS if f"{columns[0]}:{column}" in self.differences]
         if not differing:
             return line
-        columns = line.split("\t")
         misc = [entry for entry in columns[9].split("|") if entry != "_" and not entry.startswith(DIFFERS)]
         undecided = []
         for column in differing:
-            choice = self.choices.get(f"{place}:{column}")
+            choice = self.choices.get(f"{columns[0]}:{column}")
             misc = [entry for entry in misc if not entry.startswith(MARK_OF[column])]
             if choice is None or (column == "head" and not is_tree):
                 undecided.append(column)
                 continue
             misc.append(MARK_OF[column] + choice.by)
-            if choice.side != self.base:
-                columns[COLUMNS[column]] = self._value(place, column)
+            if choice.side:
+                columns[COLUMNS[column]] = others[columns[0]][COLUMNS[column]]
         misc += [DIFFERS + ",".join(undecided)] if undecided else []
         columns[9] = "|".join(misc) or "_"
         return "\t".join(columns)
 
-    def _value(self, place: int, column: str) -> str:
-        """What the side that is not the base has, in numbers of the base. Raises: DecisionError."""
-        pair, base = self.stretch.pairs[place - 1], self.sides[self.base]
-        if column != "head":
-            return self.two.values(pair, column)[1 - self.base]
-        head = self.sides[1 - self.base].heads[pair[1 - self.base]]
-        if head < 0:
-            return "0" if head == -1 else "_"
-        partner = {each[1 - self.base]: each[self.base] for each in self.stretch.pairs}.get(head)
-        sentence = bisect_right(base.firsts, pair[self.base]) - 1
-        if partner is None or partner not in base.words_in(range(sentence, sentence + 1)):
-            form = base.columns[pair[self.base]][1]
-            raise DecisionError(f"the head of {form!r} on the other side is no word of the sentence here")
-        return str(partner - base.firsts[sentence] + 1)
-
     def tree_fault(self) -> str:
-        """Why the chosen heads are no tree; "" if they are, or the base has none itself."""
-        side = self.sides[self.base]
-        places = [int(key.partition(":")[0]) for key, choice in self.choices.items()
-                  if key.endswith(":head") and choice.side != self.base]  # fmt: skip
-        chosen = {self.stretch.pairs[place - 1][self.base]: self._value(place, "head") for place in places}
-        for number in self.numbers[self.base] if chosen else ():
-            words = side.words_in(range(number, number + 1))
-            texts = [chosen.get(word, side.columns[word][6]) for word in words]
-            heads = [-1 if text == "_" else int(text) for text in texts]
-            if heads.count(0) > 1:
-                return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
-            if circle := cycle(heads):
-                return f"words {', '.join(map(str, circle))} form a circle of heads"
-            if not heads.count(0) and -1 not in heads:
-                return "no word is the root"
-        return ""
+        """Why the chosen heads are no tree; "" if they are, or the first file has none itself."""
+        chosen = {key for key, choice in self.choices.items() if key.endswith(":head") and choice.side}
+        if not chosen:
+            return ""
+        rows = [side.columns[word] for side in self.sides[:1] for word in side.words_in(self.numbers[0])]
+        texts = [
+            self.differences[f"{row[0]}:head"].other if f"{row[0]}:head" in chosen else row[6] for row in rows
+        ]
+        heads = [-1 if text == "_" else int(text) for text in texts]
+        if heads.count(0) > 1:
+            return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+        if circle := cycle(heads):
+            return f"words {', '.join(map(str, circle))} form a circle of heads"
+        return "no word is the root" if not heads.count(0) and -1 not in heads else ""
 
 
 class Adjudication:
@@ -220,7 +173,7 @@ class Adjudication:
         is_there = self.path.exists()
         if is_there and not journal_path.exists():
             raise UsageError(f"{output} exists; name another file with -o, or move it away")
-        self.journal = Journal(journal_path, FORMAT)
+        self.journal = Journal(journal_path)
         try:
             if self.journal.records:
                 self._replay(self.journal.records, inputs)
@@ -276,14 +229,7 @@ class Adjudication:
         self.is_unsaved = True
 
     def _change(self, number: int, choices: Choices, *, undo: bool = False) -> None:
-        """Makes a change once it is on the disk; what is impossible changes nothing."""
-        part = self.parts[number]
-        before = dict(part.choices)
-        part.choose(choices)
-        try:
-            part.lines()  # Raises: DecisionError, a head that is not in the sentence
-        finally:
-            part.choices = before
+        """Makes a change once it is on the disk."""
         record = {"part": number, "choices": choices}
         self.journal.add({**record, "undo": True} if undo else record)
         self._apply(DecisionRecord(number, dict(choices), undo))
@@ -297,7 +243,7 @@ class Adjudication:
     def decide(self, number: int, keys: Sequence[str], side: Literal[0, 1] | None) -> None:
         """Takes a side for some differences of a part; None: they are open again.
 
-        Raises: DecisionError, there is no such difference, or a head of this side has no partner.
+        Raises: DecisionError, there is no such difference.
         """
         if not keys or not set(keys) <= set(self.part(number).keys):
             raise DecisionError("there is no such difference")
@@ -352,22 +298,19 @@ class Adjudication:
 def items(part: Differing) -> list[dict[str, Any]]:
     """What there is to decide, in the order of the text, as the page shows it.
 
-    `word` is a place among the words of the base, 0: the whole sentence.
+    `word` is a place in the sentence, 0: the whole of it.
     """
-    side = part.sides[part.base]
-    first = side.words_in(part.numbers[part.base]).start
     found = []
     for key in part.keys:
-        column, place, form = TOKENS, 0, ""
-        values = [_words(side, numbers) for side, numbers in zip(part.sides, part.numbers)]
+        place, _, column = key.rpartition(":")
+        form, values = "", [_words(side, numbers) for side, numbers in zip(part.sides, part.numbers)]
         if key != TOKENS:
-            difference = part.differences[key]
-            column, word = difference.column, difference.pair[part.base]
-            place, form, values = word - first + 1, side.columns[word][1], [difference.one, difference.other]
+            one = part.differences[key]
+            form, values = part.sides[0].columns[one.pair.one][1], [one.one, one.other]
             if column == "head":
-                values = [_head(side, word) for side, word in zip(part.sides, difference.pair)]
+                values = [_head(side, word) for side, word in zip(part.sides, one.pair)]
         choice = part.choices.get(key)
-        item = {"key": key, "column": column, "word": place, "form": form, "values": values}
+        item = {"key": key, "column": column, "word": int(place or 0), "form": form, "values": values}
         found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
     return found
 

@@ -228,7 +228,7 @@ class AnnotatedText:
             raise ValueError(str(error)) from None
         except (KeyError, IndexError):
             raise ValueError("there is no such sentence, or nothing to undo") from None
-        if not old or not 0 <= found.w <= len(old[0].marked):
+        if found.op in ("head", "label") and not (old and 1 <= found.w <= len(old[0].marked)):
             raise ValueError("there is no such word")
         self.apply(Step(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
         return new[0].marked.id, max(1, found.w)

@@ -1,7 +1,7 @@
 """A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
-noticed. The first line says what kind of journal it is, by a number.
+noticed. The first line has the format of the journal, a number.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
 FORMAT = 5
-"""Of the journals of a session: the text byte for byte, then changes, with what each replaces."""
-
 EARLIER = range(1, FORMAT)
-"""Formats of the journals of sessions before."""
+"""Formats of journals before."""
 
 Record = dict[str, Any]
 
@@ -57,8 +55,8 @@ class Journal:
         DataError: the file is no journal, one of another format, or a line before the last is damaged.
     """
 
-    def __init__(self, path: Path, kind: int = FORMAT) -> None:
-        self.path, self.kind = path, kind
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._sum = 0  # of all lines
         self._guard = threading.Lock()
         self._file, self.is_new = _opened(path)
@@ -85,7 +83,7 @@ class Journal:
                     raise ValueError
                 json.dumps(record, ensure_ascii=False).encode()  # json accepts lone surrogates, files do not
                 if number == 1:
-                    self._check_kind(record)
+                    self._check_format(record)
                 self._sum = _checked_sum(line, self._sum)
             except (ValueError, RecursionError):
                 if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
@@ -99,13 +97,13 @@ class Journal:
         self._size = place
         return records
 
-    def _check_kind(self, record: Record) -> None:
-        """Looks at the first record. Raises: DataError, this is no journal, or one of another kind."""
+    def _check_format(self, record: Record) -> None:
+        """Looks at the first record. Raises: DataError, this is no journal, or one of another format."""
         if "journal" not in record:
             raise _foreign(self.path)
-        if record["journal"] == self.kind:
+        if record["journal"] == FORMAT:
             return
-        if self.kind == FORMAT and record["journal"] in EARLIER:
+        if record["journal"] in EARLIER:
             message = f"the journal is of an earlier version of dynet_vdgi (format {record['journal']})"
             hint = (
                 "0.2.0.dev0 of November 2026, up to commit 008b24f, reads it; or move it away to go on "

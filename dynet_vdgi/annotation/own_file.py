@@ -63,10 +63,8 @@ class OwnFile:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if self._descriptor is not None and not take(self._descriptor, wait=False):
             self.close()
-            message = (
-                f"{path.name} is being annotated by another process (end it with Ctrl-C in its terminal)"
-            )
-            raise InUseError(message)
+            message = f"{path.name} is being annotated by another process"
+            raise InUseError(f"{message} (end it with Ctrl-C in its terminal)")
         self._ends, self._mark = "\n", ""
         self._stat: tuple[int, ...] = ()
         self.digest = ""

@@ -89,9 +89,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
-        self._written: dict[
-            int, tuple[SentenceState, str]
-        ] = {}  # pieces of the file, by id, and their states
+        self._written: dict[int, tuple[SentenceState, str]] = {}  # states, and pieces of the file
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         journal = self.path.with_name(self.path.name + ENDING)
