@@ -117,11 +117,6 @@ def test_a_table_without_a_part_says_so():
     assert {part.name for part in rules.parts} - {part.name for part in less.parts} == set(less.left_out)
 
 
-def test_ablations_leave_out_what_can_be_left_out():
-    rules = parse_rules("[a] (b)\nconjunct = 1 NOUN\n[b] (b)\nconjunction = CONJ\n[c] (b)\nshort arcs = 1")
-    assert [part.name for part, _ in rules.ablations()] == ["a", "c"]
-
-
 # ------------------------------------------------------------------------------------------- verbs
 def test_the_page_on_rule_tables_names_each():
     page = (Path(__file__).parents[1] / "docs" / "rules-basics.md").read_text(encoding="utf-8")
