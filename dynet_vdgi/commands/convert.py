@@ -1,6 +1,6 @@
 """Convert bracketed trees of the Penn Treebank to CoNLL-U.
 
-The corpus is named first: the treebanks of others have other forms of files.
+The corpus is wsj, the Wall Street Journal: see vdgi help convert wsj.
 
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
 """
