@@ -163,7 +163,6 @@ OTHER: dict[str, Any] = {
     "parser.epochs": 2,
     "parser.explore_from": 1,
     "parser.log2_buckets": 8,
-    "parser.unknown": 0.3,
     "parser.orders": 2,
     "parser.word_dim": 3,
     "parser.vector_dim": 7,
