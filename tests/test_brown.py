@@ -20,7 +20,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from shell import ROOT, Vdgi, names_in
+from shell import ROOT, names_in
 
 from dynet_vdgi.data import brown, text
 from dynet_vdgi.data.brown import Agglomeration, Clusters
@@ -76,7 +76,7 @@ def slow_induce(stream: Sequence[str], n_clusters: int) -> dict[str, str]:
     return {word: bits[leaf] for word, leaf in leaves.items()}
 
 
-streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
+streams = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60)
 
 
 def as_one_text(stream: Sequence[str]) -> list[list[str]]:
@@ -85,41 +85,17 @@ def as_one_text(stream: Sequence[str]) -> list[list[str]]:
 
 
 @given(streams, st.integers(1, 8))
-def test_induction_equals_brute_force(stream: list[str], n_clusters: int) -> None:
-    same_as_brute_force(stream, n_clusters)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_induction_of_random_text_equals_brute_force(seed: int) -> None:
-    rng = random.Random(seed)
-    same_as_brute_force(rng.choices("aabbcdefghij", k=rng.randrange(10, 60)), rng.randrange(2, 6))
-
-
-def same_as_brute_force(stream: Sequence[str], n_clusters: int) -> None:
-    """Words, counts and bit strings are those of the slow algorithm."""
+def test_induction_equals_brute_force(stream, n_clusters):
     clusters = brown.induce(as_one_text(stream), n_clusters)
     assert clusters.paths == slow_induce(stream, n_clusters)
     assert clusters.counts == Counter(stream)
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
-
-
-@given(streams)
-def test_the_first_merge_loses_least(stream: list[str]) -> None:
-    types = sorted(set(stream))
-    if len(types) < 2:
-        return
-    paths = brown.induce([stream], len(types) - 1).paths
-    found = next(pair for pair in combinations(types, 2) if paths[pair[0]] == paths[pair[1]])
-    single = {word: word for word in types}
-    losses = {
-        pair: information(stream, single) - information(stream, merged(single, *pair))
-        for pair in combinations(types, 2)
-    }
-    assert losses[found] == pytest.approx(min(losses.values()), abs=1e-9)
+    information_in_it = information(stream, clusters.paths) if len(stream) > 1 else 0
+    assert brown.mutual_information([stream], clusters) == pytest.approx(information_in_it, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_every_loss_is_that_from_scratch(seed: int) -> None:
+def test_every_loss_is_that_from_scratch(seed):
     """After every step, also after merges that nobody would choose; and the best merge is the best one."""
     rng = random.Random(seed)
     stream = rng.choices("aabbcdefgh", k=rng.randrange(2, 50))
@@ -158,7 +134,7 @@ def test_every_loss_is_that_from_scratch(seed: int) -> None:
         check()
 
 
-def test_losses_are_exact_after_hundreds_of_steps() -> None:
+def test_losses_are_exact_after_hundreds_of_steps():
     stream = list(chain.from_iterable(text.sentences([str(DEMO / "demo-ud-dev.conllu")])))
     frequency = Counter(stream)
     words = sorted(frequency, key=lambda word: (-frequency[word], word))
@@ -176,38 +152,14 @@ def test_losses_are_exact_after_hundreds_of_steps() -> None:
         assert losses[int(a), int(b)] == pytest.approx(loss, abs=1e-11)
 
 
-def test_obvious_classes_are_found() -> None:
-    rng = random.Random(1)
-    kinds = {
-        "det": ["the", "a", "some"],
-        "noun": ["dog", "cat", "cow", "pig"],
-        "verb": ["sees", "hears", "bites"],
-    }
-    frame = ("det", "noun", "verb", "det", "noun")
-    sentences = [[rng.choice(kinds[kind]) for kind in frame] for _ in range(300)]
-    clusters = brown.induce(sentences, 3)
-    found = {
-        frozenset(w for w in clusters.paths if clusters.paths[w] == bits) for bits in clusters.paths.values()
-    }
-    assert found == {frozenset(words) for words in kinds.values()}
-
-
-def test_bit_strings_are_ways_in_a_binary_tree() -> None:
-    sentences = text.sentences([str(DEMO / "demo-ud-dev.conllu")])
-    bits = sorted(set(brown.induce(sentences, 20).paths.values()))
-    assert len(bits) == 20
-    assert not any(b.startswith(a) for a, b in zip(bits, bits[1:]))
-    assert sum(2.0 ** -len(path) for path in bits) == 1
-
-
-def test_sentences_follow_each_other_in_one_stream() -> None:
+def test_sentences_follow_each_other_in_one_stream():
     words = ["the", "dog", "sees", "a", "cat", "the", "cow", "hears", "the", "dog"]
     assert brown.induce([words], 3) == brown.induce([words[:4], [], words[4:]], 3)
     one, two = Clusters({"a": "0", "b": "1"}, {}), [["a"], ["b"], ["a", "b"]]
     assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
 
 
-def test_small_texts() -> None:
+def test_small_texts():
     assert brown.induce([["a"]], 5) == Clusters({"a": ""}, {"a": 1})
     assert brown.induce([["a", "a"], ["a"]], 1) == Clusters({"a": ""}, {"a": 3})
     assert brown.induce([["b", "a"]], 10**9).paths == {"a": "0", "b": "1"}
@@ -215,7 +167,7 @@ def test_small_texts() -> None:
     assert len(brown.induce([list("abcab")], 2)) == 3
 
 
-def test_nothing_to_cluster() -> None:
+def test_nothing_to_cluster():
     for sentences in ([], [[]]):
         with pytest.raises(UsageError, match="the text has no words: there is nothing to cluster"):
             brown.induce(sentences, 2)
@@ -223,41 +175,20 @@ def test_nothing_to_cluster() -> None:
         brown.induce([["a"]], 0)
 
 
-def test_progress_wraps_the_words() -> None:
-    seen: list[int] = []
-    brown.induce([list("abcab")], 2, lambda words: (seen.append(word) or word for word in words))
-    assert seen == [0, 1, 2]
-
-
 # ------------------------------------------------------------------------------------ mutual information
 
 
-def test_mutual_information_of_a_small_text() -> None:
-    clusters = Clusters({"a": "0", "b": "1"}, {"a": 2, "b": 2})
-    expected = 2 / 3 * math.log(3 / 2) + 1 / 3 * math.log(3)
-    assert brown.mutual_information([["a", "b"], ["a", "b"]], clusters) == pytest.approx(expected)
-    assert brown.mutual_information([["a"]], clusters) == 0
-    assert brown.mutual_information([], clusters) == 0
-
-
-def test_words_without_a_cluster_are_one_more() -> None:
+def test_words_without_a_cluster_are_one_more():
     sentences = [list("abxayb")]
     with_rest = Clusters({"a": "0", "b": "10", "x": "11", "y": "11"}, {})
     clusters = Clusters({"a": "0", "b": "10"}, {})
     assert brown.mutual_information(sentences, clusters) == brown.mutual_information(sentences, with_rest)
 
 
-@given(streams, st.integers(1, 5))
-def test_mutual_information_equals_brute_force(stream: list[str], n_clusters: int) -> None:
-    clusters = brown.induce([stream], n_clusters)
-    expected = information(stream, clusters.paths) if len(stream) > 1 else 0
-    assert brown.mutual_information([stream], clusters) == pytest.approx(expected, abs=1e-12)
-
-
 # ------------------------------------------------------------------------------------------------ files
 
 
-def test_clusters_of_the_french_file(data_dir: Path) -> None:
+def test_clusters_of_the_french_file(data_dir):
     clusters = brown.read(data_dir / "authors_fr" / "fr_cluster")
     assert (len(clusters), clusters.n_clusters) == (33_051, 128)
     assert clusters.paths["coupe"] == "11111111"
@@ -265,14 +196,6 @@ def test_clusters_of_the_french_file(data_dir: Path) -> None:
     assert len({int(bits, 2) for bits in clusters.paths.values()}) == 113  # what keys by number would give
     sentences = text.sentences([str(data_dir / "authors_fr" / "fr_train.txt")], lowercase=False)
     assert brown.mutual_information(sentences, clusters) == pytest.approx(1.2611, abs=5e-5)
-
-
-def test_leading_zeros_keep_clusters_apart(tmp_path: Path) -> None:
-    path = tmp_path / "paths"
-    path.write_text("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", encoding="utf-8")
-    clusters = brown.read(path)
-    assert clusters.n_clusters == 3
-    assert brown.classes(clusters, ["a", "b", "c"]) == (3, 0, 1, 2)
 
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
@@ -287,7 +210,7 @@ def write(path: Path, clusters: Clusters) -> None:
 
 
 @given(entries)
-def test_written_clusters_are_read_back(tmp_path_factory: pytest.TempPathFactory, entries: dict) -> None:
+def test_written_clusters_are_read_back(tmp_path_factory, entries):
     clusters = Clusters(
         {w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()}
     )
@@ -296,7 +219,7 @@ def test_written_clusters_are_read_back(tmp_path_factory: pytest.TempPathFactory
     assert brown.read(path) == clusters
 
 
-def test_lines_are_sorted_by_bits_count_and_word(tmp_path: Path) -> None:
+def test_lines_are_sorted_by_bits_count_and_word(tmp_path):
     paths = {"d": "1", "c": "01", "b": "01", "a": "01", "e": "00"}
     clusters = Clusters(paths, {"a": 1, "b": 1, "c": 2, "d": 9, "e": 1})
     write(tmp_path / "paths", clusters)
@@ -304,26 +227,28 @@ def test_lines_are_sorted_by_bits_count_and_word(tmp_path: Path) -> None:
     assert (tmp_path / "paths").read_bytes() == expected.encode()
 
 
-def test_a_single_cluster_needs_no_bits(tmp_path: Path) -> None:
-    clusters = brown.induce([["a", "b", "a"]], 1)
-    write(tmp_path / "paths", clusters)
-    assert (tmp_path / "paths").read_text(encoding="utf-8") == "\ta\t2\n\tb\t1\n"
-    assert brown.read(tmp_path / "paths") == clusters
-
-
-def test_windows_line_ends_and_no_last_line_end(tmp_path: Path) -> None:
-    (tmp_path / "paths").write_bytes(b"0\ta\t1\r\n1\tb c\t2")
-    assert brown.read(tmp_path / "paths") == Clusters({"a": "0", "b c": "1"}, {"a": 1, "b c": 2})
-
-
-def test_empty_lines_and_a_byte_order_mark_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "paths").write_text("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", encoding="utf-8")
-    assert brown.read(tmp_path / "paths") == Clusters({"a": "0", "b": "1"}, {"a": 1, "b": 2})
+@pytest.mark.parametrize(
+    ("content", "clusters", "numbers"),
+    [
+        ("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", {"a": "0010", "b": "010", "c": "10"}, (3, 0, 1, 2)),
+        ("0\ta\t1\r\n1\tb c\t2", {"a": "0", "b c": "1"}, (2, 0, 1)),  # of Windows, no last line end
+        ("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", {"a": "0", "b": "1"}, (2, 0, 1)),
+        ("\ta\t2\n\tb\t1\n", {"a": "", "b": ""}, (1, 0, 0)),  # a single cluster needs no bits
+    ],
+)
+def test_odd_files(folder, content, clusters, numbers):
+    Path("paths").write_bytes(content.encode())
+    found = brown.read("paths")
+    assert found.paths == clusters
+    assert brown.classes(found, list(clusters)) == numbers
+    assert brown.classes(found, ["cow", *clusters])[:2] == (numbers[0],) * 2
+    assert brown.read("paths").n_clusters == len(set(clusters.values()))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("0\ta\t1\n1\t\udce9\t1\n", ":2: byte 0xe9 is not UTF-8"),
         ("", ": no word clusters (the file is empty: was it downloaded in full?)"),
         ("0\ta\n", ":1: expected 3 columns, found 2 (bit string, word and count with tabs in between)"),
         ("0\ta\t1\n0\tb\t1\tx\n", ":2: expected 3 columns, found 4 (bit string, word and count with tabs "),
@@ -340,34 +265,20 @@ def test_empty_lines_and_a_byte_order_mark_are_left_out(tmp_path: Path) -> None:
         ("0\ta\t1\n\tb\t1\n\tc\t1\n", ":2: the bit string is empty (only a single cluster has none)"),
     ],
 )
-def test_malformed_files(folder: Path, content: str, message: str) -> None:
-    Path("paths").write_text(content, encoding="utf-8", newline="")
+def test_malformed_files(folder, content, message):
+    with pytest.raises(DataError, match="^paths: no such file"):
+        brown.read("paths")
+    Path("paths").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(DataError) as caught:
         brown.read("paths")
     assert str(caught.value).startswith("paths" + message)
 
 
-def test_unreadable_files(folder: Path) -> None:
-    with pytest.raises(DataError, match="^paths: no such file"):
-        brown.read("paths")
-    Path("paths").write_bytes(b"0\ta\t1\n1\t\xe9\t1\n")
-    with pytest.raises(DataError, match="^paths:2: byte 0xe9 is not UTF-8"):
-        brown.read("paths")
-
-
 # ---------------------------------------------------------------------------------------------- classes
 
 
-def test_classes_of_a_vocabulary() -> None:
-    clusters = Clusters({"dog": "10", "cat": "10", "the": "0", "a": "0", "sees": "110", "of": "111"}, {})
-    assert brown.classes(clusters, ["of", "the", "dog", "cow", "cat", "a"]) == (3, 2, 0, 1, 3, 1, 0)
-    assert brown.classes(clusters, ["cow", "dog"]) == (1, 1, 0)
-    assert brown.classes(clusters, ["cow"]) == (0, 0)
-    assert brown.classes(clusters, []) == (0,)
-
-
 @given(entries, st.lists(words, unique=True))
-def test_classes_are_clusters_and_the_rest(entries: dict, others: list[str]) -> None:
+def test_classes_are_clusters_and_the_rest(entries, others):
     clusters = Clusters({word: bits for word, (bits, _) in entries.items()}, {})
     vocabulary = sorted({*entries, *others})
     numbers = brown.classes(clusters, vocabulary)
@@ -384,7 +295,7 @@ def test_classes_are_clusters_and_the_rest(entries: dict, others: list[str]) -> 
 TEXT = "The dog sees a cat\n\nthe cow hears The dog\na dog bites the cat\n"
 
 
-def test_the_verb_writes_clusters(vdgi: Vdgi, folder: Path) -> None:
+def test_the_verb_writes_clusters(vdgi, folder):
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     result = vdgi.good("clusters", "a.txt", "-c", "3", "-o", "a.paths")
     assert result.out == ""
@@ -403,9 +314,7 @@ def test_the_verb_writes_clusters(vdgi: Vdgi, folder: Path) -> None:
     assert brown.read("b.paths.gz").counts["The"] == 2
 
 
-def test_the_verb_reads_treebanks_and_standard_input(
-    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_verb_reads_treebanks_and_standard_input(vdgi, folder, monkeypatch):
     tiny.write(folder / "a.conllu", 4)
     Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode(), mtime=0))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"more words")))
@@ -415,7 +324,7 @@ def test_the_verb_reads_treebanks_and_standard_input(
     assert not any(word.startswith("punct") for word in counts)
 
 
-def test_more_clusters_than_types(vdgi: Vdgi, folder: Path) -> None:
+def test_more_clusters_than_types(vdgi, folder):
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     result = vdgi.good("clusters", "a.txt", "-o", "a.paths")
     assert result.err.startswith(
@@ -437,9 +346,7 @@ def test_more_clusters_than_types(vdgi: Vdgi, folder: Path) -> None:
         (["a.txt", "bad.conllu", "-o", "b.txt"], 3, "bad.conllu:1: "),
     ],
 )
-def test_what_the_verb_refuses(
-    vdgi: Vdgi, folder: Path, arguments: list[str], status: int, message: str
-) -> None:
+def test_what_the_verb_refuses(vdgi, folder, arguments, status, message):
     for name, content in (
         ("a.txt", TEXT),
         ("empty.txt", ""),
@@ -456,7 +363,7 @@ def test_what_the_verb_refuses(
     assert Path("a.txt").read_text(encoding="utf-8") == TEXT
 
 
-def test_the_result_is_the_same_in_every_process(folder: Path) -> None:
+def test_the_result_is_the_same_in_every_process(folder):
     arguments = ["-q", "clusters", str(DEMO / "demo-ud-dev.conllu"), "-c", "16", "-o", "-"]
     outputs = {
         subprocess.run(

@@ -63,7 +63,6 @@ CASES: dict[str, tuple[str, Values]] = {
     ),
     "ndmv": ("best", {**HASHED, "teacher": {"kind": "ndmv", "epochs": 1}}),
     "rf": ("best", {**HASHED, "teacher": {"kind": "rf", "iterations": 3}}),
-    "ensemble": ("best", {**HASHED, "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}}}),
     "universal": (
         "few-trees",
         {**HASHED, "teacher": {"kind": "universal", "model": ONE}, "crf": {"log2_buckets": 10}},
@@ -218,7 +217,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
+PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
@@ -391,7 +390,7 @@ def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, 
 
 
 def test_a_run_is_repeated_exactly(tmp_path: Path) -> None:
-    for case in ("ensemble", "rl-bl", "finetuned"):
+    for case in ("convex-mst", "rl-bl", "finetuned"):
         again = outcome(settings_of(case), tmp_path / case)
         assert tiny.same_arrays(again.parameters, usual(case).parameters)
         assert again.log == usual(case).log
@@ -455,11 +454,6 @@ def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
             {"teacher": {"iterations": 0, "valence_iterations": 0, "smoothing": 3.0}},
             "'teacher.smoothing' would have no effect: there are no iterations of EM",
         ),
-        (
-            "ensemble",
-            {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
-            "'teacher.dmv.backoff' would have no effect: there is no second stage: valence_iter",
-        ),
     ],
 )
 def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
@@ -468,11 +462,13 @@ def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Valu
     assert str(caught.value).startswith(f"config: {reason}")
 
 
-@pytest.mark.parametrize(("case", "name"), [("best", "teacher.max_len"), ("ensemble", "teacher.dmv.max_len")])
-def test_teachers_do_not_learn_from_more_than_there_is(case: str, name: str) -> None:
-    settings = merge(settings_of(case), {"data": {"max_len": 10}, **nested(name, 12)})
-    with pytest.raises(ConfigError, match=f"'{name}' would have no effect: the text is cut at data.max_len"):
-        run(Inputs({"": Given(sentences=FEW)}), settings, said=[name])
+@pytest.mark.parametrize("case", ["best", "convex-mst"])
+def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
+    settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
+    with pytest.raises(
+        ConfigError, match="'teacher.max_len' would have no effect: the text is cut at data.max_len"
+    ):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=["teacher.max_len"])
 
 
 @pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])

@@ -115,24 +115,6 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
         assert siblings[prefix[t]] == max(siblings)
 
 
-def test_stack_after_reductions_is_that_of_the_surviving_items():
-    net = network()
-    new_graph(False)
-    embedded, _ = net.encoder.read(sentence(4))
-    stack = net.encoder.stack
-    one = stack.push(None, embedded[0])
-    three = stack.push(stack.push(one, embedded[1]), embedded[2])
-    reduced = stack.reduce(three, top_is_head=True)
-    assert reduced.below is one
-    composed = dy.rectify(
-        dy.affine_transform(
-            [stack.compose_bias, stack.compose_head, three.h, stack.compose_dependent, three.below.h]
-        )
-    )
-    fresh = stack.push(stack.push(None, embedded[0]), composed)
-    assert np.allclose(reduced.h.npvalue(), fresh.h.npvalue(), atol=1e-6)
-
-
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_gradients_by_finite_differences(word_dim):
     # In float32 central differences are best at a step of about 1e-2, where they are good to about 1e-2.
@@ -159,30 +141,6 @@ def test_gradients_by_finite_differences(word_dim):
             assert error < 1e-2 * scale, (name, i, error)
         checked.add(name)
     assert checked == set(net.parameters.by_name)
-
-
-def test_reinforce_estimates_the_gradient_of_an_expectation():
-    """d/dw E_q[f] by enumeration, and the mean over many samples of f(a) d/dw log q(a)."""
-    net, n = network(scale=0.5), 3  # a flat q, so that no derivation is too rare to be drawn
-    text = sentence(n)
-    actions = [a for a, _ in brute_force.derivations(n)]
-    reward = {a: float(np.sin(3 * k)) for k, a in enumerate(actions)}
-    new_graph(False)
-    drawn = draw(net, text, len(actions), forcing(actions), training=False)
-    q = np.exp(drawn.samples.log_q)
-    f = np.array([reward[a] for a in actions])
-    per_sentence.backward(drawn, -q * f, np.zeros(len(actions)))  # minus, since the loss holds -log q
-    exact = gradients(net)["encoder/state/actions"]
-    estimates = []
-    for seed in range(60):
-        new_graph(True)
-        drawn = draw(net, text, 40, sampling(np.random.default_rng(seed)), training=False)
-        weights = -np.array([reward[tuple(a)] for a in drawn.samples.actions]) / 40
-        per_sentence.backward(drawn, weights, np.zeros(40))
-        estimates.append(gradients(net)["encoder/state/actions"])
-    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0) / np.sqrt(len(estimates))
-    assert np.all(np.abs(mean - exact) < 4 * error + 1e-6)
-    assert np.abs(exact).max() > 5 * error.max()  # there is a gradient to find
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
