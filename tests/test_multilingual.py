@@ -148,19 +148,6 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder, vdgi):
     assert "labelled/model.vdgi: its data differ from those asked for now" in last_line(result.err)
 
 
-def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder, vdgi):
-    sizes = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.epochs=1", "data.max_len=8"]
-    options = [word for size in sizes for word in ("--set", size)]
-    languages = ["--language", "xa", DEV, "--language", "xb", TEST]
-    err = vdgi.good(
-        "train", "--preset", "best", "--set", "recipe=neural", *options, *languages, "--out", "run"
-    ).err
-    assert err.count("teacher: DMV, ") == 2
-    meta = model_file.load("run/model.vdgi").meta
-    assert list(meta["languages"]) == ["xa", "xb"]
-    assert (meta["gold_trees"], meta["complete"]) == ([], True)
-
-
 TEXT = ["--language", "xa", "a.conllu"]
 
 

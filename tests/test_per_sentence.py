@@ -12,7 +12,6 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.model.per_sentence import draw, greedy
-from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -184,29 +183,6 @@ def test_dropout_is_for_training_only_and_repeats_with_its_seed():
     assert scores(False, 1) == scores(False, 2)
     assert scores(True, 1) == scores(True, 1)
     assert scores(True, 1) != scores(True, 2)
-
-
-def test_accumulate_adds_the_mean_gradient_of_its_sentences():
-    net = network(encoder_dropout=0.0, decoder_dropout=0.0)
-    settings = TrainSettings(samples=5)
-    texts = [sentence(3, 1), sentence(5, 2)]
-    weights = {}
-
-    def phase(text, samples):
-        w = np.linspace(-1, 1, 5), np.linspace(1, 2, 5)
-        weights[text] = (samples.actions, *w)
-        return w
-
-    per_sentence.accumulate(net, texts, phase, np.random.default_rng(4), settings)
-    together = gradients(net)
-    parts = []
-    for text in texts:
-        actions, w, v = weights[text]
-        new_graph(False)
-        per_sentence.backward(draw(net, text, 5, forcing(actions)), w, v)
-        parts.append(gradients(net))
-    mean = {name: (parts[0][name] + parts[1][name]) / 2 for name in together}
-    assert relative_difference(mean, together) < 1e-4
 
 
 def test_unknown_tags_can_be_parsed_but_not_generated():

@@ -263,31 +263,26 @@ def test_training_updates_lambda_and_baseline_jointly(tmp_path, monkeypatch, cli
 
 
 def test_figures_are_averages_over_words_or_sentences():
-    lam = lambda_at("fixed", joint=True, strength=0.6)
-    phase = finetuning(lam, score="rl-sn")
-    expected: dict[str, list[float]] = {"elbo": [], "entropy": [], "kl": [], "rules": [], "ess": []}
-    words = 0
-    for seed, n in ((0, 4), (1, 3), (2, 5)):
-        sentence, samples = text(seed, n), made_up(seed, n)
-        phase(sentence, samples)
-        counts = counted(sentence, samples)
-        gamma = gammas(counts, lam.value)
-        words += n
-        expected["elbo"].append(float((samples.log_p - samples.log_q).mean()))
-        expected["entropy"].append(-float(samples.log_q.mean()))
-        expected["kl"].append(statistics.fmean(g * math.log(g) for g in gamma))
-        expected["rules"].append(float(counts.sum()) / M)
-        expected["ess"].append(sum(gamma) ** 2 / sum(g * g for g in gamma))
-    assert min(expected["kl"]) > 0
+    phase = finetuning(lambda_at("fixed", joint=True, strength=0.6), score="rl-sn")
+    every = [(text(seed, n), made_up(seed, n)) for seed, n in ((0, 4), (1, 3), (2, 5))]
+    counts = [counted(*both) for both in every]
+    weights = [gammas(each, phase.lam.value) for each in counts]
+    for both in every:
+        phase(*both)
+    samples = [each for _, each in every]
+    kl = [statistics.fmean(g * math.log(g) for g in gamma) for gamma in weights]
+    expected = {
+        "entropy": [-float(each.log_q.mean()) for each in samples],
+        "kl": kl,
+        "rules_per_sentence": [float(each.sum()) / M for each in counts],
+        "gamma_ess": [sum(gamma) ** 2 / sum(g * g for g in gamma) for gamma in weights],
+    }
     figures = phase.diagnostics.averages()
-    assert figures["elbo_per_word"] == pytest.approx(sum(expected["elbo"]) / words)
-    for name, mine in (
-        ("entropy", "entropy"),
-        ("kl", "kl"),
-        ("rules_per_sentence", "rules"),
-        ("gamma_ess", "ess"),
-    ):
-        assert figures[name] == pytest.approx(statistics.fmean(expected[mine])), name
+    for name, values in expected.items():
+        assert figures[name] == pytest.approx(statistics.fmean(values)), name
+    elbo = sum(float((each.log_p - each.log_q).mean()) for each in samples)
+    assert figures["elbo_per_word"] == pytest.approx(elbo / 12)
+    assert min(kl) > 0
     assert (phase.diagnostics.sentences, phase.diagnostics.words) == (3, 12)
 
 

@@ -14,32 +14,24 @@ import numpy as np
 import pytest
 import tiny
 from networks import (
-    PARAMETERS,
     SENTENCE,
     TAGS,
-    assert_unbiased,
-    enumerated,
-    estimates,
-    flat_network,
-    gradients,
 )
 from shell import last_line
 from tiny import same_arrays
 
-from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
+from dynet_vdgi.settings.neural_settings import PosteriorSettings
 from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.variational.phases import Finetuning, Pretraining
+from dynet_vdgi.variational.phases import Pretraining
 from dynet_vdgi.variational.posterior import Lambda, Potentials
 from dynet_vdgi.variational.trainer import Trainer, expected_dda
 
@@ -114,57 +106,6 @@ def test_gamma_is_the_prior_to_the_power_of_the_strength(strength, dynamics):
 
 
 # What is learnt from samples
-
-
-def exact_posterior(q: Floats, prior: Floats) -> Floats:
-    weighted = q * np.exp(prior)
-    return weighted / weighted.sum()
-
-
-def test_the_weights_of_samples_tend_to_the_regularised_posterior():
-    """From draws of a network's q; the encoder's gradient of so many samples is that of the enumeration."""
-    network_ = flat_network()
-    drawn, q, _ = enumerated(network_)
-    trees = [heads for _, heads in brute_force.derivations(len(SENTENCE))]
-    wanted = exact_posterior(q, np.array([BY_HAND[tree] for tree in trees]))
-    assert 0.5 * np.abs(wanted - q / q.sum()).sum() > 0.3  # the prior matters
-    per_sentence.backward(drawn, wanted, wanted)
-    exact = gradients(network_)
-    errors, distances = [], []
-    for n_samples in (10, 20_000):
-        weights: list[Floats] = []
-        phase = Pretraining(potentials(), lambda_of(1.0))
-
-        def watched(sentence: Encoded, samples: Samples, phase: Any = phase, to: Any = weights) -> Any:
-            both = phase(sentence, samples)
-            to.append([samples.actions, both[0]])
-            return both
-
-        settings = TrainSettings(samples=n_samples)
-        lockstep.accumulate(network_, [SENTENCE], watched, np.random.default_rng(5), settings)
-        found = gradients(network_)
-        errors.append(max(np.abs(found[f"encoder/{n}"] - exact[f"encoder/{n}"]).max() for n in PARAMETERS))
-        ((actions, given),) = weights
-        shares = dict.fromkeys((a for a, _ in brute_force.derivations(len(SENTENCE))), 0.0)
-        for sampled, weight in zip(actions, given):
-            shares[tuple(sampled)] += float(weight)
-        distances.append(0.5 * np.abs(np.array([*shares.values()]) - wanted).sum())
-    assert distances[1] < 0.03 < 0.1 < distances[0]
-    largest = max(np.abs(exact[f"encoder/{name}"]).max() for name in PARAMETERS)
-    assert errors[1] < 0.05 * largest < errors[0]
-
-
-def test_fine_tuning_maximises_the_bound_with_the_prior_in_it():
-    """The mean of estimates is the enumerated gradient of -E_q[log p + lambda . prior - log q]."""
-    network_ = flat_network()
-    settings = FinetuneSettings(score="loo", objective="rules", decoder="plain")
-    phase = Finetuning(potentials(), lambda_of(0.75), settings)
-    drawn, q, elbo = enumerated(network_)
-    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(len(SENTENCE))])
-    per_sentence.backward(drawn, q * (elbo + reward - 1.0), q)
-    exact = gradients(network_)
-    found = estimates(lockstep, network_, phase, times=30, batch=50)
-    assert_unbiased(found, exact, [f"encoder/{name}" for name in PARAMETERS])
 
 
 # In a run
@@ -309,34 +250,31 @@ def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path):
 # Wrong use
 
 
+POTENTIALS = {"features": "potentials"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         (
-            {"posterior": {"features": "potentials", "dynamics": "released"}},
-            "config: 'posterior.dynamics' = released is for counts of rules; set posterior.dynamics=fixed, "
-            "or posterior.features=counts",
+            {"posterior": {**POTENTIALS, "dynamics": "released"}},
+            "'posterior.dynamics' = released is for counts",
         ),
         (
-            {"posterior": {"features": "potentials", "expectations": "trees"}},
-            "config: 'posterior.expectations' = trees is for counts of rules; set "
-            "posterior.expectations=rules, or posterior.features=counts",
+            {"posterior": {**POTENTIALS, "expectations": "trees"}},
+            "'posterior.expectations' = trees is for coun",
         ),
         (
             {"teacher": {"kind": "dmv"}, "train": {"updates": 0}, "finetune": {"updates": 5}},
-            "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn "
-            "from its trees; set teacher.kind=none",
+            "'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn",
         ),
-        (
-            {"train": {"select": "teacher"}},
-            "config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv",
-        ),
+        ({"train": {"select": "teacher"}}, "'train.select' = teacher needs a teacher; set teacher.kind=dmv"),
     ],
 )
 def test_settings_that_exclude_each_other(changes, message):
     with pytest.raises(ConfigError) as caught:
         tiny.settings(changes)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(f"config: {message}")
 
 
 def test_potentials_need_a_table(vdgi, folder):

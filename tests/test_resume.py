@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tiny
 from shell import interrupt_at
-from tiny import Changes, Run, assert_same_run, same_arrays
+from tiny import Run, assert_same_run, same_arrays
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs import model_file
@@ -25,41 +25,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
     """A run that was not interrupted, and its model."""
     run = Run(tmp_path_factory.mktemp("whole"))
     return run, run.train()
-
-
-VARIANTS: dict[str, tuple[Changes, bool]] = {
-    "fixed, dev, averaged": ({"train": {"select": "dev", "average": 0.9}}, True),
-    "fixed, dev, not averaged": ({"train": {"select": "dev", "average": 0.0}}, True),
-    "released": (
-        {
-            "posterior": {"dynamics": "released"},
-            "parser": {"mask_illegal": False},
-            "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
-        },
-        True,
-    ),
-    "lexicalised": ({"parser": {"word_dim": 3, "vector_dim": 4}}, False),
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path, monkeypatch, variant):
-    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
-    changes, dev = VARIANTS[variant]
-    whole = Run(tmp_path / "whole", changes, dev=dev)
-    expected = whole.train()
-    assert [row["update"] for row in whole.rows()] == [3, 6, 8]
-    # Before the first checkpoint, between two, at the end of an epoch (and right after one), near the end.
-    broken = Run(tmp_path / "broken", changes, dev=dev)
-    interrupts = (2, 4, 6, 7)
-    left = interrupt_at(monkeypatch, *interrupts)
-    for at in interrupts:
-        with pytest.raises(KeyboardInterrupt) as interrupt:
-            broken.train(resume=at > 2)
-        assert (str(interrupt.value) == "nothing saved yet") == (at == 2)
-    model = broken.train(resume=True)
-    assert left == []
-    assert_same_run(broken, model, whole, expected)
 
 
 @pytest.mark.parametrize("at", [0, 3, 5])

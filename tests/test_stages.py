@@ -270,8 +270,9 @@ def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(tmp_path,
     left = interrupt_at(monkeypatch, *interrupts)
     rows_after = {1: [], 3: [3], 4: [3, 4], 6: [3, 4], 7: [3, 4, 7], 8: [3, 4, 7]}
     for at in interrupts:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as interrupt:
             broken.train(resume=at > 1)
+        assert (str(interrupt.value) == "nothing saved yet") == (at == 1)
         assert [row["update"] for row in broken.rows() if "update" in row] == rows_after[at]
     model = broken.train(resume=True)
     assert left == []

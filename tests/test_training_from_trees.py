@@ -25,7 +25,6 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.neural_settings import TrainSettings
-from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer
 
@@ -107,38 +106,6 @@ def test_trees_are_learnt(tmp_path, engine):
     for name in ("tree_log_q_per_word", "tree_log_p_per_word"):
         assert rows[0][name] < rows[1][name] < 0
     assert "elbo_per_word" not in rows[0]  # nothing is sampled
-
-
-def test_batches_hold_either_trees_or_text_and_an_epoch_every_sentence_once(tmp_path, monkeypatch):
-    calls: list[tuple[Any, Any, bool]] = []
-    original = trainer.lockstep.accumulate
-
-    def accumulate(
-        network: Any, sentences: Any, phase: Any, rng: Any, settings: Any, given: Any = None
-    ) -> Any:
-        calls.append((list(sentences), given, isinstance(phase, Supervised)))
-        return original(network, sentences, phase, rng, settings, given)
-
-    monkeypatch.setattr(trainer.lockstep, "accumulate", accumulate)
-    run = new_trainer(tmp_path, 9, 12, {"train": {"updates": 0, "epochs": 2, "batch_size": 4}})
-    batches = [batch for epoch in range(2) for batch in run._epoch(epoch)]
-    run.train()
-    assert len(batches) == len(calls) == 2 * run.per_epoch
-    for epoch in (batches[: run.per_epoch], batches[run.per_epoch :]):
-        assert sorted(k for batch in epoch for k in batch) == list(range(21))
-    gold = {k: oracle(tree.heads or ()) for k, tree in enumerate(run.data.trees, 12)}
-    kinds = set()
-    for batch, (sentences, derivations, supervised) in zip(batches, calls):
-        assert sentences == [run.encoded[k] for k in batch]
-        with_trees = {k >= 12 for k in batch}
-        assert len(with_trees) == 1
-        assert supervised == with_trees.pop()
-        assert derivations == ([gold[k] for k in batch] if supervised else None)
-        kinds.add(supervised)
-    assert kinds == {True, False}
-    assert [row["sentences"] for row in run.log.rows()][-1] > 0
-    assert sum(row["sentences"] for row in run.log.rows()) == 42
-    assert sum(row["words"] for row in run.log.rows()) == 2 * sum(map(len, run.encoded))
 
 
 # The command
