@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import os
 import random
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -188,16 +186,6 @@ def test_words_without_a_cluster_are_one_more():
 # ------------------------------------------------------------------------------------------------ files
 
 
-def test_clusters_of_the_french_file(data_dir):
-    clusters = brown.read(data_dir / "authors_fr" / "fr_cluster")
-    assert (len(clusters), clusters.n_clusters) == (33_051, 128)
-    assert clusters.paths["coupe"] == "11111111"
-    assert clusters.counts["région"] == 204
-    assert len({int(bits, 2) for bits in clusters.paths.values()}) == 113  # what keys by number would give
-    sentences = text.sentences([str(data_dir / "authors_fr" / "fr_train.txt")], lowercase=False)
-    assert brown.mutual_information(sentences, clusters) == pytest.approx(1.2611, abs=5e-5)
-
-
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
 entries = st.dictionaries(
     words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1
@@ -361,19 +349,3 @@ def test_what_the_verb_refuses(vdgi, folder, arguments, status, message):
     assert message in result.err
     assert names_in(folder) == before
     assert Path("a.txt").read_text(encoding="utf-8") == TEXT
-
-
-def test_the_result_is_the_same_in_every_process(folder):
-    arguments = ["-q", "clusters", str(DEMO / "demo-ud-dev.conllu"), "-c", "16", "-o", "-"]
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-m", "dynet_vdgi", *arguments],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    sentences = list(text.sentences([arguments[2]]))
-    ours = "".join(brown.lines(brown.induce(sentences, 16)))
-    assert outputs == {ours.encode()}

@@ -256,10 +256,8 @@ def test_other_seeds_and_what_is_started_from_comes_first(folder, vdgi):
     assert list(found) == LABELS == list(jobs_of(folder / "plan.toml", "fine"))
     assert found["xx/fine/2"].after == "first"
     assert list(jobs_of(folder / "plan.toml", "first")) == LABELS[:3]
-    assert (
-        msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(found["xx/fine/1"]))), Job)
-        == found["xx/fine/1"]
-    )
+    plain = json.loads(json.dumps(msgspec.to_builtins(found["xx/fine/1"])))
+    assert msgspec.convert(plain, Job) == found["xx/fine/1"]
     out = vdgi.good("experiment", "plan.toml", "--out", "out", "--seeds", "7", "0", "7", "--dry-run").out
     labels = ["xx/baselines/standard", "xx/first/7", "xx/first/0", "xx/fine/7", "xx/fine/0"]
     assert out == "".join(f"{label}: new\n" for label in labels)
@@ -276,11 +274,9 @@ CLUSTERS = 'set = ["parser.word_dim=4", "words.clusters={}.txt"]'
         ("lengths = [4]", 'set = ["train.l2=0"]', {"settings"}),
         ('["xx-test.conllu"]', '["xx-dev.conllu"]', {"scoring"}),
         ('["xx-train*.conllu"]', '["xx-dev.conllu"]', {"data"}),
-        ('["xx-dev.conllu"]', '["xx-test.conllu"]', set()),
         ("lengths = [4]", 'set = ["rules=ud-propn"]', {"rules"}),
         ("lengths = [4]", 'set = ["rules=ud.txt"]', set()),
         ("lengths = [4]", 'set = ["train.select=dev"]', {"settings", "data"}),
-        ("lengths = [4]", 'presets = ["wsj"]', {"settings", "rules"}),
         ("lengths = [4]", 'set = ["posterior.expectations=trees"]\nexpectations = ["xx-dev.conllu"]',
          {"settings", "rules"}),
     ],
@@ -288,7 +284,7 @@ CLUSTERS = 'set = ["parser.word_dim=4", "words.clusters={}.txt"]'
 def test_a_record_changes_with_what_the_result_follows_from(folder, old, new, changed):
     before = jobs_of(write_plan(folder))
     Path("ud.txt").write_bytes(rules_path("ud").read_bytes())
-    write_plan(folder, PLAN.replace(old, new, 1).replace("lengths = [3", "lengths = [3"))
+    write_plan(folder, PLAN.replace(old, new, 1))
     after = jobs_of(folder / "plan.toml")
     for label in ("xx/first/1", "xx/fine/1"):
         start = {"start"} if "fine" in label and changed - {"scoring"} else set()

@@ -18,6 +18,8 @@ Arrays = dict[str, "np.ndarray[Any, Any]"]
 
 TRAINED = {"matrix": (19, 7), "bias": (3,), "gates": (4,), "table": (11, 5), "words": (3, 2)}
 FROZEN = {"constant": (2,), "frozen_table": (2, 2)}
+EXTRA = {"lambda": np.array([0.5, 0.25, 0.0]), "baseline": np.array([1.0, 0.0])}
+"""Parameters outside the networks, and where they begin."""
 
 
 def parameters(seed: int = 0) -> Parameters:
@@ -34,7 +36,7 @@ def parameters(seed: int = 0) -> Parameters:
 
 def gradients(step: int, scale: float = 1.0) -> Arrays:
     rng = np.random.default_rng([7, step])
-    shapes = {**TRAINED, **FROZEN}
+    shapes = {**TRAINED, **FROZEN, **{name: value.shape for name, value in EXTRA.items()}}
     return {name: scale * rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
@@ -42,8 +44,8 @@ def set_gradients(made: Parameters, wanted: Arrays) -> None:
     """Lets DyNet find these gradients: those of sum g * p."""
     dy.renew_cg()
     terms = []
-    for name, gradient in wanted.items():
-        parameter = made.by_name[name]
+    for name, parameter in made.by_name.items():
+        gradient = wanted[name]
         if name in made.tables:
             rows = enumerate(gradient)
             terms += [
@@ -67,7 +69,8 @@ class Reference:
 
     def __init__(self, made: Parameters, settings: TrainSettings) -> None:
         self.settings = settings
-        self.values = {name: made.get(name).astype(float).ravel().tolist() for name in TRAINED}
+        arrays = {**{name: made.get(name) for name in TRAINED}, **EXTRA}
+        self.values = {name: array.astype(float).ravel().tolist() for name, array in arrays.items()}
         self.origins = {name: [0.0] * len(values) for name, values in self.values.items()}
         self.origins["gates"] = [0.0, 1.0, 0.0, 0.0]  # DyNet adds 1 to the forget gate's 2 - 1
         self.squares = {name: [0.0] * len(values) for name, values in self.values.items()}
@@ -76,7 +79,7 @@ class Reference:
 
     def update(self, wanted: Arrays) -> float:
         settings = self.settings
-        numbers = {name: wanted[name].astype(float).ravel().tolist() for name in TRAINED}
+        numbers = {name: wanted[name].astype(float).ravel().tolist() for name in self.values}
         norm = math.sqrt(sum(g * g for values in numbers.values() for g in values))
         scale = settings.clip / norm if settings.clip and norm > settings.clip else 1.0
         decay = min(settings.average, (1 + self.updates) / (3 + self.updates)) if settings.average else 0.0
@@ -104,19 +107,24 @@ class Reference:
 )
 def test_updates_follow_the_formula(settings):
     made = parameters()
-    optimiser, reference = AdaGrad(made, settings), Reference(made, settings)
+    optimiser, reference = AdaGrad(made, settings, EXTRA), Reference(made, settings)
     for step in range(6):
         wanted = gradients(step)
         set_gradients(made, wanted)
-        assert optimiser.update() == pytest.approx(reference.update(wanted), rel=1e-6)
-        for name in TRAINED:
+        norm = optimiser.update(extra={name: wanted[name] for name in EXTRA})
+        assert norm == pytest.approx(reference.update(wanted), rel=1e-6)
+        for name in (*TRAINED, *EXTRA):
             for got, expected, absolute in (
-                (made.get(name), reference.values, 2e-7),
-                (optimiser.current()[name], reference.values, 2e-7),
+                (made.get(name) if name in TRAINED else None, reference.values, 2e-7),
+                (optimiser.read("value")[name], reference.values, 2e-7),
                 (optimiser.read("square")[name], reference.squares, 0.0),
-                (optimiser.averaged()[name], reference.averages, 2e-7),
+                (optimiser.read("average")[name], reference.averages, 2e-7),
             ):
-                np.testing.assert_allclose(got.ravel(), expected[name], rtol=3e-6, atol=absolute)
+                if got is not None:
+                    np.testing.assert_allclose(got.ravel(), expected[name], rtol=3e-6, atol=absolute)
+            assert optimiser.norms[name] == pytest.approx(np.linalg.norm(wanted[name]), rel=1e-5)
+        for found, kind in ((optimiser.current(), "value"), (optimiser.averaged(), "average")):
+            assert all(found[name].tobytes() == optimiser.read(kind)[name].tobytes() for name in TRAINED)
     assert optimiser.updates == reference.updates == 6
 
 

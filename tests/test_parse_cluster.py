@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,7 +22,7 @@ from shell import last_line, names_in, process, wait_for
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import WINDOW, FileParser, _windows, parse_window
+from dynet_vdgi.parsing.files import FileParser, _windows, parse_window
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.system.dask_cluster import connected
 from dynet_vdgi.system.extras import how_to_install
@@ -133,29 +133,6 @@ def test_neither_side_holds_more_than_needed(model, folder, cluster, watch):
     for k, _ in enumerate(FileParser(load(model), scheduler=cluster.address).windows(counted())):
         assert taken == sum(map(len, windows[: n_under_way + k]))
     wait_for(lambda: tasks(watch) == 0, cluster.workers()[0])  # no model, no window and no result
-
-
-def resident(pid: int) -> int:
-    """Memory of a process, in bytes."""
-    pages = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to measure memory")
-def test_no_copies_of_the_text_are_kept(model, cluster, monkeypatch):
-    """Dask keeps what it sends unless that is large."""
-    monkeypatch.setattr(files, "WINDOW", WINDOW)
-    monkeypatch.setattr(files, "parse_window", lambda parser, how, relations, window: len(window))
-    text = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(480))
-    with ExitStack() as resources:
-        mine = FileParser(load(model), scheduler=cluster.address)
-        parsed = mine._in_order(mine.parser, _windows(text), resources)
-        assert [next(parsed) for _ in range(40)] == [3] * 40
-        processes = (os.getpid(), cluster.scheduler.pid)
-        before = [resident(pid) for pid in processes]
-        assert list(parsed) == [3] * 120
-        grown = [resident(pid) - b for pid, b in zip(processes, before)]
-    assert max(grown) < 20_000_000, grown  # of 144 MB
 
 
 def test_all_workers_are_killed_and_others_come(model, folder, cluster, watch, caplog):

@@ -16,7 +16,7 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.runlog import COLUMNS, RunLog, console_row, heading
+from dynet_vdgi.runs.runlog import RunLog, console_row, heading
 from dynet_vdgi.variational.trainer import Trainer, minibatches
 
 # Minibatches
@@ -59,23 +59,6 @@ def test_a_line_cut_by_a_crash_is_dropped(tmp_path, rest):
     log.restart(after_update=1)
     log.append({"update": 2})
     assert log.path.read_text(encoding="utf-8") == '{"update": 1}\n{"update": 2}\n'
-
-
-def test_console_rows_stand_under_their_headings():
-    full = dict(
-        zip((key for _, key, _, _ in COLUMNS), ("pretrain", 1.25, 1234, -3.456, 12.3, 4.5, 3.6, 17.2, 0.5))
-    )
-    full["sentences_per_cpu_s"] = 245.3
-    title, row, empty = heading(), console_row(full), console_row({})
-    assert len(title) == len(row) == len(empty)
-    assert " ".join(row.split()) == "pretrain 1.2 1234 -3.456 12.30 4.50 3.60 17.2 0.500 245"
-    assert empty.split() == ["-"] * len(COLUMNS)
-    end = -1
-    for name, _, width, _ in COLUMNS:
-        end += int(width) + 1
-        assert title[:end].endswith(name)
-        assert row[end - 1] != " "
-        assert row[end : end + 1] in (" ", "")
 
 
 def test_a_run_logs_every_evaluation(tmp_path, caplog):
