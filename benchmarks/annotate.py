@@ -83,7 +83,7 @@ def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
     n_changed = 0
     while marked.heads != gold.heads:
         word = next(d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right)
-        marked.arcs = tuple(changes.new_arcs(marked, "head", word, gold.heads[word - 1], "x"))
+        marked.arcs = changes.new_state(marked, "head", word, gold.heads[word - 1], "x").arcs
         marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
         n_changed += 1
     return n_changed
@@ -107,10 +107,10 @@ def annotated(text: Text, order: str, count: int, every: int) -> list[Row]:
         start = time.process_time()
         learnt = loop.learn(text.knowledge, [text.gold[k] for k in done])
         seconds = time.process_time() - start
-        flags = [k in set(done) for k in range(len(text.gold))]
-        batch = [k for k, is_done in enumerate(flags) if not is_done]
+        batch = [k for k in range(len(text.gold)) if k not in done]
         if order == "choose":
-            batch = loop.next_ones(text.bare, flags, learnt.guesses(text.bare), every) or batch
+            guesses = dict(zip(batch, learnt.guesses([text.bare[k] for k in batch])))
+            batch = loop.next_ones(dict(enumerate(text.bare)), guesses, every) or batch
         for k in batch[: min(every, count - len(done))]:
             rows.append({"sentence": k, "learning_s": round(seconds, 2), **counts(text, learnt, k)})
         done += batch[:every]

@@ -6,7 +6,7 @@ The text is the `# text` of the treebank's first sentences in one paragraph. `vd
 and the script makes a person's changes by the page's own requests, sentence after sentence, towards the gold
 sentences, tokens and multiword tokens, then tags, heads and relations of all words; then it says that the
 sentence is right. It is quicker than a person, so the program has learnt less: it needs more changes. In the
-end the file is exported to --out, compared with the treebank and checked by `vdgi validate --level 2` (extra
+end the file is exported to --out, compared with the treebank and checked by `vdgi check --ud` (extra
 `validate`).
 """
 
@@ -201,8 +201,8 @@ def main() -> None:
     table = [[title, str(made[kind]), f"{100 * made[kind] / n_words:.1f}"] for kind, title in KINDS.items()]
     print_table(f"Changes, {len(gold)} sentences of {n_words} words", ["", "number", "per 100 words"], table)
     print(f"Sentences equal to the treebank's: {same} of {len(gold)}, with the same text: {texts}.\n")
-    checked = subprocess.run([*VDGI, "validate", "--level", "2", arguments.out], check=False)
-    print(f"`vdgi validate --level 2` ends with status {checked.returncode}.")
+    checked = subprocess.run([*VDGI, "check", "--ud", "--level", "2", arguments.out], check=False)
+    print(f"`vdgi check --ud --level 2` ends with status {checked.returncode}.")
 
 
 if __name__ == "__main__":

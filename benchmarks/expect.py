@@ -42,7 +42,7 @@ from raw_text import bare
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import Expectation, fitted, log_odds, nearest, on_line, sigmoid
+from dynet_vdgi.parsing.expectation import Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.universal.scorer import Scorer
 
@@ -57,6 +57,14 @@ COLUMNS = (
 )  # fmt: skip
 """tagged: sentences that a tagger has learnt from; tags: its own estimate of its accuracy."""
 Row = dict[str, Any]
+
+
+def fitted(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The line (2,) of least squares between the log-odds of shares."""
+    x, y = log_odds(x), log_odds(y)
+    mean_x, mean_y = (float(np.average(each, weights=weights)) for each in (x, y))
+    slope = float(weights @ ((x - mean_x) * (y - mean_y)) / (weights @ (x - mean_x) ** 2))
+    return np.array([mean_y - slope * mean_x, slope])
 
 
 def kept_aside(names: set[str]) -> Iterator[dict[str, str]]:

@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from measuring import conditions, csv_rows, write_csv
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.teaching import balanced
@@ -94,7 +96,9 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
             result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
     if ablated:
         whole = load_rules(rules_path(ablated))
-        result += [System(f"{ablated} -{part.name}", less) for part, less in whole.ablations()]
+        for part in whole.parts:
+            with suppress(ConfigError):  # others need it
+                result.append(System(f"{ablated} -{part.name}", whole.without(part.name)))
     return result
 
 

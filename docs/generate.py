@@ -307,7 +307,6 @@ FUNCTIONS = (
     "prepare",
     "from_conllu",
     "to_conllu",
-    "to_nltk",
 )
 CLASSES = (
     "Sentence",

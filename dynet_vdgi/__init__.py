@@ -11,16 +11,13 @@ Names are loaded when they are first used, so that importing the package costs n
 from __future__ import annotations
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import notebooks
 
-TYPE_CHECKING = (
-    False  # known to type checkers; `typing` takes long to load, and Ctrl-C shows a traceback then
-)
+TYPE_CHECKING = False  # known to type checkers; to import `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu, to_nltk
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
     from dynet_vdgi.data.protocols import Protocol
@@ -40,39 +37,27 @@ if TYPE_CHECKING:
     from dynet_vdgi.variational.neural import Neural
 
 _HOMES = {
-    "ConfigError": "errors",
-    "Corpus": "data.corpus",
-    "DataError": "errors",
-    "Dmv": "teachers.dmv",
-    "Drawing": "drawing.sentences",
-    "Evaluation": "evaluation.attachment",
-    "How": "parsing.parser",
-    "KeepError": "parsing.keep",
-    "ModelError": "errors",
-    "Neural": "variational.neural",
-    "Parse": "parsing.parser",
-    "Parser": "parsing.parser",
-    "WordPerceptron": "students.word_perceptron",
-    "Prior": "grammar.prior",
-    "Protocol": "data.protocols",
-    "RuleSet": "grammar.rules",
-    "Sentence": "data.sentence",
-    "Settings": "settings.config",
-    "Tagger": "tagging.tagger",
-    "UsageError": "errors",
-    "VdgiError": "errors",
-    "draw": "drawing.sentences",
-    "evaluate": "evaluation.attachment",
-    "from_conllu": "data.conllu_objects",
-    "load": "parsing.parser",
-    "prepare": "data.treebank",
-    "read": "data.corpus",
-    "rules": "api",
-    "to_conllu": "data.conllu_objects",
-    "to_nltk": "data.conllu_objects",
-    "train": "api",
-    "write": "data.conllu_writing",
+    "api": "rules train",
+    "data.conllu_objects": "from_conllu to_conllu",
+    "data.conllu_writing": "write",
+    "data.corpus": "Corpus read",
+    "data.protocols": "Protocol",
+    "data.sentence": "Sentence",
+    "data.treebank": "prepare",
+    "drawing.sentences": "Drawing draw",
+    "errors": "ConfigError DataError ModelError UsageError VdgiError",
+    "evaluation.attachment": "Evaluation evaluate",
+    "grammar.prior": "Prior",
+    "grammar.rules": "RuleSet",
+    "parsing.keep": "KeepError",
+    "parsing.parser": "How Parse Parser load",
+    "settings.config": "Settings",
+    "students.word_perceptron": "WordPerceptron",
+    "tagging.tagger": "Tagger",
+    "teachers.dmv": "Dmv",
+    "variational.neural": "Neural",
 }
+"""The public names of each module."""
 
 __all__ = [
     "ConfigError",
@@ -105,7 +90,6 @@ __all__ = [
     "read",
     "rules",
     "to_conllu",
-    "to_nltk",
     "train",
     "write",
 ]
@@ -114,23 +98,13 @@ __all__ = [
 if not TYPE_CHECKING:  # type checkers would take any name for one that there is
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
         import importlib
 
-        value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-
-
-def _picture(sentence: Sentence) -> str:
-    """The tree of a sentence as SVG."""
-    from dynet_vdgi.drawing.sentences import draw
-
-    return draw(sentence).svg()
-
-
-notebooks.picture = _picture
+        for home, names in _HOMES.items():
+            if name in names.split():
+                value = globals()[name] = getattr(importlib.import_module(f"dynet_vdgi.{home}"), name)
+                return value
+        raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -25,36 +25,28 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
-from dynet_vdgi.commands import HelpFormatter, add_parser  # noqa: E402
+from dynet_vdgi.commands import HelpFormatter, add_parser, wrapped  # noqa: E402
+from dynet_vdgi.commands.options import check_together  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.system.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.system.limits import limit  # noqa: E402
 from dynet_vdgi.system.names import did_you_mean, of_these, told  # noqa: E402
 
 VERBS = (
-    "train",
-    "parse",
-    "choose",
-    "doubts",
-    "expect",
-    "evaluate",
-    "agreement",
-    "check",
-    "validate",
-    "convert",
-    "tokenize",
-    "info",
-    "demo",
-    "draw",
-    "clusters",
-    "rules",
-    "experiment",
-    "table",
-    "vectors",
-    "annotate",
-    "report",
-    "tag",
-)
+    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
+    "rules", "convert", "clusters", "vectors", "experiment",
+)  # fmt: skip
+FORMER = {
+    "doubts": "vdgi choose --words FILE",
+    "agreement": "vdgi evaluate --agreement A B",
+    "validate": "vdgi check --ud FILE",
+    "report": "vdgi info RUN -o FILE.html",
+    "table": "vdgi experiment table DIR",
+    "demo": "bash run/train_ud.sh",
+    "tokenize evaluate": "vdgi evaluate --raw GOLD FILE",
+}
+"""What to say instead of verbs of earlier versions, and of one that somebody may expect."""
+
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -73,6 +65,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
     _is_inside = False
     default_task = ""  # what is meant where none is named
+    overview = ""  # instead of the help that argparse makes
 
     # Typed loosely, because argparse's own method has overloads that differ by version.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -110,6 +103,10 @@ class ArgumentParser(argparse.ArgumentParser):
             self.error(f"no {str(action.metavar).lower()} '{value}'{of_these(value, names)}")
         super()._check_value(action, value)
 
+    def format_help(self) -> str:
+        """The help of the verb; of the program, a screen."""
+        return self.overview or super().format_help()
+
     def print_usage(self, file: Any = None) -> None:
         """The first line of the usage, so that the error after it is in sight."""
         first, *rest = self.format_usage().splitlines()
@@ -142,33 +139,33 @@ def build_parser(verb: str | None = None) -> ArgumentParser:
     With a `verb` it knows the arguments of this verb only, and summaries of the others, so that the program
     starts at once; "" is no verb.
     """
-    parser = ArgumentParser(
-        prog="vdgi",
-        description="Parses languages without a treebank, and learns from the trees that you correct.",
-        epilog="`vdgi help VERB` explains a verb.",
-        formatter_class=HelpFormatter,
-    )
+    about = "Parses languages without a treebank, and learns from the trees that you correct."
+    parser = ArgumentParser(prog="vdgi", description=about, formatter_class=HelpFormatter)
     parser.add_argument("--version", action="version", version=f"vdgi {__version__}")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print only warnings and errors on standard error"
-    )
+    quiet = "print only warnings and errors on standard error"
+    parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    summaries = []
     for name in VERBS:
+        with (Path(__file__).parent / "commands" / f"{name}.py").open(encoding="utf-8") as source:
+            summaries.append(source.readline().strip('"\n'))  # an import takes long
         if verb in (None, name):
             module = importlib.import_module(f"dynet_vdgi.commands.{name}")
-            add_parser(verbs, name, module).set_defaults(run=module.run)
+            add_parser(verbs, name, module.__doc__, module.add_arguments, getattr(module, "run", None))
         else:
-            module_file = Path(__file__).parent / "commands" / f"{name}.py"
-            with module_file.open(encoding="utf-8") as source:  # an import takes long
-                verbs.add_parser(name, help=source.readline().strip('"\n'))
+            verbs.add_parser(name, help=summaries[-1])
+    lines = [f"  {name:10}  {summary}" for name, summary in zip(VERBS, summaries)]
+    last = "`vdgi help VERB` explains a verb. -q: print only warnings and errors."
+    screen = ["usage: vdgi [-h] [--version] [-q] [--debug] VERB ...", "", about, "", *lines, "", last]
+    parser.overview = "".join(f"{wrapped(line, ' ' * 14)}\n" for line in screen)
     summary = "Explain a verb."
     described = f"{summary} The same as `vdgi VERB --help` or `vdgi VERB TASK --help`."
     sub = verbs.add_parser("help", help=summary, description=described, formatter_class=HelpFormatter)
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
     sub.add_argument("task", nargs="?", default="", metavar="TASK", help="a task of it: vdgi help tag train")
     parsers = {"": parser, **verbs.choices}
-    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].explain(arguments.task))
+    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].explain(arguments.task), parser=sub)
     return parser
 
 
@@ -185,18 +182,12 @@ def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
         raise SystemExit(UsageError.exit_status)
     if unknown := [each for each in argv if not verb and each not in parser._option_string_actions]:
         parser._refuse(unknown)
+    words = [each for each in argv if not each.startswith("-")]
+    for former in (verb, " ".join(words[:2])):
+        if former in FORMER:
+            parser.error(f"there is no `vdgi {former}`: say {FORMER[former]}")
     if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
         parser.error(f"no verb '{verb}'{of_these(verb, VERBS)}")
-
-
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Completes a command line for a shell, if argcomplete is installed."""
-    if "_ARGCOMPLETE" in os.environ:
-        try:
-            import argcomplete
-        except ImportError:
-            return
-        argcomplete.autocomplete(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -211,10 +202,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     verb = _verb_of(argv)
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
-    _complete(parser)
+    if "_ARGCOMPLETE" in os.environ:  # completes a command line for a shell
+        with suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(parser)
     try:
         _check_verb(parser, argv, verb)
         arguments = parser.parse_args(argv)
+    except VdgiError as error:  # of the value of an option
+        print(told(str(error)), file=sys.stderr)
+        return error.exit_status
     except SystemExit as finished:  # after --help, --version or a wrong argument
         return _flushed(int(finished.code or 0))
     except OSError as error:  # help or the version could not be printed
@@ -236,6 +234,7 @@ def _status_of(arguments: argparse.Namespace) -> int:
     """Runs the verb, reports its errors, and returns the exit status."""
     try:
         limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
+        check_together(arguments.verb, arguments.parser, arguments)
         arguments.run(arguments)
         return _flushed(0)
     except BrokenPipeError as error:
@@ -262,17 +261,12 @@ def _output_failed(error: OSError, status: int = 0) -> int:
     message, failed = _explained(error)
     if not status and not isinstance(error, BrokenPipeError):
         print(told(message), file=sys.stderr)
-    _give_up_output()
-    return status or failed
-
-
-def _give_up_output() -> None:
-    """Discards output that nobody reads, because Python would complain again when it flushes at exit."""
-    with suppress(OSError, ValueError):
+    try:
         sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # Python would complain again when it flushes at exit
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status or failed
 
 
 def _explained(error: BaseException) -> tuple[str, int]:

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Trains the paper's parser and the recommended one on a treebank, parses its test part, and scores both beside
-# parsers that learn nothing and, where there are any, the published figures of that treebank.
+# parsers that learn nothing; pages, report-*.html, add trees and published figures.
 #
 #   bash run/train_ud.sh                               the embedded demo treebank, in a minute or two
 #   bash run/train_ud.sh LANG DIR... [-- OPTIONS]      LANG-ud-{train,test}*.conllu[.gz] of a UD treebank
 #
 # as in   bash run/train_ud.sh eu UD_Basque -- --seed 2          results in runs/eu
 #         bash run/train_ud.sh fr UD_French -- --preset as_released --preset best
-# OPTIONS are those of `vdgi demo`. Results are in runs/LANG; VDGI_RUN=FOLDER changes that. Run again, it goes
-# on where it was stopped.
+# OPTIONS: --preset NAME, once for each parser, and others of `vdgi train`. Results are in runs/LANG;
+# VDGI_RUN=FOLDER changes that. Run again, it goes on where it was stopped.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
-    sed -n '2,11s/^# \{0,1\}//p' run/train_ud.sh
+    sed -n '2,12s/^# \{0,1\}//p' run/train_ud.sh
 }
 
 wrong_use() {
@@ -25,18 +25,68 @@ if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
     exit
 fi
 
-arguments=()
+language=demo folders=(resources/demo)
 if [ $# -gt 0 ]; then
     [[ $# -ge 2 && "$1" != -* && "$2" != -- ]] || wrong_use
-    arguments+=("$1")
+    language="$1" folders=()
     shift
     while [ $# -gt 0 ] && [ "$1" != "--" ]; do
-        arguments+=("$(cd "$CALLED_FROM" && realpath -m "$1")")
+        folders+=("$(cd "$CALLED_FROM" && realpath -m "$1")")
         shift
     done
     [ $# -eq 0 ] || shift
 fi
+presets=() options=()
+while [ $# -gt 0 ]; do
+    if [ "$1" = --preset ] && [ $# -gt 1 ]; then
+        presets+=("$2")
+        shift
+    else
+        options+=("$1")
+    fi
+    shift
+done
+[ ${#presets[@]} -gt 0 ] || presets=(paper best)
 
+part() { # NAME: files of this part of the treebank, into the array `files`
+    local folder
+    shopt -s nullglob
+    files=()
+    for folder in "${folders[@]}"; do
+        files+=("$folder/$language-ud-$1"*.conllu* "$folder/${language}_"*"-ud-$1"*.conllu*)
+    done
+    shopt -u nullglob
+    if [ ${#files[@]} -eq 0 ] && [ "$1" != dev ]; then
+        echo "no $language-ud-$1*.conllu in ${folders[*]}" >&2
+        exit 2
+    fi
+}
+
+part train && train=("${files[@]}")
+part dev && dev=(${files[@]+"${files[@]}"})
+part test && tests=("${files[@]}")
 install
-"$VENV/bin/vdgi" demo ${arguments[@]+"${arguments[@]}"} ${VDGI_RUN:+--out "$VDGI_RUN"} "$@"
+vdgi="$VENV/bin/vdgi" out="${VDGI_RUN:-runs/$language}" runs=()
+for preset in "${presets[@]}"; do
+    run="$out/$(basename "$preset" .toml)" chosen=()
+    if grep -qs '^select = "dev"' "$preset" "resources/presets/$preset.toml" && [ ${#dev[@]} -gt 0 ]; then
+        chosen=(--dev "${dev[@]}")
+    fi
+    "$vdgi" train --train "${train[@]}" ${chosen[@]+"${chosen[@]}"} --preset "$preset" \
+        ${options[@]+"${options[@]}"} --out "$run" --resume
+    runs+=("$run")
+    for test in "${tests[@]}"; do
+        name="$(basename "${test%.gz}" .conllu)"
+        "$vdgi" parse "$run" "$test" -o "$run/$name.parsed.conllu"
+    done
+done
+dataset="$("$VENV/bin/python" -c 'import sys; from dynet_vdgi.evaluation.published import DATASETS
+print(DATASETS.get(sys.argv[1], ""))' "$language")"
+for test in "${tests[@]}"; do
+    name="$(basename "${test%.gz}" .conllu)"
+    "$vdgi" evaluate "$test" "${runs[@]/%//$name.parsed.conllu}" --baselines
+    "$vdgi" info "${runs[@]}" --gold "$test" ${dataset:+--published "$dataset"} -o "$out/report-$name.html"
+done
+echo "written to $out: model, log, settings and parse of each; pages with trees and published figures"
+echo "next: $vdgi parse ${runs[${#runs[@]} - 1]} YOUR.conllu -o YOUR.parsed.conllu"
 echo "(to call vdgi by its name: source $VENV/bin/activate)"

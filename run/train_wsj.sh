@@ -38,7 +38,7 @@ if [ $# -eq 0 ]; then
     echo "No Penn Treebank named: bash run/train_wsj.sh PTB_DIR, with a folder of .mrg files, which LDC" \
         "distributes. The demo treebank instead:" >&2
     install
-    exec "$VENV/bin/vdgi" demo --out "${VDGI_RUN:-runs/demo}"
+    exec bash run/train_ud.sh
 fi
 ptb="" sample="" glove="" chosen=()
 while [ $# -gt 0 ] && [ "$1" != "--" ]; do
@@ -89,4 +89,4 @@ plan="${VDGI_PLAN:-paper-wsj}"
 [[ "$plan" != *.toml ]] || plan="$(absolute "$plan")"
 "$VENV/bin/vdgi" experiment "$plan" --data "$data" --out "$out" ${chosen[@]+"${chosen[@]}"} "$@"
 printf '\n%s\n\n' "$what"
-"$VENV/bin/vdgi" table "$out" --like paper
+"$VENV/bin/vdgi" experiment table "$out" --like paper

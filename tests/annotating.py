@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,34 +73,15 @@ def seen(marked: MarkedSentence) -> tuple[int, int]:
     return marked.edits, marked.version
 
 
-def without_sums(path: Path) -> list[str]:
-    """The lines of a journal, which become those of format 1, without checksums."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    content = "".join([first_format(line) for line in lines if '"base"' not in line])
-    path.write_text(content, encoding="utf-8")
-    return path.read_text(encoding="utf-8").splitlines(keepends=True)
-
-
-def first_format(line: str) -> str:
-    """A line of a journal about arcs as format 1 has it."""
-    record = json.loads(line)
-    record.pop("sum", None)
-    if "journal" in record:
-        record["journal"] = 1
-    if "new" in record:
-        new, old = record.pop("new"), record.pop("old")
-        record |= {"arcs": new.get("arcs", {}), "was": old.get("arcs", {})}
-        for key in ("moved", "renamed"):
-            record |= {key: new[key], f"{key}_was": old[key]}
-        record["f"] = FINGERPRINTS[record["s"]]
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-FINGERPRINTS = {
-    number: zlib.crc32("\n".join(forms.split()).encode())
-    for number, forms in enumerate(("The dogs do n't bark .", "Dogs bark", "Cats see dogs , they say"))
-}
-"""Of the sentences of `ROWS`, as the journals of formats 1 and 2 have them."""
+def journal_of(records: Iterable[dict[str, Any]]) -> bytes:
+    """A journal of these records with its checksums."""
+    total, lines = 0, []
+    for record in records:
+        body = {key: value for key, value in record.items() if key != "sum"}
+        line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        total = zlib.crc32(line, total)
+        lines.append(line[:-1] + b',"sum":"%08x"}\n' % total)
+    return b"".join(lines)
 
 
 # ------------------------------------------------------------------------------------------- server
@@ -108,7 +89,7 @@ class Client:
     """Requests to the page's address, as the page makes them unless told otherwise."""
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
+        self.address, parts = address, urlsplit(address)
         assert parts.hostname is not None
         self.host, self.port, self.path = parts.hostname, parts.port, parts.path
         self.origin = f"http://{parts.netloc}"

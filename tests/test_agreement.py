@@ -173,16 +173,16 @@ def test_punctuation_of_either_file_can_be_left_out(pair: tuple[Path, Path]) -> 
 def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
     vdgi: Vdgi, pair: tuple[Path, Path]
 ) -> None:
-    out = vdgi.good("agreement", *pair).out
+    out = vdgi.good("evaluate", "--agreement", *pair).out
     assert "head and relation (LAS)" in out
     assert f"{pair[0]}:1, {pair[1]}:1 (s1): 2 of 4 differ: UPOS 1, relation 2, head 1" in out
     assert "UPOS  second  words\nNOUN  PROPN       1" in out
-    assert "Dogs chase" not in vdgi.good("agreement", *pair, "--worst", "0").out
+    assert "Dogs chase" not in vdgi.good("evaluate", "--agreement", *pair, "--worst", "0").out
 
 
 def test_json_and_csv_have_the_same_figures(vdgi: Vdgi, pair: tuple[Path, Path]) -> None:
-    figures = json.loads(vdgi.good("agreement", *pair, "--json").out)["figures"]
-    rows = list(csv.DictReader(io.StringIO(vdgi.good("agreement", *pair, "--csv").out)))
+    figures = json.loads(vdgi.good("evaluate", "--agreement", *pair, "--json").out)["figures"]
+    rows = list(csv.DictReader(io.StringIO(vdgi.good("evaluate", "--agreement", *pair, "--csv").out)))
     assert [row["figure"] for row in rows] == list(figures)
     for row in rows:
         for name, value in figures[row["figure"]].items():
@@ -193,7 +193,7 @@ def test_uas_and_las_of_the_same_words_are_those_of_evaluate(vdgi: Vdgi, tmp_pat
     gold, parse = tmp_path / "gold.conllu", tmp_path / "parse.conllu"
     tiny.write_gold_and_parse(gold, parse)
     official = json.loads(vdgi.good("evaluate", "--raw", gold, parse, "--json").out)["parses"][str(parse)]
-    figures = json.loads(vdgi.good("agreement", gold, parse, "--json").out)["figures"]
+    figures = json.loads(vdgi.good("evaluate", "--agreement", gold, parse, "--json").out)["figures"]
     assert figures["head"]["share"] == official["UAS"]["f1"] < 1
     assert figures["both"]["share"] == official["LAS"]["f1"]
 
@@ -203,7 +203,7 @@ def test_other_texts_and_useless_options_are_refused(
 ) -> None:
     other = tmp_path / "c.conllu"
     other.write_text(sentence(*WORDS[:2]), encoding="utf-8")
-    status, _, err = vdgi("agreement", pair[0], other)
+    status, _, err = vdgi("evaluate", "--agreement", pair[0], other)
     assert (status, "other text" in err) == (3, True)
-    assert vdgi("agreement", *pair, "--csv", "--worst", "3").status == 2
-    assert vdgi("agreement", *pair, "--worst", "-1").status == 2
+    assert vdgi("evaluate", "--agreement", *pair, "--csv", "--worst", "3").status == 2
+    assert vdgi("evaluate", "--agreement", *pair, "--worst", "-1").status == 2

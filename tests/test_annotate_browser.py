@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import signal
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,10 +21,13 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.validation import official
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
+
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright, of the extra dev, is not installed"
 )
+
 expect = playwright.expect
+
 expect.set_options(timeout=60_000)  # for machines with much other work
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -40,6 +41,7 @@ pytestmark = [
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-train.conllu"
 
 PICTURES = os.environ.get("VDGI_PICTURES")
+
 """A folder for pictures of the page, such as docs/pictures; otherwise they are not kept."""
 
 SCRIPTS = """1\tيكتب\t_\tVERB\t_\t_\t_\t_\t_\t_
@@ -95,6 +97,44 @@ def path(tmp_path: Path) -> Path:
     return written(tmp_path / "a.conllu")
 
 
+@pytest.fixture
+def client(path: Path) -> Iterator[Client]:
+    """A page without learning, by requests."""
+    with served(path) as address:
+        yield Client(address)
+
+
+@pytest.fixture
+def page(client: Client, tab: Callable[..., Any]) -> Any:
+    """That page in a window."""
+    return tab(client.address)
+
+
+def says(page: Any, text: str) -> None:
+    """Waits until the page says something."""
+    expect(page.locator("#notice")).to_contain_text(text)
+
+
+def refuses(page: Any, text: str) -> None:
+    """Waits until the page says why something is not done."""
+    expect(page.locator("#notice.bad")).to_contain_text(text)
+
+
+def keys(page: Any, *names: str, at: int = 0, says: str = "", refuses: str = "", then: int = 0) -> None:
+    """Presses keys, at a word; what follows a ' is typed letter by letter. Then the page says something."""
+    if at:
+        word(page, at).locator(".form").click()
+    for name in names:
+        if name.startswith("'"):
+            page.keyboard.type(name[1:])
+        else:
+            page.keyboard.press(name)
+    if says or refuses:
+        expect(page.locator("#notice.bad" if refuses else "#notice")).to_contain_text(says or refuses)
+    if then:
+        expect(word(page, then)).to_be_focused()
+
+
 def word(page: Any, number: int) -> Any:
     return page.locator(f"#words li[data-place='{number}']")
 
@@ -107,65 +147,50 @@ def sentence(page: Any, number: int) -> None:
     word(page, 1).locator(".form").click()  # a click on the tag of a selected word asks for another one
 
 
-def heads(address: str, number: int) -> list[int]:
+def heads(client: Client, number: int) -> list[int]:
     """The heads of a sentence, numbered from 0, as the program has them."""
-    return [one["head"] for one in Client(address).get(f"sentence/{number}")["words"]]
+    return [one["head"] for one in client.get(f"sentence/{number}")["words"]]
 
 
 # ------------------------------------------------------------------------------------------- keys and mouse
-def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        page.keyboard.press("Tab")
-        expect(page.locator(".skip")).to_be_focused()
-        page.keyboard.press("Enter")
-        for _ in range(12):
-            if page.evaluate("document.activeElement.matches('#words li')"):
-                break
-            page.keyboard.press("Tab")
-        page.keyboard.press("Home")
-        expect(word(page, 1)).to_have_attribute("aria-selected", "true")
-        page.keyboard.press("5")
-        expect(page.locator("#notice")).to_have_text("1 The, DET, head 5 bark, dep, head confirmed.")
-        page.keyboard.press("End")
-        page.keyboard.press("ArrowLeft")
-        expect(word(page, 5)).to_be_focused()
-        page.keyboard.press("l")
-        page.keyboard.type("root")
-        page.keyboard.press("Enter")
-        expect(word(page, 5)).to_be_focused()
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("l")
-        page.keyboard.type("negation")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("Enter once more stores it")
-        expect(page.locator("#choice-input")).to_be_focused()
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_contain_text("4 n't, PART, head 5 bark, negation")
-        expect(word(page, 4)).to_be_focused()
-        page.keyboard.press("c")
-        expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
-        expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ negation")
-        page.keyboard.press("9")
-        expect(page.locator("#notice")).to_have_text("There is no word 9.")
-        page.keyboard.press("a")
-        expect(page.locator("#heading")).to_contain_text("Sentence 2 (sent_id two)")
-        expect(page.locator("#sentences-done")).to_have_text("1 of 3")
-        found = Client(address).get("sentence/0")
-        assert found["done"]
-        assert found["words"][3]["label"] == "negation"
-        assert found["words"][0]["head"] == 5
-        page.keyboard.press("u")
-        expect(page.locator("#notice")).to_contain_text("Taken back, in sentence 1")
-        expect(page.locator("#sentences-done")).to_have_text("0 of 3")
-        page.keyboard.press("r")
-        expect(page.locator("#sentences-done")).to_have_text("1 of 3")
-        page.keyboard.press("/")
-        page.keyboard.type("cats")
-        expect(page.locator("#found button")).to_have_count(1)
-        page.keyboard.press("Enter")
-        page.keyboard.press("Enter")
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
+def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> None:
+    keys(page, "Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    keys(page, "Enter")
+    for _ in range(12):
+        if page.evaluate("document.activeElement.matches('#words li')"):
+            break
+        keys(page, "Tab")
+    keys(page, "Home")
+    expect(word(page, 1)).to_have_attribute("aria-selected", "true")
+    keys(page, "5")
+    expect(page.locator("#notice")).to_have_text("1 The, DET, head 5 bark, dep, head confirmed.")
+    keys(page, "End", "ArrowLeft", then=5)
+    keys(page, "l", "'root", "Enter", then=5)
+    keys(page, "ArrowLeft", "l", "'negation", "Enter", refuses="Enter once more stores it")
+    expect(page.locator("#choice-input")).to_be_focused()
+    keys(page, "Enter", says="4 n't, PART, head 5 bark, negation")
+    expect(word(page, 4)).to_be_focused()
+    keys(page, "c")
+    expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
+    expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ negation")
+    keys(page, "9")
+    expect(page.locator("#notice")).to_have_text("There is no word 9.")
+    keys(page, "a")
+    expect(page.locator("#heading")).to_contain_text("Sentence 2 (sent_id two)")
+    expect(page.locator("#sentences-done")).to_have_text("1 of 3")
+    found = client.get("sentence/0")
+    assert found["done"]
+    assert found["words"][3]["label"] == "negation"
+    assert found["words"][0]["head"] == 5
+    keys(page, "u", says="Taken back, in sentence 1")
+    expect(page.locator("#sentences-done")).to_have_text("0 of 3")
+    keys(page, "r")
+    expect(page.locator("#sentences-done")).to_have_text("1 of 3")
+    keys(page, "/", "'cats")
+    expect(page.locator("#found button")).to_have_count(1)
+    keys(page, "Enter", "Enter")
+    expect(page.locator("#heading")).to_contain_text("Sentence 3")
 
 
 def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[..., Any]) -> None:
@@ -173,30 +198,26 @@ def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[
     with served(written(tmp_path / "a.conllu", text)) as address:
         page = tab(address)
         word(page, 3).click()
-        for keys, head in ((["1", "Enter"], 1), (["1", "5"], 15), (["5"], 5), (["0"], 0)):
-            for key in keys:
-                page.keyboard.press(key)
+        for pressed, head in ((["1", "Enter"], 1), (["1", "5"], 15), (["5"], 5), (["0"], 0)):
+            keys(page, *pressed)
             expect(page.locator("#head")).to_have_value(str(head))
-            assert heads(address, 0)[2] == head
-        page.keyboard.press("0")
-        expect(page.locator("#notice")).to_contain_text("It is so already: 3 w3, NOUN, root of the sentence")
-        page.keyboard.press("2")
-        expect(page.locator("#notice")).to_contain_text("Head 2: Enter, or more digits")
-        page.keyboard.press("Escape")
+            assert heads(Client(address), 0)[2] == head
+        keys(page, "0", says="It is so already: 3 w3, NOUN, root of the sentence")
+        keys(page, "2", says="Head 2: Enter, or more digits")
+        keys(page, "Escape")
         expect(page.locator("#notice")).to_have_text("")
         edits = Client(address).get("sentence/0")["edits"]
         page.keyboard.type("99")
         expect(page.locator("#notice.bad")).to_have_text("There is no word 99.")
-        page.keyboard.type("9")
-        page.keyboard.press("Backspace")
+        keys(page, "'9", "Backspace")
         page.wait_for_timeout(600)
         assert Client(address).get("sentence/0")["edits"] == edits
-        page.keyboard.press("9")
+        keys(page, "9")
         word(page, 4).click()  # at once: the number was about the other word
-        page.keyboard.press("8")
-        page.keyboard.press("x")  # another key ends a number, too
+        keys(page, "8")
+        keys(page, "x")  # another key ends a number, too
         wait_for(lambda: Client(address).get("sentence/0")["edits"] == edits + 3)
-        assert heads(address, 0)[2:4] == [9, 8]
+        assert heads(Client(address), 0)[2:4] == [9, 8]
         assert Client(address).get("sentence/0")["words"][3]["head_by"] == ""
 
 
@@ -211,192 +232,163 @@ def drag(page: Any, number: int, target: Any) -> None:
     page.mouse.up()
 
 
-def test_heads_are_set_by_dragging_and_arcs_are_clicked(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        drag(page, 1, word(page, 4))
-        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 4 n't")
-        assert heads(address, 0)[0] == 4
-        drag(page, 2, page.locator("#root"))
-        expect(page.locator("#notice")).to_contain_text("2 dogs, NOUN, root of the sentence")
-        assert heads(address, 0)[1] == 0
-        page.locator("#arcs .arc[data-place='1'] text").click()
-        expect(page.locator("#word-heading")).to_have_text("Word 1: The")
-        expect(page.locator("#choice-title")).to_contain_text("Relation of 1 The")
-        page.keyboard.press("Escape")
-        page.locator("#head").select_option("2")
-        expect(page.locator("#notice")).to_contain_text("head 2 dogs")
-        page.locator("#pick").click()
-        word(page, 3).click()
-        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 3 do")
-        page.locator("#undo").click()
-        expect(page.locator("#notice")).to_contain_text("Taken back")
-        assert heads(address, 0)[0] == 2
-        page.keyboard.press("Control+z")
-        expect(page.locator("#redo")).to_be_enabled()
+def test_heads_are_set_by_dragging_and_arcs_are_clicked(page: Any, client: Client) -> None:
+    sentence(page, 1)
+    drag(page, 1, word(page, 4))
+    says(page, "1 The, DET, head 4 n't")
+    assert heads(client, 0)[0] == 4
+    drag(page, 2, page.locator("#root"))
+    says(page, "2 dogs, NOUN, root of the sentence")
+    assert heads(client, 0)[1] == 0
+    page.locator("#arcs .arc[data-place='1'] text").click()
+    expect(page.locator("#word-heading")).to_have_text("Word 1: The")
+    expect(page.locator("#choice-title")).to_contain_text("Relation of 1 The")
+    keys(page, "Escape")
+    page.locator("#head").select_option("2")
+    says(page, "head 2 dogs")
+    page.locator("#pick").click()
+    word(page, 3).click()
+    says(page, "1 The, DET, head 3 do")
+    page.locator("#undo").click()
+    says(page, "Taken back")
+    assert heads(client, 0)[0] == 2
+    keys(page, "Control+z")
+    expect(page.locator("#redo")).to_be_enabled()
 
 
-def test_what_is_impossible_is_told_and_changes_nothing(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 2)
-        page.keyboard.press("2")
-        expect(page.locator("#notice")).to_contain_text("head 2 bark")
-        before = heads(address, 1)
-        page.keyboard.press("l")
-        page.locator("#choice-input").fill("a b")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("'a b' is no relation")
-        page.locator("#choice-input").press("Escape")
-        word(page, 1).click()
-        page.keyboard.press("1")
-        expect(page.locator("#notice.bad")).to_contain_text("a word cannot be its own head")
-        assert heads(address, 1) == before
-        for text in ("0", "4", "999", "abc", "1.5"):
-            page.locator("#number").fill(text)
-            page.locator("#number").press("Enter")
-            message = f"There is no sentence {text}: they are numbered from 1 to 3."
-            expect(page.locator("#notice.bad")).to_have_text(message)
-            expect(page.locator("#number")).to_have_value("2")
+def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(page: Any, client: Client) -> None:
+    sentence(page, 1)
+    keys(page, "1", refuses="a word cannot be its own head")
+    for text in ("0", "4", "abc", "1.5"):
+        page.locator("#number").fill(text)
+        page.locator("#number").press("Enter")
+        refuses(page, f"There is no sentence {text}: they are numbered from 1 to 3.")
+        expect(page.locator("#number")).to_have_value("1")
+    keys(page, "0", at=1, says="1 The, DET, root of the sentence")
+    says(page, "arcs follow: 5, 6.")
+    expect(page.locator("#arcs .arc.moved")).to_have_count(2)
+    expect(page.locator("#arcs .arc.moved")).to_have_count(0)
+    sentence(page, 2)
+    keys(page, "a", says="Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.")
+    for what in ("2: Sentence is right.", "1: the head of 1 The."):
+        keys(page, "u", says=f"Taken back, in sentence {what}")
+    expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
+    expect(word(page, 1)).to_have_attribute("aria-selected", "true")
+    keys(page, "End", "r", says="Made again, in sentence 1: the head of 1 The.")
+    expect(word(page, 1)).to_have_attribute("aria-selected", "true")
 
 
-def test_next_goes_through_all_sentences(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        seen = []
-        for _ in range(4):
-            seen.append(page.locator("#number").input_value())
-            page.locator("#next").click()
-            expect(page.locator("#number")).not_to_have_value(seen[-1])
-        assert sorted(seen[:3]) == ["1", "2", "3"]
+def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) -> None:
+    sentence(page, 3)
+    keys(page, "o", "'really a verb?", "Enter", at=2)
+    expect(word(page, 2)).to_have_attribute("aria-label", re.compile("note: really a verb"))
+    page.locator("#note-sentence").click()
+    page.keyboard.type("ask Mary")
+    word(page, 1).click()
+    expect(page.locator("#note")).to_have_text("✎ ask Mary")
+    keys(page, "q")
+    expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
+    sentence(page, 1)
+    for kind, text in (("note", "verb"), ("relation", "dep"), ("tag", "PRON"), ("flagged", "")):
+        keys(page, "/")
+        page.locator("#kind").select_option(kind)
+        page.locator("#wanted").fill(text)
+        expect(page.locator("#found button").last).to_contain_text("3 Cats see dogs")
+        if kind != "flagged":
+            keys(page, "Escape")
+    page.locator("#found button").click()
+    expect(page.locator("#heading")).to_contain_text("Sentence 3")
+    word(page, 4).click()
+    page.locator("#order").select_option("document")
+    page.locator("#view").select_option("down")
+    page.reload()
+    expect(page.locator("#heading")).to_contain_text("Sentence 3")
+    expect(word(page, 4)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#order")).to_have_value("document")
+    expect(page.locator("#words")).to_have_attribute("aria-orientation", "vertical")
+    page.evaluate("location.hash = '#s=1&w=2'")
+    expect(page.locator("#heading")).to_contain_text("Sentence 2")
+    expect(word(page, 2)).to_have_attribute("aria-selected", "true")
 
 
 # ------------------------------------------------------------------------------------------- keys anywhere
 def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(
-    path: Path, tab: Callable[..., Any]
+    page: Any, client: Client
 ) -> None:
-    with served(path) as address:
-        page = tab(address)
-        expect(page.locator("#advice")).to_be_visible()
-        page.keyboard.press("Home")
-        page.keyboard.press("4")
-        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 4 n't")
-        page.locator("#undo").click()
-        expect(page.locator("#notice")).to_contain_text("Taken back")
-        page.keyboard.press("5")
-        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 5 bark")
-        page.locator("#number").press("a")
-        page.locator("#find").click()
-        page.keyboard.type("5ax")
-        page.keyboard.press("Escape")
-        assert Client(address).get("sentence/0")["edits"] == 3
-        page.locator("#help summary").click()
-        page.locator("#keys-on").uncheck()
-        page.locator("#undo").focus()
-        page.keyboard.press("x")
-        page.keyboard.press("3")
-        page.wait_for_timeout(200)
-        assert Client(address).get("sentence/0")["edits"] == 3
-        word(page, 2).click()
-        page.keyboard.press("3")
-        expect(page.locator("#notice")).to_contain_text("2 dogs, NOUN, head 3 do")
+    expect(page.locator("#advice")).to_be_visible()
+    keys(page, "Home", "4", says="1 The, DET, head 4 n't")
+    page.locator("#undo").click()
+    says(page, "Taken back")
+    keys(page, "5", says="1 The, DET, head 5 bark")
+    page.locator("#number").press("a")
+    page.locator("#find").click()
+    keys(page, "'5ax", "Escape")
+    assert client.get("sentence/0")["edits"] == 3
+    page.locator("#help summary").click()
+    page.locator("#keys-on").uncheck()
+    page.locator("#undo").focus()
+    keys(page, "x", "3")
+    page.wait_for_timeout(200)
+    assert client.get("sentence/0")["edits"] == 3
+    keys(page, "3", at=2, says="2 dogs, NOUN, head 3 do")
 
 
 def test_one_goes_to_words_by_number_and_from_one_unconfirmed_word_to_the_next(
-    path: Path, tab: Callable[..., Any]
+    page: Any, client: Client
 ) -> None:
-    with served(path) as address:
-        page = tab(address)
-        page.keyboard.press("Home")
-        page.keyboard.press("g")
-        expect(page.locator("#notice")).to_have_text("Go to word: type its number.")
-        page.keyboard.press("4")
-        expect(word(page, 4)).to_be_focused()
-        page.keyboard.press("h")
-        expect(word(page, 5)).to_be_focused()
-        page.keyboard.press("Home")
-        for place in (2, 3):
-            page.keyboard.press("Enter")
-            expect(word(page, place)).to_be_focused()
-        page.keyboard.press("Home")
-        page.keyboard.press("w")
-        expect(word(page, 3)).to_be_focused()
-        assert page.url.endswith("#s=0&w=3")
-        confirmed = [bool(one["head_by"]) for one in Client(address).get("sentence/0")["words"]]
-        assert confirmed == [True, True, False, False, False, False]
+    keys(page, "Home", "g")
+    expect(page.locator("#notice")).to_have_text("Go to word: type its number.")
+    keys(page, "4", then=4)
+    keys(page, "h", then=5)
+    keys(page, "Home")
+    for place in (2, 3):
+        keys(page, "Enter", then=place)
+    keys(page, "Home", "w", then=3)
+    assert page.url.endswith("#s=0&w=3")
+    confirmed = [bool(one["head_by"]) for one in client.get("sentence/0")["words"]]
+    assert confirmed == [True, True, False, False, False, False]
 
 
-def test_one_key_sets_a_relation(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):  # all hang from words with these tags
-            client.change(2, "label", word_, label)
-        page.goto(f"{address}#s=2&w=1")
-        page.reload()
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
-        label = page.locator("#relation")
-        expect(label).to_have_text("nsubj")
-        page.keyboard.press("Shift+O")
-        expect(label).to_have_text("obl")  # confirmed as often as obj, but more frequent in UD
-        page.keyboard.press("Shift+O")
-        expect(label).to_have_text("obj")
-        page.keyboard.press("l")
-        expect(page.locator("#choice-list kbd")).to_have_count(5)
-        offered = page.locator("#choice-list .value").all_inner_texts()
-        page.keyboard.press("2")
-        expect(label).to_have_text(offered[1])
-        page.keyboard.press(".")
-        expect(label).to_have_text(offered[2])
-        page.keyboard.press(",")
-        expect(label).to_have_text(offered[1])
-        wait_for(lambda: client.get("sentence/2")["words"][0]["label"] == offered[1])
-        page.wait_for_timeout(300)
-        page.locator("#arcs .arc[data-place='1'] text").click()
-        page.locator("#choice-list li").nth(4).click()
-        expect(word(page, 1)).to_be_focused()
-        wait_for(lambda: client.get("sentence/2")["words"][0]["label"] != offered[1])
+def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
+    for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):  # all hang from words with these tags
+        client.change(2, "label", word_, label)
+    page.goto(f"{client.address}#s=2&w=1")
+    page.reload()
+    expect(page.locator("#heading")).to_contain_text("Sentence 3")
+    label = page.locator("#relation")
+    expect(label).to_have_text("nsubj")
+    keys(page, "Shift+O")
+    expect(label).to_have_text("obl")  # confirmed as often as obj, but more frequent in UD
+    keys(page, "Shift+O")
+    expect(label).to_have_text("obj")
+    keys(page, "l")
+    expect(page.locator("#choice-list kbd")).to_have_count(5)
+    offered = page.locator("#choice-list .value").all_inner_texts()
+    keys(page, "2")
+    expect(label).to_have_text(offered[1])
+    keys(page, ".")
+    expect(label).to_have_text(offered[2])
+    keys(page, ",")
+    expect(label).to_have_text(offered[1])
+    wait_for(lambda: client.get("sentence/2")["words"][0]["label"] == offered[1])
+    page.wait_for_timeout(300)
+    page.locator("#arcs .arc[data-place='1'] text").click()
+    page.locator("#choice-list li").nth(4).click()
+    expect(word(page, 1)).to_be_focused()
+    wait_for(lambda: client.get("sentence/2")["words"][0]["label"] != offered[1])
 
 
-def test_keys_pressed_before_the_list_of_relations_has_come_are_not_lost(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        held: list[Any] = []
-        page.route("**/relations/**", lambda route: held.append(route))
-        page.goto(f"{address}#s=2&w=1")
-        page.reload()
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
-        expect(page.locator("#word-heading")).to_contain_text("Word 1")
-        page.keyboard.press("l")
-        expect(page.locator("#choice-input")).to_be_focused()
-        for key in (*"nsub", "Enter"):
-            page.keyboard.press(key)
-        wait_for(lambda: bool(held), page)
-        held[0].continue_()
-        wait_for(lambda: client.get("sentence/2")["words"][0]["label"] == "nsubj")
-        assert client.get("sentence/2")["edits"] == 1
-
-
-def test_an_error_in_a_popup_is_not_hidden_by_what_an_earlier_change_has_done(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        held: list[Any] = []
-        page.route("**/change", lambda route: held.append(route))
-        page.keyboard.press("0")
-        wait_for(lambda: bool(held), page)
-        page.keyboard.press("f")
-        page.keyboard.type("plural")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("'plural' is no feature")
-        held[0].continue_()
-        expect(page.locator("#arcs .arc.moved")).to_have_count(2)  # the change has done all it does
-        expect(page.locator("#notice.bad")).to_contain_text("'plural' is no feature")
-        expect(page.locator("#choice-input")).to_have_value("plural")
+def test_an_error_in_a_popup_is_not_hidden_by_what_an_earlier_change_has_done(page: Any) -> None:
+    sentence(page, 1)
+    held: list[Any] = []
+    page.route("**/change", lambda route: held.append(route))
+    keys(page, "0")
+    wait_for(lambda: bool(held), page)
+    keys(page, "f", "'plural", "Enter", refuses="'plural' is no feature")
+    held[0].continue_()
+    expect(page.locator("#arcs .arc.moved")).to_have_count(2)  # the change has done all it does
+    refuses(page, "'plural' is no feature")
+    expect(page.locator("#choice-input")).to_have_value("plural")
 
 
 def opened_without(page: Any, pattern: str, address: str) -> list[Any]:
@@ -413,73 +405,65 @@ def opened_without(page: Any, pattern: str, address: str) -> list[Any]:
 
 @pytest.mark.parametrize("missing", ["**/sentence/**", "**/store.js"])
 def test_keys_pressed_before_the_sentence_or_the_page_has_come_are_given_in_their_order(
-    path: Path, tab: Callable[..., Any], missing: str
+    page: Any, client: Client, missing: str
 ) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        held = opened_without(page, missing, f"{address}#s=2&w=1")
-        for key in (*"lacl", "Enter", "ArrowRight", "6", "Enter", "o", *"why a", "Backspace", "?", "Enter"):
-            page.keyboard.press(key)
-        held[0].continue_()
-        wait_for(lambda: bool(client.get("sentence/2")["words"][1]["note"]), page)
-        found = client.get("sentence/2")
-        assert [one["label"] for one in found["words"][:1]] == ["acl"]
-        assert [one["head"] for one in found["words"][:2]] == [2, 6]
-        assert found["words"][1]["note"] == "why ?"
-        assert (found["edits"], found["done"]) == (3, False)  # Enter has confirmed nothing
-        expect(page.locator("#notice")).to_have_text("The note is stored.")
+    held = opened_without(page, missing, f"{client.address}#s=2&w=1")
+    for key in (*"lacl", "Enter", "ArrowRight", "6", "Enter", "o", *"why a", "Backspace", "?", "Enter"):
+        page.keyboard.press(key)
+    held[0].continue_()
+    wait_for(lambda: bool(client.get("sentence/2")["words"][1]["note"]), page)
+    found = client.get("sentence/2")
+    assert [one["label"] for one in found["words"][:1]] == ["acl"]
+    assert [one["head"] for one in found["words"][:2]] == [2, 6]
+    assert found["words"][1]["note"] == "why ?"
+    assert (found["edits"], found["done"]) == (3, False)  # Enter has confirmed nothing
+    expect(page.locator("#notice")).to_have_text("The note is stored.")
 
 
 @pytest.mark.parametrize("key", ["a", "c", "Space", "Enter"])
 def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(
-    path: Path, tab: Callable[..., Any], key: str
+    page: Any, client: Client, key: str
 ) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        held = opened_without(page, "**/sentence/**", f"{address}#s=2&w=1")
-        for one in ("6", "Home", key, "ArrowRight", "3", "n"):  # after 6 alone, Enter would confirm nothing
-            page.keyboard.press(one)
-        held[0].continue_()
-        name = "The space bar" if key == "Space" else key
-        message = f"{name} was pressed before this sentence was shown, and confirms nothing."
-        expect(page.locator("#notice.bad")).to_contain_text(message)
-        expect(page.locator("#notice.bad")).to_contain_text("The keys after it are not used either.")
-        wait_for(lambda: client.get("sentence/2")["edits"] == 1)
-        page.wait_for_timeout(200)
-        found = client.get("sentence/2")
-        assert (found["edits"], found["words"][0]["head"], found["done"]) == (1, 6, False)
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
+    held = opened_without(page, "**/sentence/**", f"{client.address}#s=2&w=1")
+    for one in ("6", "Home", key, "ArrowRight", "3", "n"):  # after 6 alone, Enter would confirm nothing
+        page.keyboard.press(one)
+    held[0].continue_()
+    name = "The space bar" if key == "Space" else key
+    message = f"{name} was pressed before this sentence was shown, and confirms nothing."
+    refuses(page, message)
+    refuses(page, "The keys after it are not used either.")
+    wait_for(lambda: client.get("sentence/2")["edits"] == 1)
+    page.wait_for_timeout(200)
+    found = client.get("sentence/2")
+    assert (found["edits"], found["words"][0]["head"], found["done"]) == (1, 6, False)
+    expect(page.locator("#heading")).to_contain_text("Sentence 3")
 
 
-def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        page.locator("#order").select_option("document")
-        sentence(page, 1)
-        held: list[Any] = []
-        page.route("**/next?*", lambda route: held.append(route))
-        for key in ("a", "2", "Enter", "a"):  # the second `a` is about a sentence that nobody has seen
-            page.keyboard.press(key)
-        wait_for(lambda: bool(held), page)
-        held[0].continue_()
-        expect(page.locator("#notice.bad")).to_contain_text("a was pressed before this sentence was shown")
-        expect(page.locator("#heading")).to_contain_text("Sentence 2 ")
-        wait_for(lambda: client.get("sentence/1")["edits"] == 1)
-        assert client.get("sentence/0")["done"]
-        assert client.get("sentence/1")["words"][0]["head"] == 2
-        client.change(2, "done")
-        for key in ("n", "0"):
-            page.keyboard.press(key)
-        wait_for(lambda: len(held) == 2, page)
-        page.locator("#relate").click()  # a list that would be closed while one types
-        expect(page.locator("#notice")).to_contain_text("Another sentence is coming")
-        expect(page.locator("#choice")).to_be_hidden()
-        held[1].continue_()
-        message = "No other sentence is left to do. The keys pressed since then are not used."
-        expect(page.locator("#notice.bad")).to_have_text(message)
-        assert client.get("sentence/1")["edits"] == 1
+def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(page: Any, client: Client) -> None:
+    page.locator("#order").select_option("document")
+    sentence(page, 1)
+    held: list[Any] = []
+    page.route("**/next?*", lambda route: held.append(route))
+    for key in ("a", "2", "Enter", "a"):  # the second `a` is about a sentence that nobody has seen
+        page.keyboard.press(key)
+    wait_for(lambda: bool(held), page)
+    held[0].continue_()
+    refuses(page, "a was pressed before this sentence was shown")
+    expect(page.locator("#heading")).to_contain_text("Sentence 2 ")
+    wait_for(lambda: client.get("sentence/1")["edits"] == 1)
+    assert client.get("sentence/0")["done"]
+    assert client.get("sentence/1")["words"][0]["head"] == 2
+    client.change(2, "done")
+    for key in ("n", "0"):
+        page.keyboard.press(key)
+    wait_for(lambda: len(held) == 2, page)
+    page.locator("#relate").click()  # a list that would be closed while one types
+    says(page, "Another sentence is coming")
+    expect(page.locator("#choice")).to_be_hidden()
+    held[1].continue_()
+    message = "No other sentence is left to do. The keys pressed since then are not used."
+    expect(page.locator("#notice.bad")).to_have_text(message)
+    assert client.get("sentence/1")["edits"] == 1
 
 
 def test_the_first_sentence_is_shown_once_and_one_is_shown_if_all_are_done(
@@ -504,286 +488,136 @@ def test_the_first_sentence_is_shown_once_and_one_is_shown_if_all_are_done(
         expect(page.locator("#notice")).to_have_text("No other sentence is left to do.")
 
 
-def test_enter_after_a_number_that_is_complete_confirms_nothing(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        sentence(page, 1)
-        for key in ["4", "Enter", "9", "Enter", "g", "3"]:
-            page.keyboard.press(key)
-        expect(word(page, 3)).to_be_focused()  # after a short pause
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_contain_text("Enter ended the number. Once more confirms word 3.")
-        page.wait_for_timeout(200)
-        found = client.get("sentence/0")
-        assert found["edits"] == 1
-        assert not any(one["label_by"] for one in found["words"])
-        page.keyboard.press("Enter")
-        wait_for(lambda: bool(client.get("sentence/0")["words"][2]["label_by"]))
-        page.keyboard.press("Home")
-        page.keyboard.press("5")
-        word(page, 2).click()
-        page.keyboard.press("Enter")  # of another word than the number's
-        wait_for(lambda: bool(client.get("sentence/0")["words"][1]["label_by"]))
-
-
-def test_undo_goes_to_the_word_and_says_what_it_took_back(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        page.keyboard.press("5")
-        expect(page.locator("#notice")).to_contain_text("head 5 bark")
-        sentence(page, 2)
-        page.keyboard.press("a")
-        expect(page.locator("#notice")).to_have_text(
-            "Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back."
-        )
-        for key, what in (("u", "2: Sentence is right."), ("u", "1: the head of 1 The.")):
-            page.keyboard.press(key)
-            expect(page.locator("#notice")).to_have_text(f"Taken back, in sentence {what}")
-        expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
-        expect(word(page, 1)).to_have_attribute("aria-selected", "true")
-        page.keyboard.press("End")
-        page.keyboard.press("r")
-        expect(page.locator("#notice")).to_have_text("Made again, in sentence 1: the head of 1 The.")
-        expect(word(page, 1)).to_have_attribute("aria-selected", "true")
-
-
-def test_what_follows_a_new_head_is_said_and_shown(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        word(page, 1).click()
-        page.keyboard.press("0")
-        expect(page.locator("#notice")).to_contain_text("1 The, DET, root of the sentence")
-        expect(page.locator("#notice")).to_contain_text("arcs follow: 5, 6.")
-        label = Client(address).get("sentence/0")["words"][0]["label"]
-        expect(page.locator("#notice")).to_contain_text(label)
-        expect(page.locator("#arcs .arc.moved")).to_have_count(2)
-        expect(page.locator("#arcs .arc.moved")).to_have_count(0)
+def test_enter_after_a_number_that_is_complete_confirms_nothing(page: Any, client: Client) -> None:
+    sentence(page, 1)
+    for key in ["4", "Enter", "9", "Enter", "g", "3"]:
+        page.keyboard.press(key)
+    expect(word(page, 3)).to_be_focused()  # after a short pause
+    keys(page, "Enter", says="Enter ended the number. Once more confirms word 3.")
+    page.wait_for_timeout(200)
+    found = client.get("sentence/0")
+    assert found["edits"] == 1
+    assert not any(one["label_by"] for one in found["words"])
+    keys(page, "Enter")
+    wait_for(lambda: bool(client.get("sentence/0")["words"][2]["label_by"]))
+    keys(page, "Home", "5")
+    word(page, 2).click()
+    keys(page, "Enter")  # of another word than the number's
+    wait_for(lambda: bool(client.get("sentence/0")["words"][1]["label_by"]))
 
 
 # ------------------------------------------------------------------------------------------- other columns
-def test_tags_features_and_lemmas_are_set_by_keys(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        page.keyboard.press("Home")
-        page.keyboard.press("t")
-        expect(page.locator("#choice-list li")).to_have_count(17)
-        page.keyboard.press("o")
-        expect(word(page, 1).locator(".tag")).to_have_text("PRON")
-        page.keyboard.press("f")
-        page.keyboard.type("numb")
-        expect(page.locator("#choice-list .value").first).to_contain_text("Number=")
-        page.keyboard.type("er=Plur")
-        page.keyboard.press("Enter")
-        wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Definite=Def|Number=Plur")
-        expect(page.locator("#word-facts")).to_contain_text("Number=Plur")
-        page.keyboard.press("f")
-        page.keyboard.type("Plural")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("'Plural' is no feature")
-        page.keyboard.press("Escape")
-        page.keyboard.press("m")
-        expect(page.locator("#choice-input")).to_have_value("the")
-        page.keyboard.type("THE")
-        page.keyboard.press("Enter")
-        wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "THE")
-        first = client.get("sentence/0")["words"][0]
-        assert (first["tag"], first["tag_by"], first["lemma_by"]) == ("PRON", "anna", "anna")
-        page.keyboard.press("u")
-        page.keyboard.press("u")
-        page.keyboard.press("u")
-        expect(word(page, 1).locator(".tag")).to_have_text("DET")
+def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> None:
+    keys(page, "Home", "t")
+    expect(page.locator("#choice-list li")).to_have_count(17)
+    keys(page, "o")
+    expect(word(page, 1).locator(".tag")).to_have_text("PRON")
+    keys(page, "f", "'numb")
+    expect(page.locator("#choice-list .value").first).to_contain_text("Number=")
+    keys(page, "'er=Plur", "Enter")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Definite=Def|Number=Plur")
+    expect(page.locator("#word-facts")).to_contain_text("Number=Plur")
+    keys(page, "f", "'Plural", "Enter", refuses="'Plural' is no feature")
+    keys(page, "Escape", "m")
+    expect(page.locator("#choice-input")).to_have_value("the")
+    keys(page, "'THE", "Enter")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "THE")
+    first = client.get("sentence/0")["words"][0]
+    assert (first["tag"], first["tag_by"], first["lemma_by"]) == ("PRON", "anna", "anna")
+    keys(page, "u", "u", "u")
+    expect(word(page, 1).locator(".tag")).to_have_text("DET")
 
 
-def test_xpos_is_chosen_or_typed_and_stays_when_the_tag_changes(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        page.keyboard.press("Home")
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("y")
-        expect(page.locator("#choice-list .value")).to_have_text(["DT"])  # all that the file has
-        page.keyboard.type("NNS")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_have_text("2 dogs, XPOS NNS.")
-        expect(page.locator("#word-facts")).to_contain_text("XPOS NNS")
-        page.keyboard.press("t")
-        page.keyboard.press("v")
-        expect(page.locator("#notice")).to_contain_text("XPOS stays NNS: y changes it.")
-        page.keyboard.press("Home")
-        page.keyboard.press("y")
-        page.keyboard.press("2")
-        wait_for(lambda: client.get("sentence/0")["words"][0]["xpos"] == "NNS")
-        page.keyboard.press("y")
-        page.keyboard.type("_")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_have_text("1 The, no XPOS.")
-        found = client.get("sentence/0")["words"]
-        assert [(one["tag"], one["xpos"], one["xpos_by"]) for one in found[:2]] == [
-            ("DET", "_", "anna"), ("VERB", "NNS", "anna"),
-        ]  # fmt: skip
+def test_xpos_is_chosen_or_typed_and_stays_when_the_tag_changes(page: Any, client: Client) -> None:
+    keys(page, "Home", "ArrowRight", "y")
+    expect(page.locator("#choice-list .value")).to_have_text(["DT"])  # all that the file has
+    keys(page, "'NNS", "Enter")
+    expect(page.locator("#notice")).to_have_text("2 dogs, XPOS NNS.")
+    expect(page.locator("#word-facts")).to_contain_text("XPOS NNS")
+    keys(page, "t", "v", says="XPOS stays NNS: y changes it.")
+    keys(page, "Home", "y", "2")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["xpos"] == "NNS")
+    keys(page, "y", "'_", "Enter")
+    expect(page.locator("#notice")).to_have_text("1 The, no XPOS.")
+    found = client.get("sentence/0")["words"]
+    assert [(one["tag"], one["xpos"], one["xpos_by"]) for one in found[:2]] == [
+        ("DET", "_", "anna"), ("VERB", "NNS", "anna"),
+    ]  # fmt: skip
 
 
-def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        page.keyboard.press("Home")
-        page.keyboard.press("l")
-        page.keyboard.type("nsbuj")
-        page.keyboard.press("Enter")
-        message = "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores"
-        for place in ("#notice.bad", "#choice-hint"):
-            expect(page.locator(place)).to_contain_text(message)
-        page.locator("#choice-input").fill("nmod:foo")
-        page.keyboard.press("Enter")
-        expect(page.locator("#choice-hint")).to_contain_text("'nmod:foo' is a subtype of nmod that this file")
-        assert client.get("sentence/0")["edits"] == 0
-        page.keyboard.press("Enter")
-        expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text(re.compile("nmod:foo ✓$"))
-        expect(word(page, 1)).to_have_attribute("aria-label", re.compile("nmod:foo, relation confirmed"))
-        for name, value in (("Casus=Gen", "Casus=Gen|Definite=Def"), ("Number=Dul", None), ("Case=Gen", "")):
-            page.keyboard.press("f")
-            page.keyboard.type(name)
-            page.keyboard.press("Enter")
-            if value != "":
-                expect(page.locator("#choice-hint")).to_contain_text(f"'{name}' is no feature of UD or of")
-                page.keyboard.press("Enter" if value else "Escape")
-            expect(page.locator("#choice")).to_be_hidden()
-        wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def")
-        expect(page.locator("#word-facts")).to_contain_text("Case=Gen")  # the page may be behind the program
-        page.keyboard.press("f")
-        page.keyboard.type("Case=")  # which could also begin Case=Abe
-        page.keyboard.press("Enter")
-        wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Casus=Gen|Definite=Def")
+def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(page: Any, client: Client) -> None:
+    keys(page, "Home", "l", "'nsbuj", "Enter")
+    message = "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores"
+    for place in ("#notice.bad", "#choice-hint"):
+        expect(page.locator(place)).to_contain_text(message)
+    page.locator("#choice-input").fill("nmod:foo")
+    keys(page, "Enter")
+    expect(page.locator("#choice-hint")).to_contain_text("'nmod:foo' is a subtype of nmod that this file")
+    assert client.get("sentence/0")["edits"] == 0
+    keys(page, "Enter")
+    expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text(re.compile("nmod:foo ✓$"))
+    expect(word(page, 1)).to_have_attribute("aria-label", re.compile("nmod:foo, relation confirmed"))
+    for name, value in (("Casus=Gen", "Casus=Gen|Definite=Def"), ("Number=Dul", None), ("Case=Gen", "")):
+        keys(page, "f")
+        page.keyboard.type(name)
+        keys(page, "Enter")
+        if value != "":
+            expect(page.locator("#choice-hint")).to_contain_text(f"'{name}' is no feature of UD or of")
+            page.keyboard.press("Enter" if value else "Escape")
+        expect(page.locator("#choice")).to_be_hidden()
+    wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def")
+    expect(page.locator("#word-facts")).to_contain_text("Case=Gen")  # the page may be behind the program
+    keys(page, "f")
+    page.keyboard.type("Case=")  # which could also begin Case=Abe
+    keys(page, "Enter")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Casus=Gen|Definite=Def")
 
 
-def test_words_and_sentences_are_split_and_joined(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
+def test_words_and_sentences_are_split_and_joined(page: Any, client: Client) -> None:
 
-        def forms() -> list[str]:
-            return [one["form"] for one in client.get("sentence/0")["words"]]
+    def forms() -> list[str]:
+        return [one["form"] for one in client.get("sentence/0")["words"]]
 
-        expect(word(page, 3).locator(".range")).to_have_text("don't")
-        expect(page.locator("#empty")).to_have_text("Empty nodes: 4.1 loudly ADV after word 4")
-        first = forms()
-        word(page, 2).click()
-        page.keyboard.press("s")
-        expect(page.locator("#choice-input")).to_have_value("dogs")
-        page.locator("#choice-input").fill("dog s")
-        page.keyboard.press("Enter")
-        expect(page.locator("#words li")).to_have_count(7)
-        assert forms() == ["The", "dog", "s", *first[2:]]
-        page.keyboard.press("j")
-        expect(page.locator("#words li")).to_have_count(6)
-        page.locator("#more summary").click()
-        page.locator("#range").click()
-        page.locator("#choice-input").fill("1-2 Thedogs")
-        page.keyboard.press("Enter")
-        expect(word(page, 1).locator(".range")).to_have_text("Thedogs")
-        word(page, 5).click()
-        page.locator("#cut").click()
-        expect(page.locator("#notice")).to_contain_text("the rest is the next one")
-        expect(page.locator("#words li")).to_have_count(4)
-        expect(page.locator("#of")).to_have_text("of 4")
-        page.locator("#number").fill("2")
-        page.locator("#number").press("Enter")
-        expect(word(page, 1).locator(".form")).to_have_text("bark")
-        page.locator("#number").fill("1")
-        page.locator("#number").press("Enter")
-        expect(page.locator("#words li")).to_have_count(4)
-        page.locator("#glue").click()
-        expect(page.locator("#words li")).to_have_count(6)
-        for _ in range(5):
-            page.locator("#undo").click()
-        expect(word(page, 1).locator(".range")).to_have_count(0)
-        wait_for(lambda: forms() == first)
-
-
-def test_multiword_tokens_are_made_by_keys(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        word(page, 2).click()
-        page.keyboard.press("s")
-        page.keyboard.press("Enter")
-        expect(page.locator("#choice-hint")).to_have_text(re.compile("^Put a bar or a blank where the word"))
-        page.keyboard.press("End")
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.type("|")
-        page.keyboard.press("Enter")
-        expect(word(page, 2).locator(".range")).to_have_text("dogs")
-        found = client.get("sentence/0")
-        assert found["ranges"][0] == {"from": 2, "to": 3, "form": "dogs"}
-        assert [one["form"] for one in found["words"]][1:3] == ["dog", "s"]
-        page.keyboard.press("End")
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("b")
-        expect(page.locator("#choice-input")).to_have_value("6-7 bark.")
-        page.keyboard.press("Enter")
-        expect(word(page, 6).locator(".range")).to_have_text("bark.")
-        page.keyboard.press("b")
-        page.locator("#choice-input").fill("6-7 bark .")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("UD has none in a multiword token")
-        expect(page.locator("#choice-hint")).to_contain_text("UD has none in a multiword token")
-        assert client.get("sentence/0")["ranges"][-1]["form"] == "bark."
-
-
-def test_notes_and_flags_are_kept_and_found_again(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 3)
-        word(page, 2).click()
-        page.keyboard.press("o")
-        page.keyboard.type("really a verb?")
-        page.keyboard.press("Enter")
-        expect(word(page, 2)).to_have_attribute("aria-label", re.compile("note: really a verb"))
-        page.locator("#note-sentence").click()
-        page.keyboard.type("ask Mary")
-        word(page, 1).click()
-        expect(page.locator("#note")).to_have_text("✎ ask Mary")
-        page.keyboard.press("q")
-        expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
-        sentence(page, 1)
-        for kind, text in (("flagged", ""), ("note", "verb"), ("relation", "dep"), ("tag", "PRON")):
-            page.keyboard.press("/")
-            page.locator("#kind").select_option(kind)
-            page.locator("#wanted").fill(text)
-            expect(page.locator("#found button").last).to_contain_text("3 Cats see dogs")
-            page.keyboard.press("Escape")
-        page.keyboard.press("/")
-        page.locator("#kind").select_option("flagged")
-        page.locator("#wanted").fill("")
-        page.locator("#found button").click()
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
-
-
-def test_place_order_and_view_are_kept_over_reload_and_in_the_address(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 3)
-        word(page, 4).click()
-        page.locator("#order").select_option("document")
-        page.locator("#view").select_option("down")
-        page.reload()
-        expect(page.locator("#heading")).to_contain_text("Sentence 3")
-        expect(word(page, 4)).to_have_attribute("aria-selected", "true")
-        expect(page.locator("#order")).to_have_value("document")
-        expect(page.locator("#words")).to_have_attribute("aria-orientation", "vertical")
-        page.evaluate("location.hash = '#s=1&w=2'")
-        expect(page.locator("#heading")).to_contain_text("Sentence 2")
-        expect(word(page, 2)).to_have_attribute("aria-selected", "true")
+    expect(word(page, 3).locator(".range")).to_have_text("don't")
+    expect(page.locator("#empty")).to_have_text("Empty nodes: 4.1 loudly ADV after word 4")
+    first = forms()
+    keys(page, "s", at=2)
+    expect(page.locator("#choice-input")).to_have_value("dogs")
+    page.locator("#choice-input").fill("dog s")
+    keys(page, "Enter")
+    expect(page.locator("#words li")).to_have_count(7)
+    assert forms() == ["The", "dog", "s", *first[2:]]
+    keys(page, "j")
+    expect(page.locator("#words li")).to_have_count(6)
+    page.locator("#more summary").click()
+    page.locator("#range").click()
+    page.locator("#choice-input").fill("1-2 Thedogs")
+    keys(page, "Enter")
+    expect(word(page, 1).locator(".range")).to_have_text("Thedogs")
+    word(page, 5).click()
+    page.locator("#cut").click()
+    says(page, "the rest is the next one")
+    expect(page.locator("#words li")).to_have_count(4)
+    expect(page.locator("#of")).to_have_text("of 4")
+    page.locator("#number").fill("2")
+    page.locator("#number").press("Enter")
+    expect(word(page, 1).locator(".form")).to_have_text("bark")
+    page.locator("#number").fill("1")
+    page.locator("#number").press("Enter")
+    expect(page.locator("#words li")).to_have_count(4)
+    page.locator("#glue").click()
+    expect(page.locator("#words li")).to_have_count(6)
+    for _ in range(5):
+        page.locator("#undo").click()
+    expect(word(page, 1).locator(".range")).to_have_count(0)
+    wait_for(lambda: forms() == first)
 
 
 # ------------------------------------------------------------------------------------------- typed relations
 LEAVING: list[tuple[str, Callable[[Any], None]]] = [
     ("the button for the sentence", lambda page: page.locator("#done").click()),
     ("another word", lambda page: word(page, 3).click()),
-    ("Tab", lambda page: page.keyboard.press("Tab")),
+    ("Tab", lambda page: keys(page, "Tab")),
     ("the next sentence", lambda page: page.locator("#next").click()),
     ("the button for the arc", lambda page: page.locator("#right").click()),
 ]
@@ -791,29 +625,25 @@ LEAVING: list[tuple[str, Callable[[Any], None]]] = [
 
 @pytest.mark.parametrize(("how", "leave"), LEAVING, ids=[how for how, _ in LEAVING])
 def test_a_typed_relation_is_stored_or_refused_however_the_field_is_left(
-    path: Path, tab: Callable[..., Any], how: str, leave: Callable[[Any], None]
+    page: Any, client: Client, how: str, leave: Callable[[Any], None]
 ) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        sentence(page, 1)
-        page.keyboard.press("l")
-        page.locator("#choice-input").fill("zzz")
-        leave(page)
-        expect(page.locator("#notice.bad")).to_contain_text(
-            "'zzz' is no relation of UD or of this file. Enter once more stores it; Esc takes it back."
-        )
-        expect(page.locator("#choice-input")).to_have_value("zzz")
-        expect(page.locator("#word-heading")).to_have_text("Word 1: The")
-        expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
-        found = client.get("sentence/0")
-        assert (found["done"], found["edits"]) == (False, 0)
-        page.locator("#choice-input").fill("det")
-        leave(page)
-        expect(page.locator("#notice")).not_to_have_class("bad")
-        wait_for(lambda: client.get("sentence/0")["words"][0]["label_by"] == "anna")
-        assert client.get("sentence/0")["words"][0]["label"] == "det"
-        if how == "the button for the sentence":
-            wait_for(lambda: client.get("sentence/0")["done"])
+    sentence(page, 1)
+    keys(page, "l")
+    page.locator("#choice-input").fill("zzz")
+    leave(page)
+    refuses(page, "'zzz' is no relation of UD or of this file. Enter once more stores it; Esc takes it back.")
+    expect(page.locator("#choice-input")).to_have_value("zzz")
+    expect(page.locator("#word-heading")).to_have_text("Word 1: The")
+    expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
+    found = client.get("sentence/0")
+    assert (found["done"], found["edits"]) == (False, 0)
+    page.locator("#choice-input").fill("det")
+    leave(page)
+    expect(page.locator("#notice")).not_to_have_class("bad")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["label_by"] == "anna")
+    assert client.get("sentence/0")["words"][0]["label"] == "det"
+    if how == "the button for the sentence":
+        wait_for(lambda: client.get("sentence/0")["done"])
 
 
 def wait_for(condition: Callable[[], bool], page: Any = None) -> None:
@@ -827,118 +657,25 @@ def wait_for(condition: Callable[[], bool], page: Any = None) -> None:
             page.wait_for_timeout(50)
 
 
-def test_relations_of_the_file_are_offered_first_where_they_are_frequent(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        page.keyboard.press("4")  # or a lesson could change the head, and so the pair of tags
-        expect(page.locator("#notice")).to_contain_text("head 4")
-        page.keyboard.press("l")
-        page.keyboard.type("मुख्य:x")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice.bad")).to_contain_text("is no relation of UD or of this file")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice:not(.bad)")).to_contain_text("मुख्य:x")  # the refusal names it, too
-        page.keyboard.press("l")
-        expect(page.locator("#choice-list .value").first).to_have_text("मुख्य:x")
-        page.keyboard.press("Escape")
-        expect(word(page, 1)).to_be_focused()
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("l")
-        page.keyboard.type("मुख्य:x")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_contain_text("2 dogs, NOUN, head 3 do, मुख्य:x")
-
-
-@pytest.mark.timeout(300)
-def test_the_official_validator_is_a_button_where_it_is_installed(
-    path: Path, tmp_path: Path, tab: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = written(tmp_path / "validate.py", "print('[Line 14 Sent two]: [L3 SYNTAX x] Dogs cannot.')\n")
-    monkeypatch.setenv("VDGI_UD_VALIDATOR", shlex.join([sys.executable, str(script)]))
-    with served(path) as address:
-        page = tab(address)
-        page.get_by_role("button", name="Official validator").click()
-        expect(page.locator("#found-count")).to_have_text("1 error, 0 warnings in 1 sentence")
-        expect(page.locator("#found h3")).to_have_text("1 error: x (level 3)")
-        hit = page.locator("#found button")
-        expect(hit).to_have_text("2 Dogs bark (2 bark: Dogs cannot.)")
-        hit.click()
-        expect(page.locator("#heading")).to_contain_text("Sentence 2 ")
-        written(script, "raise SystemExit('no such language')\n")
-        word(page, 1).click()
-        page.keyboard.press("0")  # another text, which is read again
-        expect(page.locator("#head")).to_have_value("0")
-        page.get_by_role("button", name="Official validator").click()
-        expect(page.locator("#found-count")).to_contain_text("failed: no such language")
-    monkeypatch.setenv("VDGI_UD_VALIDATOR", "")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    is_beside = Path(sys.executable).with_name("udvalidate").exists()
-    with served(path) as address:
-        page = tab(address)
-        expect(page.locator("#sentences-done")).to_have_text("0 of 3")
-        expect(page.locator("#official")).to_be_visible(visible=is_beside)
-
-
-def test_errors_of_form_stand_before_warnings_by_rule(path: Path, tab: Callable[..., Any]) -> None:
-    text = path.read_text(encoding="utf-8").replace("\t_\n", "\tA=1||B=2\n", 1)
-    written(path, text)
-    with served(path, "--given", "guessed") as address:
-        page = tab(address)
-        sentence(page, 1)
-        lines = page.locator("#problems li")
-        expect(lines.last).to_contain_text("1 warning, misc:")
-        expect(lines.last).to_have_class("warning")
-        kinds = lines.evaluate_all("lines => lines.map((line) => line.className)")
-        assert set(kinds) == {"error", "warning"}
-        assert kinds == sorted(kinds)
-        expect(page.locator("#problem-count")).to_contain_text(", 1 warning")
-        lines.last.locator("button").click()
-        expect(page.locator("#words li[aria-selected='true']")).to_have_count(1)
-
-
 # ------------------------------------------------------------------------------------------- seen and meant
-def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(
-    path: Path, tab: Callable[..., Any]
-) -> None:
-    with served(path) as address:
-        page, client = tab(address), Client(address)
-        sentence(page, 1)
-        held: list[Any] = []
-        page.route("**/change", lambda route: route.continue_() if held else held.append(route))
-        page.keyboard.press("4")  # its answer, another tree, comes after the next key
-        page.keyboard.press("a")
-        wait_for(lambda: bool(held), page)
-        held[0].continue_()
-        expect(page.locator("#notice.bad")).to_contain_text("The tree has changed since you said so")
-        found = client.get("sentence/0")
-        assert (found["done"], found["edits"]) == (False, 1)
+def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(page: Any, client: Client) -> None:
+    sentence(page, 1)
+    held: list[Any] = []
+    page.route("**/change", lambda route: route.continue_() if held else held.append(route))
+    keys(page, "4")  # its answer, another tree, comes after the next key
+    keys(page, "a")
+    wait_for(lambda: bool(held), page)
+    held[0].continue_()
+    refuses(page, "The tree has changed since you said so")
+    found = client.get("sentence/0")
+    assert (found["done"], found["edits"]) == (False, 1)
 
-        def is_done_by_another_key() -> bool:  # a lesson may change the tree between two keys, too
-            page.keyboard.press("a")
-            page.wait_for_timeout(100)
-            return bool(client.get("sentence/0")["done"])
+    def is_done_by_another_key() -> bool:  # a lesson may change the tree between two keys, too
+        keys(page, "a")
+        page.wait_for_timeout(100)
+        return bool(client.get("sentence/0")["done"])
 
-        wait_for(is_done_by_another_key)
-
-
-def test_esc_ends_a_drag(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        sentence(page, 1)
-        before = heads(address, 0)
-        box, goal = word(page, 1).bounding_box(), word(page, 4).bounding_box()
-        page.mouse.move(box["x"] + 20, box["y"] + 20)
-        page.mouse.down()
-        page.mouse.move(goal["x"] + 30, goal["y"] + 10, steps=5)
-        expect(page.locator("#rubber")).to_have_count(1)
-        page.keyboard.press("Escape")
-        expect(page.locator("#rubber")).to_have_count(0)
-        page.mouse.up()
-        page.wait_for_timeout(200)
-        assert heads(address, 0) == before
+    wait_for(is_done_by_another_key)
 
 
 # ------------------------------------------------------------------------------------------- kills and tabs
@@ -946,8 +683,7 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
     running, address = start(path)
     page = tab(address)
     sentence(page, 1)
-    page.keyboard.press("4")
-    expect(page.locator("#notice")).to_contain_text("head 4")
+    keys(page, "4", says="head 4")
     page.reload()
     expect(page.locator("#undo")).to_be_enabled()
     expect(word(page, 2)).to_be_visible()
@@ -956,13 +692,11 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
     assert running.stdout is not None
     running.stdout.close()
     expect(page.locator("#fault")).to_contain_text("The program does not answer")
-    word(page, 2).click()
-    page.keyboard.press("5")
-    expect(page.locator("#notice.bad")).to_contain_text("this was not saved")
+    keys(page, "5", at=2, refuses="this was not saved")
     with served(path) as address:
         page = tab(address)
         sentence(page, 1)
-        assert heads(address, 0)[0] == 4
+        assert heads(Client(address), 0)[0] == 4
         expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text("✓ dep?")
 
 
@@ -977,17 +711,10 @@ def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any
         two.keyboard.press("5")
         expect(two.locator("#notice.bad")).to_contain_text("has been changed elsewhere")
         expect(two.locator("#head")).to_have_value("4")
-        assert heads(address, 0)[0] == 4
+        assert heads(Client(address), 0)[0] == 4
         two.keyboard.press("5")
         expect(two.locator("#notice")).to_contain_text("head 5")
         expect(one.locator("#head")).to_have_value("5")
-
-
-def test_another_program_that_changes_the_file_is_told(path: Path, tab: Callable[..., Any]) -> None:
-    with served(path) as address:
-        page = tab(address)
-        path.write_text(ROWS.replace("sent_id = one", "sent_id = other"), encoding="utf-8")
-        expect(page.locator("#fault")).to_contain_text("a.conllu was changed by another program")
 
 
 # ------------------------------------------------------------------------------------------- scripts, sizes
@@ -998,8 +725,7 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         expect(page.locator("#stage")).to_have_attribute("dir", "rtl")
         places = [word(page, n).bounding_box()["x"] for n in (1, 2, 3, 4)]
         assert places == sorted(places, reverse=True)
-        page.keyboard.press("ArrowLeft")
-        expect(word(page, 2)).to_be_focused()
+        keys(page, "ArrowLeft", then=2)
         picture(page, "annotate-rtl")
         sentence(page, 2)
         expect(page.locator("#stage")).to_have_attribute("dir", "ltr")
@@ -1027,13 +753,12 @@ def test_long_sentences_at_all_widths_without_serious_faults(
         for number in (1, 2):
             sentence(page, number)
             page.keyboard.press("2" if number == 2 else "3")
-            page.keyboard.press("Enter")
+            keys(page, "Enter")
             shown = page.evaluate("document.documentElement.scrollWidth")
             assert shown <= width
             assert opened_faults(axe, page) == []
         assert popup_faults(axe, page) == []  # over the shorter sentence: axe takes its time for each word
-        word(page, 2).click()
-        page.keyboard.press("End")
+        keys(page, "End", at=2)
         box = word(page, 6).bounding_box()
         assert 0 <= box["x"] <= width
         picture(page, f"annotate-{width}-{scheme}")
@@ -1049,11 +774,10 @@ def opened_faults(axe: Any, page: Any) -> list[str]:
 
 def popup_faults(axe: Any, page: Any) -> list[str]:
     """Serious faults by axe, with the list of relations, then with the search open."""
-    word(page, 2).locator(".form").click()
-    page.keyboard.press("l")
+    keys(page, "l", at=2)
     expect(page.locator("#choice-list li").first).to_be_visible()
     found = in_page(axe, page)
-    page.keyboard.press("Escape")
+    keys(page, "Escape")
     page.locator("#find").click()
     expect(page.locator("#found button").first).to_be_visible()
     found += in_page(axe, page)
@@ -1095,7 +819,7 @@ def test_learning_never_blocks_the_page(tmp_path: Path, tab: Callable[..., Any])
             state = client.get("state")["learning"]
             assert state["state"] in ("starting", "learning", "ready"), state
             if state["state"] == "ready" or state["lessons"]:
-                page.keyboard.press("a")
+                keys(page, "a")
                 page.wait_for_timeout(60)
             lessons = state["lessons"]
             times = page.evaluate("performance.getEntriesByName('acknowledged').map((e) => e.duration)")
@@ -1120,6 +844,7 @@ def confirm(path: Path, count: int) -> str:
 
 # ------------------------------------------------------------------------------------------- from plain text
 TAMIL = "திரு. குமார் வந்தார். அவனும் பார்த்தான் மழை பெய்தது.\n"
+
 """Mr Kumar came. He saw, too -- it rained.  The first full stop ends no sentence, and one is missing."""
 
 TAMIL_TREES = [
@@ -1132,6 +857,7 @@ TAMIL_TREES = [
     [("அவன்", "PRON", 3, "nsubj"), ("உம்", "PART", 1, "advmod"), ("பார்த்தான்", "VERB", 0, "root")],
     [("மழை", "NOUN", 2, "nsubj"), ("பெய்தது", "VERB", 0, "root"), (".", "PUNCT", 2, "punct")],
 ]
+
 """Forms, tags, heads, relations."""
 
 KEY_OF_TAG = {"NOUN": "n", "PROPN": "e", "VERB": "v", "PRON": "o", "PART": "t"}
@@ -1149,17 +875,15 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(
         sentence(page, 1)
         page.locator("#glue").click()
         expect(page.locator("#words li")).to_have_count(5)
-        word(page, 1).locator(".form").click()
-        page.keyboard.press("j")
+        keys(page, "j", at=1)
         expect(page.locator("#words li")).to_have_count(4)
         sentence(page, 2)
         word(page, 3).locator(".form").click()
         page.locator("#cut").click()
         expect(page.locator("#words li")).to_have_count(2)
-        word(page, 1).locator(".form").click()
-        page.keyboard.press("s")
+        keys(page, "s", at=1)
         page.locator("#choice-input").fill("அவன் உம்")
-        page.keyboard.press("Enter")
+        keys(page, "Enter")
         expect(word(page, 1).locator(".range")).to_have_text("அவனும்")
         for number, tree in enumerate(TAMIL_TREES, 1):
             sentence(page, number)
@@ -1190,8 +914,7 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
 
     for place, (_, tag, _, _) in enumerate(tree, 1):
         if tag in KEY_OF_TAG:
-            word(page, place).locator(".form").click()
-            page.keyboard.press("t")
+            keys(page, "t", at=place)
             expect(page.locator("#choice-list li")).to_have_count(17)
             page.keyboard.press(KEY_OF_TAG[tag])
             wait_for(has(place, "upos", tag), page)
@@ -1202,14 +925,14 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
         page.keyboard.press(str(head))
         wait_for(has(place, "head_by", "anna"), page)
         if head:
-            page.keyboard.press("l")
+            keys(page, "l")
             page.keyboard.type(relation)
-            page.keyboard.press("Enter")
+            keys(page, "Enter")
             wait_for(has(place, "label", relation), page)
 
     def is_done() -> bool:  # a key is refused if the tree has just been parsed again
         if str(number) == page.locator("#number").input_value():
-            page.keyboard.press("a")
+            keys(page, "a")
         page.wait_for_timeout(300)
         return bool(client.get(f"sentence/{own}")["done"])
 
@@ -1230,10 +953,10 @@ def test_the_tutorial_from_tagged_text_to_a_hundred_corrected_sentences(
         expect(page.locator("#learning")).to_contain_text("without any corrected sentence", timeout=120_000)
         expect(page.locator("#arcs .arc").first).to_be_visible()
         picture(page, "annotate-first", 1500)
-        page.keyboard.press("l")
+        keys(page, "l")
         expect(page.locator("#choice-list li").first).to_be_visible()
         picture(page, "annotate-relations", 500)
-        page.keyboard.press("Escape")
+        keys(page, "Escape")
         for _ in range(3):
             correct_by_keys(page, client, gold)
         expect(page.locator("#sentences-done")).to_have_text("3 of 200")
@@ -1269,15 +992,15 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
         for digit in str(head):
             page.keyboard.press(digit)
         if 0 < 10 * head <= len(gold[number]):  # otherwise Enter would confirm the relation, too
-            page.keyboard.press("Enter")
+            keys(page, "Enter")
         expect(page.locator("#head")).to_have_value(str(head))
         wait_for(lambda p=place, h=head: client.get(f"sentence/{number}")["words"][p - 1]["head"] == h, page)
         picture(page, "annotate-corrected", 200)
     shown, notice = page.locator("#number"), page.locator("#notice")
-    page.keyboard.press("a")
+    keys(page, "a")
     wait_for(lambda: shown.input_value() != str(number + 1) or "has changed" in notice.inner_text(), page)
     if shown.input_value() == str(number + 1):  # a parse came after the head: one looks once more
-        page.keyboard.press("a")
+        keys(page, "a")
         expect(shown).not_to_have_value(str(number + 1))
 
 

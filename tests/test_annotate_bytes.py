@@ -86,7 +86,7 @@ def stays(text: str, given: Given | None, changed: int) -> None:
     assert [k for k, (a, b) in enumerate(zip(after, before)) if a != b] == [changed]
     assert "# note = mine" in after[changed]
     session = opened(None)
-    session.undo()
+    session.back("undo")
     session.close()
     left = Path("a.conllu").read_bytes()
     assert "".join(left.decode().split()) == "".join(text.split())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
 
-from dynet_vdgi.annotation.column_changes import sorted_feats
+from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.annotation.session import Session
@@ -99,24 +99,36 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again = Session("a.conllu", "anna")
     assert rows(again, 0)[0][4:6] == ["NNS", "Number=Sing"]
     for _ in range(3):
-        again.undo()
+        again.back("undo")
     assert rows(again, 0) == [line.split("\t") for line in RAW.splitlines()]
     again.close()
 
 
-def test_no_lemma_that_somebody_has_given_stays_none(folder: Path) -> None:
-    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
-    marked = session.text.of_id(0)
-    session.text.put_tags(marked, GUESS)
-    guessed(session)
-    change(session, 0, "lemma", 1, "_")
-    session.text.put_tags(marked, GUESS)
-    assert marked.columns[0].lemma == "_"
-    session.close()
-    session = guessed(Session("a.conllu", "anna"))
+def test_no_lemma_or_xpos_that_somebody_has_given_stays_none_and_the_files_tag_gets_no_guess(
+    folder: Path,
+) -> None:
+    text = RAW.replace("it\t_\t_", "it\t_\tPRON") + "\n"
+    session = guessed(Session(written(Path("a.conllu"), text), "anna"))
     session.text.put_tags(session.text.of_id(0), GUESS)
+    for what in ("xpos", "lemma"):
+        change(session, 0, what, 1, "_")
+    for _ in range(2):
+        marked = session.text.of_id(0)
+        session.text.put_tags(marked, GUESS)
+        marked.put_xpos([[("NN", 1.0)]])
+        assert [(word.lemma, word.xpos) for word in marked.columns] == [
+            ("_", "_"),
+            ("bark", "VBP"),
+            ("_", "_"),
+        ]
+        session.close()
+        session = guessed(Session("a.conllu", "anna"))
+    session.text.put_tags(session.text.of_id(0), GUESS)
+    change(session, 0, "tag", 1, "NOUN")
     change(session, 0, "done")
-    assert (rows(session, 0)[0][2], rows(session, 0)[1][2]) == ("_", "bark")
+    assert [row[2:6] for row in rows(session, 0)[:2]] == [
+        ["_", "NOUN", "_", "Number=Plur"], ["bark", "VERB", "VBP", "_"],
+    ]  # fmt: skip
     session.close()
 
 
@@ -135,29 +147,15 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     assert marked.version == version + 1  # whoever confirms must have seen it
     assert [word.xpos for word in marked.columns] == ["NN|x", "NN", "PRP"]
     assert [word.xpos for word in marked.state.columns] == ["NN|x", "_", "PRP"]
-    session.undo()
-    session.undo()
+    session.back("undo")
+    session.back("undo")
     assert marked.columns[1].xpos == "VBP"  # the guess for the tag that was guessed
-    session.redo()
+    session.back("redo")
     assert marked.columns[1].xpos == "NN"
     change(session, 0, "done")
     assert [row[4] for row in rows(session, 0)] == ["NN|x", "NN", "PRP"]
     assert ["XposBy=anna" in row[9] for row in rows(session, 0)] == [True, True, False]
     session.close()
-
-
-def test_a_word_without_xpos_or_lemma_gets_no_guess_again(folder: Path) -> None:
-    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
-    for what in ("xpos", "lemma"):
-        change(session, 0, what, 1, "_")
-    session.close()
-    again = Session("a.conllu", "anna")
-    marked = again.text.of_id(0)
-    again.text.put_tags(marked, GUESS)
-    change(again, 0, "tag", 1, "NOUN")
-    marked.put_xpos([[("NN", 1.0)]])
-    assert (marked.columns[0].xpos, marked.columns[0].lemma) == ("_", "_")
-    again.close()
 
 
 def test_xpos_is_offered_as_the_tagger_and_the_text_have_it(session: Session) -> None:
@@ -170,23 +168,20 @@ def test_xpos_is_offered_as_the_tagger_and_the_text_have_it(session: Session) ->
     assert offered_xpos(session.sentences, marked, 2, choices)[:2] == ["VBP", "VB"]
 
 
-def test_a_guess_stays_with_its_word_and_only_the_tag_with_half_a_word(folder: Path) -> None:
-    session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    change(session, 0, "split", 1, 3)
-    found = session.text.of_id(0).columns
-    assert [(word.upos, word.lemma, word.feats) for word in found] == [
-        ("NOUN", "_", "_"), ("_", "_", "_"), ("VERB", "bark", "_"), ("PRON", "_", "Case=Nom"),
-    ]  # fmt: skip
+def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
+    change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
+    change(session, 1, "note", 2, "a | b")
+    change(session, 1, "flag", 0, True)
     session.close()
-
-
-def test_a_tag_of_the_file_gets_no_guessed_features(folder: Path) -> None:
-    text = RAW.replace("Dogs\t_\t_", "Dogs\t_\tNOUN") + "\n"
-    session = Session(written(Path("a.conllu"), text), "anna")
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    assert [word.lemma for word in session.text.of_id(0).columns] == ["_", "bark", "_"]
-    session.close()
+    again = Session("a.conllu", "anna")
+    marked = again.text.of_id(1)
+    assert sentence_note(marked) == "first line\nback\\slash | bar two"
+    assert (note_of(marked.state.columns[1]), marked.is_flagged) == ("a | b", True)
+    assert rows(again, 1)[1][6:] == ["_", "_", "_", r"Note=a \p b"]
+    for what, word, value in (("note", 0, ""), ("note", 2, ""), ("flag", 0, False)):
+        change(again, 1, what, word, value)
+    again.close()
+    assert Path("a.conllu").read_bytes() == ROWS.encode()
 
 
 def test_a_changed_tag_changes_what_counts_as_punctuation(session: Session) -> None:
@@ -198,88 +193,47 @@ def test_a_changed_tag_changes_what_counts_as_punctuation(session: Session) -> N
     assert session.text.of_id(2).positions == (1, 2, 3, 4, 5, 6)
 
 
-@pytest.mark.parametrize(
-    ("what", "word", "value", "message"),
-    [
-        ("tag", 1, "NN", "'NN' is no tag"),
-        ("tag", 1, 3, "is no tag"),
-        ("tag", 1, ["NOUN"], "is no tag"),
-        ("tag", 0, "NOUN", "there is no word 0"),
-        ("tag", 9, "NOUN", "there is no word 9"),
-        ("feats", 1, "case=nom", "'case=nom' is no feature"),
-        ("feats", 1, "Case=Nom|Case=Acc", "Case is there twice"),
-        ("feats", 1, "Case", "is no feature"),
-        ("feats", 1, 1, "are no features"),
-        ("lemma", 1, "a\tb", "is no lemma"),
-        ("lemma", 1, " a", "is no lemma"),
-        ("lemma", 1, "a\u2028b", "is no lemma"),
-        ("lemma", 1, True, "is no lemma"),
-        ("xpos", 1, "N N", "is no XPOS"),
-        ("xpos", 1, "N\u00a0N", "is no XPOS"),
-        ("xpos", 1, 1, "is no XPOS"),
-        ("note", 1, 5, "this is no note"),
-        ("note", 1, "x" * 3000, "this is no note"),
-        ("flag", 0, "yes", "a sentence is flagged"),
-        ("flag", 1, True, "a sentence is flagged"),
-        ("split", 1, 0, "cannot be split after 0 letters"),
-        ("split", 1, 9, "cannot be split after 9 letters"),
-        ("split", 1, "x", "a word is split after"),
-        ("split", 1, ["a"], "a word is split after"),
-        ("split", 1, ["a", "b\tc"], "is no form"),
-        ("split", 1, ["a", ""], "is no form"),
-        ("join", 6, 0, "there is no next word"),
-        ("join", 2, 0, "in a multiword token"),
-        ("range", 0, [2, 3, "x"], "in one multiword token only"),
-        ("range", 0, [2, 2, "x"], "a multiword token is"),
-        ("range", 0, [5, 7, "x"], "a multiword token is"),
-        ("range", 0, [5, 6, ""], "there is no multiword token 5-6"),
-        ("range", 0, [1, True, "x"], "a multiword token is"),
-        ("range", 0, [1, 2, "a b"], "UD has none in a multiword token"),
-        ("range", 0, [3, 4, "a\u00a0b"], "UD has none in a multiword token"),
-        ("space", 3, False, "inside a multiword token"),
-        ("space", 1, 1, "a space follows"),
-        ("cut", 1, 0, "before its first word"),
-        ("cut", 4, 0, "a multiword token cannot be cut"),
-        ("cut", 9, 0, "there is no word 9"),
-        ("head", 1, True, "is no word"),
-        ("label", 1, 5, "is no relation"),
-    ],
-)
-def test_impossible_changes_change_nothing(
-    session: Session, what: str, word: int, value: Any, message: str
-) -> None:
+IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
+    *(("tag", 1, value, "is no tag") for value in ("NN", 3, ["NOUN"])),
+    *(("tag", word, "NOUN", f"there is no word {word}") for word in (0, 9)),
+    ("feats", 1, "case=nom", "'case=nom' is no feature"),
+    ("feats", 1, "Case=Nom|Case=Acc", "Case is there twice"),
+    ("feats", 1, "Case", "is no feature"),
+    ("feats", 1, 1, "are no features"),
+    *(("lemma", 1, value, "is no lemma") for value in ("a\tb", " a", "a\u2028b", True)),
+    *(("xpos", 1, value, "is no XPOS") for value in ("N N", "N\u00a0N", 1)),
+    *(("note", 1, value, "this is no note") for value in (5, "x" * 3000)),
+    ("flag", 0, "yes", "a sentence is flagged"),
+    ("flag", 1, True, "a sentence is flagged"),
+    *(("split", 1, n, f"cannot be split after {n} letters") for n in (0, 9)),
+    *(("split", 1, value, "a word is split after") for value in ("x", ["a"])),
+    *(("split", 1, value, "is no form") for value in (["a", "b\tc"], ["a", ""])),
+    ("join", 6, 0, "there is no next word"),
+    ("join", 2, 0, "in a multiword token"),
+    ("range", 0, [2, 3, "x"], "in one multiword token only"),
+    *(("range", 0, value, "a multiword token is") for value in ([2, 2, "x"], [5, 7, "x"], [1, True, "x"])),
+    ("range", 0, [5, 6, ""], "there is no multiword token 5-6"),
+    *(("range", 0, value, "UD has none in a multiword") for value in ([1, 2, "a b"], [3, 4, "a\u00a0b"])),
+    ("space", 3, False, "inside a multiword token"),
+    ("space", 1, 1, "a space follows"),
+    ("cut", 1, 0, "before its first word"),
+    ("cut", 4, 0, "a multiword token cannot be cut"),
+    ("cut", 9, 0, "there is no word 9"),
+    ("head", 1, True, "is no word"),
+    ("label", 1, 5, "is no relation"),
+    ("fly", 1, 1, "no change is called 'fly'"),
+]
+
+
+def test_impossible_changes_change_nothing(session: Session) -> None:
     before, size = block(session.text.of_id(0)), session.journal.path.stat().st_size
-    with pytest.raises(ChangeError, match=message):
-        change(session, 0, what, word, value)
+    for what, word, value, message in IMPOSSIBLE:
+        with pytest.raises(ChangeError, match=message):
+            change(session, 0, what, word, value)
     assert block(session.text.of_id(0)) == before
     assert session.journal.path.stat().st_size == size
-
-
-def test_features_are_sorted_as_ud_wants() -> None:
-    assert sorted_feats("VerbForm=Fin|Aspect=Imp") == "Aspect=Imp|VerbForm=Fin"
-    assert (
-        sorted_feats("PronType=Rel,Int|Number[psor]=Plur|Abbr=Yes")
-        == "Abbr=Yes|Number[psor]=Plur|PronType=Int,Rel"
-    )
-
-
-def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
-    from dynet_vdgi.annotation.column_changes import note_of, sentence_note
-
-    change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
-    change(session, 1, "note", 2, "a | b")
-    change(session, 1, "flag", 0, True)
-    session.close()
-    again = Session("a.conllu", "anna")
-    marked = again.text.of_id(1)
-    assert sentence_note(marked) == "first line\nback\\slash | bar two"
-    assert note_of(marked.state.columns[1]) == "a | b"
-    assert marked.is_flagged
-    assert rows(again, 1)[1][6:] == ["_", "_", "_", r"Note=a \p b"]
-    for what, word, value in (("note", 0, ""), ("note", 2, ""), ("flag", 0, False)):
-        change(again, 1, what, word, value)
-    again.close()
-    assert Path("a.conllu").read_bytes() == ROWS.encode()
+    feats = "PronType=Rel,Int|Number[psor]=Plur|Abbr=Yes"
+    assert sorted_feats(feats) == "Abbr=Yes|Number[psor]=Plur|PronType=Int,Rel"
 
 
 # ------------------------------------------------------------------------------------------- tokens
@@ -298,16 +252,6 @@ def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> N
     assert session.text.of_id(0).wids == (1, 2, 7, 3, 4, 5, 6)
 
 
-@pytest.mark.parametrize("blank", [" ", "\u00a0"])
-def test_a_word_with_a_blank_becomes_no_multiword_token(folder: Path, blank: str) -> None:
-    session = Session(written(Path("a.conllu"), RAW.replace("Dogs", f"New{blank}York") + "\n"), "anna")
-    with pytest.raises(ChangeError, match="UD has none in a multiword token"):
-        change(session, 0, "split", 1, ["New", "York"])
-    assert change(session, 0, "split", 1, 3) == [0]  # into two tokens
-    assert block(session.text.of_id(0)).count("-") == 0
-    session.close()
-
-
 def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> None:
     change(session, 0, "split", 5, ["ba", "rk"])
     found = rows(session, 0)
@@ -320,6 +264,22 @@ def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> No
     assert rows(session, 0)[6][9] == "SpaceAfter=No"
 
 
+def test_a_guess_stays_with_its_word_and_a_word_with_a_blank_becomes_two_tokens(folder: Path) -> None:
+    for blank in " \u00a0":
+        Path("a.conllu.journal").unlink(missing_ok=True)
+        session = Session(written(Path("a.conllu"), RAW.replace("Dogs", f"Do{blank}gs") + "\n"), "anna")
+        session.text.put_tags(session.text.of_id(0), GUESS)
+        with pytest.raises(ChangeError, match="UD has none in a multiword token"):
+            change(session, 0, "split", 1, ["Do", "gs"])
+        assert change(session, 0, "split", 1, 2) == [0]
+        assert block(session.text.of_id(0)).count("-") == 0
+        found = session.text.of_id(0).columns
+        assert [(word.upos, word.lemma, word.feats) for word in found] == [
+            ("NOUN", "_", "_"), ("_", "_", "_"), ("VERB", "bark", "_"), ("PRON", "_", "Case=Nom"),
+        ]  # fmt: skip
+        session.close()
+
+
 def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     change(session, 2, "head", 1, 3)  # to the word that goes
     change(session, 2, "label", 3, "obj")
@@ -330,7 +290,7 @@ def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     assert found[1][6:8] == [found[1][6], "obj"]
     assert found[1][9] == "LabelBy=anna"
     assert session.text.of_id(2).wids == (1, 2, 4, 5, 6)
-    session.undo()
+    session.back("undo")
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
 
 
@@ -375,22 +335,15 @@ def test_a_sentence_is_cut_and_glued(session: Session) -> None:
         change(session, 2, "glue")
     assert change(session, 0, "glue") == [0]
     assert comments(session, 0)[1] == "# text = The dogs don't bark. Dogs bark"
-    while session.text.undo:
-        session.undo()
-    session.save()
-    assert Path("a.conllu").read_bytes() == ROWS.encode()
-
-
-def test_both_parts_of_a_cut_tree_are_trees(session: Session) -> None:
     change(session, 2, "done")
     first, second = change(session, 2, "cut", 5)
-    for number in (first, second):
-        heads = session.text.of_id(number).heads
-        assert heads.count(0) == 1
+    assert [session.text.of_id(number).heads.count(0) for number in (first, second)] == [1, 1]
     assert rows(session, second)[1][9] == "HeadBy=anna|LabelBy=anna"
     assert not session.text.of_id(first).is_done
-    session.close()
-    assert len(list(conllu.read("a.conllu"))) == 4
+    while session.text.undo:
+        session.back("undo")
+    session.save()
+    assert Path("a.conllu").read_bytes() == ROWS.encode()
 
 
 # ------------------------------------------------------------------------------------------- everything
@@ -459,7 +412,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
         what, word, value = wish(numbers)
         with contextlib.suppress(ChangeError):
             if what in ("undo", "redo"):
-                session.undo() if what == "undo" else session.redo()
+                session.back("undo") if what == "undo" else session.back("redo")
             else:
                 change(session, numbers.choice(session.sentences).id, what, word, value)
             made += 1
@@ -473,11 +426,10 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
     session.save()
     assert [s.forms for s in conllu.read(path, tags="known")] == [m.forms for m in session.sentences]
     for marked in session.sentences:
-        lines = block(marked).rstrip("\n").split("\n")
-        assert SentenceLayout.of(lines, marked.wids).lines() == lines
+        assert SentenceLayout.of(block(marked), marked.wids).block() == block(marked)
     assert made > 8
     while session.text.undo:
-        session.undo()
+        session.back("undo")
     session.close()
     assert path.read_text(encoding="utf-8") == TREES
 

@@ -77,18 +77,13 @@ def test_no_punctuation_between_words_is_none_at_all(gaps):
 def test_sentences_lie_one_after_the_other_whatever_was_packed_before():
     atoms, short = Atoms(), Sentence(("a",), ("X",))
     atoms.pack([short])
+    atoms.pack([Sentence((f"w{k}",), ("X",)) for k in range(300)])  # more types than there was room for
     packed = atoms.pack([DOGS, short, Sentence((), ())])
     assert packed.first.tolist() == [0, 3, 4, 4]
     assert len(packed.rows) == 4 + 3 * 4
     assert (packed.of(0) == rows_of(DOGS)).all()
     assert (packed.of(1) == rows_of(short)).all()
     assert len(packed.of(2)) == 4
-
-
-def test_more_types_than_there_was_room_for():
-    words = [Sentence((f"w{k}",), ("X",)) for k in range(300)]
-    packed = Atoms().pack(words)
-    assert [packed.of(k)[1, W] for k in range(300)] == [code_of("W", f"w{k}") for k in range(300)]
 
 
 # ------------------------------------------------------------------------------------------- templates
@@ -109,10 +104,7 @@ def test_numbers_of_a_template_do_not_depend_on_the_others():
     assert len(np.unique(some.of_atom)) == len(ATOMS)
 
 
-def test_templates_without_columns():
+def test_templates_without_columns_and_with_unknown_atoms():
     assert without(("s0.T b0.W", "s0.T", "s0.T Case"), {"W", "Case"}) == ("s0.T",)
-
-
-def test_unknown_atoms_are_refused():
     with pytest.raises(ValueError, match="not in tuple"):
         table_of(("s1.T",), ATOMS, (), seed=1)

@@ -83,19 +83,6 @@ def test_another_thread_has_one_blas_thread_and_leaves_the_caller_free_to_set_mo
     thread.join()
 
 
-def test_a_thread_that_leaves_does_not_end_the_limit_of_the_others(two_threads):
-    def other():
-        with blas.one_thread():
-            pass
-
-    with blas.one_thread():
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
-        assert threads() == 1
-    assert threads() == 2
-
-
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
     seen, log_probabilities = [], TextScorer.log_probabilities
 

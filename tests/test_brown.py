@@ -74,22 +74,17 @@ def slow_induce(stream: Sequence[str], n_clusters: int) -> dict[str, str]:
     return {word: bits[leaf] for word, leaf in leaves.items()}
 
 
-streams = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60)
+streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
 
 
-def as_one_text(stream: Sequence[str]) -> list[list[str]]:
-    """The words of a stream as two sentences."""
-    return [list(stream[:3]), list(stream[3:])]
-
-
-@given(streams, st.integers(1, 8))
+@given(streams | st.lists(st.sampled_from("aabbcdefghij"), min_size=10, max_size=60), st.integers(1, 8))
 def test_induction_equals_brute_force(stream, n_clusters):
-    clusters = brown.induce(as_one_text(stream), n_clusters)
+    clusters = brown.induce([stream[:3], stream[3:]], n_clusters)  # sentences follow each other in one stream
     assert clusters.paths == slow_induce(stream, n_clusters)
     assert clusters.counts == Counter(stream)
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
-    information_in_it = information(stream, clusters.paths) if len(stream) > 1 else 0
-    assert brown.mutual_information([stream], clusters) == pytest.approx(information_in_it, abs=1e-12)
+    expected = information(stream, clusters.paths) if len(stream) > 1 else 0
+    assert brown.mutual_information([stream], clusters) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -150,19 +145,12 @@ def test_losses_are_exact_after_hundreds_of_steps():
         assert losses[int(a), int(b)] == pytest.approx(loss, abs=1e-11)
 
 
-def test_sentences_follow_each_other_in_one_stream():
-    words = ["the", "dog", "sees", "a", "cat", "the", "cow", "hears", "the", "dog"]
-    assert brown.induce([words], 3) == brown.induce([words[:4], [], words[4:]], 3)
-    one, two = Clusters({"a": "0", "b": "1"}, {}), [["a"], ["b"], ["a", "b"]]
-    assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
-
-
 def test_small_texts():
     assert brown.induce([["a"]], 5) == Clusters({"a": ""}, {"a": 1})
-    assert brown.induce([["a", "a"], ["a"]], 1) == Clusters({"a": ""}, {"a": 3})
     assert brown.induce([["b", "a"]], 10**9).paths == {"a": "0", "b": "1"}
     assert brown.induce([list("abcab")], 1).paths == {"a": "", "b": "", "c": ""}
-    assert len(brown.induce([list("abcab")], 2)) == 3
+    one, two = Clusters({"a": "0", "b": "1"}, {}), [["a"], ["b"], ["a", "b"]]
+    assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
 
 
 def test_nothing_to_cluster():
@@ -186,6 +174,14 @@ def test_words_without_a_cluster_are_one_more():
 # ------------------------------------------------------------------------------------------------ files
 
 
+def test_leading_zeros_keep_clusters_apart(tmp_path):
+    path = tmp_path / "paths"
+    path.write_text("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", encoding="utf-8")
+    clusters = brown.read(path)
+    assert clusters.n_clusters == 3
+    assert brown.classes(clusters, ["a", "b", "c"]) == (3, 0, 1, 2)
+
+
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
 entries = st.dictionaries(
     words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1
@@ -207,36 +203,24 @@ def test_written_clusters_are_read_back(tmp_path_factory, entries):
     assert brown.read(path) == clusters
 
 
-def test_lines_are_sorted_by_bits_count_and_word(tmp_path):
+def test_how_files_look(tmp_path):
+    path = tmp_path / "paths"
     paths = {"d": "1", "c": "01", "b": "01", "a": "01", "e": "00"}
-    clusters = Clusters(paths, {"a": 1, "b": 1, "c": 2, "d": 9, "e": 1})
-    write(tmp_path / "paths", clusters)
-    expected = "00\te\t1\n01\tc\t2\n01\ta\t1\n01\tb\t1\n1\td\t9\n"
-    assert (tmp_path / "paths").read_bytes() == expected.encode()
-
-
-@pytest.mark.parametrize(
-    ("content", "clusters", "numbers"),
-    [
-        ("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", {"a": "0010", "b": "010", "c": "10"}, (3, 0, 1, 2)),
-        ("0\ta\t1\r\n1\tb c\t2", {"a": "0", "b c": "1"}, (2, 0, 1)),  # of Windows, no last line end
-        ("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", {"a": "0", "b": "1"}, (2, 0, 1)),
-        ("\ta\t2\n\tb\t1\n", {"a": "", "b": ""}, (1, 0, 0)),  # a single cluster needs no bits
-    ],
-)
-def test_odd_files(folder, content, clusters, numbers):
-    Path("paths").write_bytes(content.encode())
-    found = brown.read("paths")
-    assert found.paths == clusters
-    assert brown.classes(found, list(clusters)) == numbers
-    assert brown.classes(found, ["cow", *clusters])[:2] == (numbers[0],) * 2
-    assert brown.read("paths").n_clusters == len(set(clusters.values()))
+    write(path, Clusters(paths, {"a": 1, "b": 1, "c": 2, "d": 9, "e": 1}))
+    assert path.read_bytes() == b"00\te\t1\n01\tc\t2\n01\ta\t1\n01\tb\t1\n1\td\t9\n"
+    for content, expected in (
+        ("\ta\t2\n\tb\t1\n", {"a": ("", 2), "b": ("", 1)}),  # a single cluster
+        ("0\ta\t1\r\n1\tb c\t2", {"a": ("0", 1), "b c": ("1", 2)}),
+        ("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", {"a": ("0", 1), "b": ("1", 2)}),
+    ):
+        path.write_bytes(content.encode())
+        found = brown.read(path)
+        assert {word: (bits, found.counts[word]) for word, bits in found.paths.items()} == expected
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("0\ta\t1\n1\t\udce9\t1\n", ":2: byte 0xe9 is not UTF-8"),
         ("", ": no word clusters (the file is empty: was it downloaded in full?)"),
         ("0\ta\n", ":1: expected 3 columns, found 2 (bit string, word and count with tabs in between)"),
         ("0\ta\t1\n0\tb\t1\tx\n", ":2: expected 3 columns, found 4 (bit string, word and count with tabs "),
@@ -254,9 +238,7 @@ def test_odd_files(folder, content, clusters, numbers):
     ],
 )
 def test_malformed_files(folder, content, message):
-    with pytest.raises(DataError, match="^paths: no such file"):
-        brown.read("paths")
-    Path("paths").write_bytes(content.encode("utf-8", "surrogateescape"))
+    Path("paths").write_text(content, encoding="utf-8", newline="")
     with pytest.raises(DataError) as caught:
         brown.read("paths")
     assert str(caught.value).startswith("paths" + message)
@@ -312,22 +294,11 @@ def test_the_verb_reads_treebanks_and_standard_input(vdgi, folder, monkeypatch):
     assert not any(word.startswith("punct") for word in counts)
 
 
-def test_more_clusters_than_types(vdgi, folder):
-    Path("a.txt").write_text(TEXT, encoding="utf-8")
-    result = vdgi.good("clusters", "a.txt", "-o", "a.paths")
-    assert result.err.startswith(
-        "warning: the text has fewer than 128 word types: each becomes its own cluster\n8 types "
-    )
-    assert brown.read("a.paths").n_clusters == 8
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: must be at least 1\n"),
         (["a.txt"], 2, "vdgi clusters: error: the following arguments are required: -o/--output"),
-        (["nix.txt", "-o", "out"], 2, "no such file: 'nix.txt'"),
-        (["a.txt", "-o", "no/where"], 2, "cannot write 'no/where': the directory "),
         (["empty.txt", "-o", "out"], 3, "empty.txt: no words (there is nothing to cluster)\n"),
         (["empty.txt", "blank.txt", "-o", "a.txt"], 3, "empty.txt, blank.txt: no words (there is nothing "),
         (["latin.txt", "-o", "a.txt"], 3, "latin.txt:1: byte 0xe9 is not UTF-8"),

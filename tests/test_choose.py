@@ -16,8 +16,7 @@ import dynet_vdgi as vdgi
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.next_sentences import to_correct
-from dynet_vdgi.parsing.worth import choose, pairs_of
+from dynet_vdgi.parsing.choosing import choose, pairs_of, to_correct
 
 TAGS = ("NOUN", "VERB", "ADJ")
 
@@ -116,15 +115,6 @@ def chosen(folder, *options):
     return list(conllu.read(output, heads="required"))
 
 
-def test_corrections_are_not_overwritten_unless_asked(run_folder, tmp_path, capsys):
-    corrected = tmp_path / "corrected.conllu"
-    corrected.write_text("mine", encoding="utf-8")
-    arguments = ["choose", str(run_folder / "run"), str(run_folder / "text.conllu"), "-n", "1"]
-    assert cli.main([*arguments, "-o", str(corrected)]) == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert corrected.read_text(encoding="utf-8") == "mine"
-
-
 def comments(sentence):
     return [line for line in sentence.source.lines if line.startswith("#")]
 
@@ -156,54 +146,6 @@ def test_what_is_covered_is_not_chosen_again(run_folder):
     again = chosen(run_folder, "-n", "3", str(covered))  # an earlier choice as part of the text
     for key in ("choice", "guess"):
         assert [len([line for line in comments(one) if key in line]) for one in again] == [1, 1, 1]
-
-
-def test_trees_that_nobody_has_corrected_are_told(run_folder, capsys):
-    chosen(run_folder, "-n", "3")
-    text = (run_folder / "chosen.conllu").read_text(encoding="utf-8")
-
-    def told(trees):
-        (run_folder / "trees.conllu").write_text(trees, encoding="utf-8")
-        names = ["--train", str(run_folder / "text.conllu"), "--trees", str(run_folder / "trees.conllu")]
-        status = cli.main(["train", "--preset", "best", *names, "--out", "x", "--dry-run"])
-        lines = capsys.readouterr().err.splitlines()
-        return status, [line for line in lines if "vdgi choose" in line or "HeadConf" in line]
-
-    status, lines = told(text)
-    assert (status, "all trees are as vdgi choose wrote them" in lines[0]) == (3, True)
-    status, lines = told(text.replace("\troot\t", "\troot:x\t", 1))
-    assert (status, "2 of 3 trees as vdgi choose wrote them" in lines[0], len(lines)) == (0, True, 1)
-    assert told(text.replace("\troot\t", "\troot:x\t")) == (0, [])
-    assert told(text.replace("HeadConf=", "HeadBy=me|HeadConf=")) == (0, [])
-    bare = "".join(line for line in text.splitlines(keepends=True) if "# guess" not in line)
-    status, lines = told(bare)
-    assert (status, "3 of 3 trees with HeadConf= on each word" in lines[0], len(lines)) == (0, True, 1)
-    assert told(bare.replace("HeadConf=", "X=")) == (0, [])
-
-
-def test_unknown_tags_are_told(run_folder, capsys):
-    odd = run_folder / "odd.conllu"
-    odd.write_text(tiny.block(1, ["ODD", *["NOUN", "VERB"] * 2], None), encoding="utf-8")
-    arguments = ["choose", str(run_folder / "run"), str(odd), "-n", "1"]
-    assert cli.main(arguments) == 0
-    assert "warning: tag ODD (1 word) is unknown to the model" in capsys.readouterr().err
-
-
-def test_a_text_with_too_few_sentences_of_the_right_length_is_told(run_folder, capsys):
-    text = run_folder / "long.conllu"
-    text.write_text(tiny.block(1, ["NOUN", "VERB"] * 2, None) + tiny.block(2, ["NOUN"] * 26, None), "utf-8")
-    assert cli.main(["choose", str(run_folder / "run"), str(text), "-n", "2"]) == 0
-    assert "warning: there were no more of 4 to 25 words: 2 sentences asked for" in capsys.readouterr().err
-
-
-def test_what_cannot_be_chosen(run_folder, capsys):
-    text = str(run_folder / "text.conllu")
-    assert cli.main(["choose", str(run_folder / "run"), text, "-n", "0"]) == 2
-    assert "must be at least 1" in capsys.readouterr().err
-    assert cli.main(["choose", str(run_folder / "run"), text, "--covered", text]) == 2
-    assert "nothing to choose: no sentence of 4 to 25 words" in capsys.readouterr().err
-    assert cli.main(["choose", str(run_folder / "run"), "-", "--covered", "-"]) == 2
-    assert "can be read only once" in capsys.readouterr().err
 
 
 def test_a_model_without_confidence_chooses_by_tags(tmp_path, run_folder, caplog):

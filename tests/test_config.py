@@ -195,13 +195,6 @@ def test_numbers_of_a_constructor_are_checked() -> None:
 
 
 # ------------------------------------------------------------------------------------------- no effect
-def test_a_recipe_knows_its_own_sections_only() -> None:
-    assert not TaughtSettings().without_effect()
-    assert not set(NEURAL_SECTIONS) & set(TaughtSettings().to_dict())
-    for name in NEURAL_SECTIONS:
-        assert message_of(f"{name}.lr=1", preset="best").startswith("config: ")
-    told = "config: 'train.lr' is for recipe=neural, and recipe is taught; try --preset paper"
-    assert message_of("train.lr=1", preset="best") == told
 
 
 @pytest.mark.parametrize(
@@ -305,9 +298,8 @@ def test_settings_survive_toml(values: dict[str, Any]) -> None:
     assert merge(again, settings.to_dict()) == again
     kept, idle = dict(leaves(settings.to_dict())), settings.without_effect()
     for name, value in leaves(values):
-        if not name.endswith(".dmv.kind") and not name.endswith(".convex_mst.kind"):
-            assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
-            assert name not in kept or kept[name] == value
+        assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
+        assert name not in kept or kept[name] == value
 
 
 @pytest.mark.parametrize(

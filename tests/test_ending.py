@@ -19,7 +19,6 @@ from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.system import locks
 from dynet_vdgi.system.ending import ended_by_signals
 from dynet_vdgi.system.locks import at_work
-from dynet_vdgi.system.names import plain
 from dynet_vdgi.variational.trainer import Trainer
 
 
@@ -64,15 +63,12 @@ def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback(tmp_path
     assert '"vdgi = dynet_vdgi.__main__:run"' in (ROOT / "setup.py").read_text(encoding="utf-8")
 
 
-def test_only_the_first_signal_interrupts() -> None:
+def test_only_the_first_signal_interrupts_and_an_ignored_one_does_not() -> None:
     with ended_by_signals() as received:
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGHUP)
     assert received == [signal.SIGTERM]
-
-
-def test_a_signal_that_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with ended_by_signals() as received:
@@ -163,12 +159,6 @@ def test_out_of_memory_is_told_as_what_it_is(
     monkeypatch.setattr("dynet_vdgi.commands.info.run", run)
     result = vdgi("info", model)
     assert result == (cli.EXIT_BUG, "", "there is not enough memory (ulimit -v?); nothing was written\n")
-
-
-def test_control_characters_do_not_reach_the_terminal() -> None:
-    assert (
-        plain("a\tb\n\x1b]0;title\x07\x9b31m\x7f é\u200d") == "a\tb\n\\x1b]0;title\\x07\\x9b31m\\x7f é\u200d"
-    )
 
 
 def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import load_settings, preset_names
@@ -134,25 +134,6 @@ def has_stage(settings: config.Settings, phase: str) -> bool:
     return part is not None and bool(part.updates or part.epochs)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_says_what_it_is(preset: str) -> None:
-    path = bundled("presets")[preset]
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comment = []
-    for line in lines:
-        if not line.startswith("# "):
-            break
-        comment.append(line[2:])
-    assert lines[len(comment)] == ""  # then settings
-    assert len(" ".join(comment)) > 40
-    assert comment[-1].endswith(".")
-    assert comment[0][0].isupper()
-    assert max(map(len, lines)) <= 110
-    _, gold_trees = PRESETS[preset]
-    if gold_trees:
-        assert "GOLD" in " ".join(comment)
-
-
 def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
     for preset, (_, gold_trees) in PRESETS.items():
         settings = load_settings(preset)
@@ -164,21 +145,6 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
             or settings.is_universal  # in the model that it starts from
         )
         assert uses == bool(gold_trees), preset
-
-
-@pytest.mark.parametrize(
-    ("preset", "expected"),
-    [
-        ("rl-sn", ("rl-sn", "paper", "elbo", "score")),
-        ("rl-c", ("rl-c", "paper", "elbo", "score")),
-        ("rl-pc", ("rl-pc", "paper", "elbo", "score")),
-        ("rl-bl", ("rl-bl", "paper", "elbo", "score")),
-        ("as_released", ("rl-pc", "released", "elbo", "score")),
-    ],
-)
-def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
-    part = load_settings(preset).finetune
-    assert (part.score, part.form, part.objective, part.decoder) == expected
 
 
 def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
@@ -210,12 +176,6 @@ def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
     assert Path("run/model.vdgi").read_bytes() == before
 
 
-def test_a_preset_that_chooses_by_dev_needs_dev(vdgi: Vdgi, text: Path) -> None:
-    status, out, err = vdgi("train", "--train", text, "--preset", "as_released", "--out", "run")
-    assert (status, out) == (2, "")
-    assert err == "train.select=dev chooses the model by gold dev trees: name them with --dev FILE\n"
-
-
 # Expectations counted in trees
 
 
@@ -236,26 +196,6 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
     assert other.meta["gold_trees"] == []
-
-
-def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("text.conllu"), heads=False)
-    status, out, err = vdgi("train", "--train", "text.conllu", *asked(["rl-pc"], WEAK), "--out", "run")
-    assert (status, out) == (3, "")
-    assert last_line(err).startswith("text.conllu:2: column 7 (HEAD) is missing")
-    assert not Path("run").exists()
-
-
-def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
-    weak = "base = 'rl-pc'\n[posterior]\nexpectations = 'trees'\n[finetune]\nupdates = 0\n"
-    Path("weak.toml").write_text(weak, encoding="utf-8")
-    options = asked(["weak.toml"], "parser.hidden_dim=8", "train.updates=1")
-    vdgi.good("train", "--trees", text, *options, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
-    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
-    assert model.meta["gold_trees"][0] == COUNTED[0]
-    assert model.meta["gold_trees"][1].endswith("trees learnt from")
 
 
 # Words
@@ -310,13 +250,6 @@ def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
     vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")
 
 
-def test_vectors_are_where_the_decoder_starts(vdgi: Vdgi, words: list[str]) -> None:
-    vdgi.good(*words, "--set", "train.updates=2", "--set", "train.lr=0")
-    decoder = rows_of(model_file.load("run/model.vdgi"), "decoder")
-    for word, vector in VECTORS.items():
-        assert decoder[word].tolist() == list(vector)
-
-
 def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]) -> None:
     result = vdgi.good(*words, "--set", "train.updates=1")
     model = model_file.load("run/model.vdgi")
@@ -346,23 +279,3 @@ def test_a_lexicalised_run_is_resumed_with_its_files(vdgi: Vdgi, words: list[str
     status, _, err = vdgi(*words, "--set", "train.updates=2", "--resume")
     assert status == 4
     assert "its data differ from those asked for now" in err
-
-
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_need_a_lexicalised_model(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["paper"], f"words.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
-    assert (status, out) == (4, "")
-    reason = "the parser sees tags only; set parser.word_dim, to 80 for example"
-    assert err == f"config: 'words.{key}' would have no effect: {reason}\n"
-    assert not Path("run").exists()
-
-
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_must_be_there(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["paper"], WORDS, f"words.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
-    assert status in (2, 3)
-    assert out == ""
-    assert "nix.txt" in last_line(err)
-    assert not Path("run").exists()

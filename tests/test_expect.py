@@ -18,10 +18,10 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing import files
+from dynet_vdgi.parsing.choosing import look
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import SOURCES, Expectation, fitted, log_odds, nearest, on_line
-from dynet_vdgi.parsing.outlook import look
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, nearest, on_line
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import stored
@@ -66,18 +66,11 @@ def calibrated(path: Path, sentences: list[Sentence], expectation: Expectation |
     return universal.saved(path, further=arrays)
 
 
-def test_a_line_between_log_odds_is_found_again() -> None:
+def test_a_line_in_log_odds() -> None:
     x = np.array([0.55, 0.7, 0.8, 0.93])
-    line = np.array([-0.4, 1.3])
-    assert np.allclose(fitted(x, on_line(line, x), np.array([1.0, 2.0, 1.0, 0.5])), line)
     assert np.allclose(on_line(np.array([0.0, 1.0]), x), x)
+    assert np.allclose(log_odds(on_line(np.array([-0.4, 1.3]), x)), -0.4 + 1.3 * log_odds(x))
     assert np.isfinite(log_odds(np.array([0.0, 1.0]))).all()
-
-
-def test_weights_count_as_repetitions_in_a_fit() -> None:
-    x, y = np.array([0.5, 0.6, 0.9]), np.array([0.4, 0.7, 0.8])
-    twice = fitted(np.append(x, 0.6), np.append(y, 0.7), np.ones(4))
-    assert np.allclose(fitted(x, y, np.array([1.0, 2.0, 1.0])), twice)
 
 
 def test_a_short_text_has_a_wider_interval_than_a_long_one() -> None:
@@ -441,14 +434,3 @@ def test_the_shipped_lines_for_gold_trees_go_through_the_rows_of_the_sixteen() -
         ).T
         assert abs(np.mean(said - right)) < 0.005
         assert np.mean(abs(log_odds(said) - log_odds(right)) <= width) > 0.9
-
-
-def test_tags_that_the_parser_does_not_know_are_named(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    model, odd = calibrated(tmp_path / "model.vdgi", sentences, TOY), tmp_path / "odd.conllu"
-    odd.write_text(text.read_text(encoding="utf-8").replace("\tNOUN\t", "\tnoun\t", 30), encoding="utf-8")
-    assert "tag noun (30 words) is unknown to the model" in vdgi.good("expect", "--model", model, odd).err
-    assert "unknown" not in vdgi.good("expect", "--model", model, text).err
-    said = vdgi.good("tag", "train", odd, "-o", tmp_path / "my.tagger").err
-    assert "tags in lower case are other tags than those of UD: noun (30 words); write NOUN for noun" in said

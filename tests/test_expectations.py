@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
-import logging
 import sys
 from pathlib import Path
 
-import brute_force
 import pytest
 import tiny
 from hypothesis import given
@@ -18,7 +16,6 @@ from shell import Vdgi, last_line, names_in, training_arguments
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.expectations import estimate, sentences_for_estimate
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -92,13 +89,6 @@ def test_classes_on_either_side_count_each_tag_pair_once() -> None:
     assert (result.arcs, result.pairs) == ((1,), (3,))  # arc Y>Z; pairs X>Y, X>Z, Y>Z
 
 
-def test_the_longest_sentence_is_a_choice() -> None:
-    kept = [len(sentences_for_estimate(in_memory(), max_len).sentences) for max_len in (2, 3, 10, 11)]
-    assert kept == [0, 2, 4, 5]
-    with pytest.raises(ConfigError, match="need 1 <= min_len <= max_len"):
-        sentences_for_estimate(in_memory(), 0)
-
-
 def test_no_sentences_and_no_heads() -> None:
     rules = parse_rules(RULES)
     nothing = estimate([], rules)
@@ -153,12 +143,6 @@ def test_counts_are_those_of_every_pair(sentences: list[Sentence], head: str, de
     assert (result.arcs, result.pairs) == ((arcs,), (pairs,))
     assert result.expectations.tolist() == [arcs / pairs if pairs else 0.0]
     assert bool(result.without_pairs) == (pairs == 0)
-
-
-@given(st.lists(trees(), max_size=4), st.integers(1, 8))
-def test_what_is_counted_in(sentences: list[Sentence], max_len: int) -> None:
-    kept = [s for s in sentences if len(s) <= max_len and not brute_force.crosses(s.heads)]
-    assert sentences_for_estimate(sentences, max_len).sentences == kept
 
 
 @given(st.lists(trees(), max_size=4))
@@ -253,31 +237,12 @@ warning: rule ADJ>ADV gets 0: no sentence has words that it could hold for
 WARNED = [line.removeprefix("warning: ") for line in SAID.splitlines(keepends=True) if "warning: " in line]
 
 
-def test_nothing_is_said_of_the_number_of_sentences_where_there_are_enough(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    from dynet_vdgi.grammar.estimated_rules import FEW, estimated_in
-
-    (sentence, *_) = sentences_for_estimate(in_memory()).sentences
-    for number, told in ((FEW - 1, True), (FEW, False)):
-        caplog.clear()
-        estimated_in([sentence] * number, parse_rules("NOUN DET 1"), 10, ["a"], "a")
-        assert any("too few to be reliable" in record.message for record in caplog.records) is told
-
-
 @pytest.fixture
 def gold(folder: Path) -> Path:
     """A folder with gold.conllu and rules.txt."""
     Path("gold.conllu").write_text(treebank(), encoding="utf-8")
     Path("rules.txt").write_text(RULES, encoding="utf-8")
     return folder
-
-
-def test_rules_to_standard_output(vdgi: Vdgi, gold: Path) -> None:
-    result = vdgi.good("rules", "estimate", "gold.conllu", "--rules", "rules.txt")
-    assert result.out == WRITTEN
-    assert result.err == SAID
-    assert names_in(gold) == ["gold.conllu", "rules.txt"]
 
 
 def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
@@ -309,15 +274,6 @@ def test_the_estimates_can_be_trained_with(vdgi: Vdgi, folder: Path) -> None:
     assert "  dropped longer than 5 words: 4 sentences, 24 words\n" in result.err
     assert load_rules("estimated.txt").rules[0].expectation > 0
     vdgi.good(*arguments)
-
-
-def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from dynet_vdgi.grammar.estimated_rules import estimated_rules
-
-    with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        text = estimated_rules(["gold.conllu"], parse_rules(RULES), 10, "upos").text
-    assert text == WRITTEN
-    assert [record.levelname for record in caplog.records] == [*["INFO"] * 5, "WARNING", "INFO", "WARNING"]
 
 
 @pytest.mark.parametrize(
@@ -366,10 +322,3 @@ def test_a_failure_leaves_the_output_as_it_was(vdgi: Vdgi, gold: Path) -> None:
     assert status == 3
     assert Path("rules.txt").read_text(encoding="utf-8") == RULES
     assert names_in(gold) == ["gold.conllu", "plain.conllu", "rules.txt"]
-
-
-def test_help(vdgi: Vdgi) -> None:
-    for arguments in (["rules"], ["rules", "estimate"]):
-        out = vdgi.good(*arguments, "--help").out
-        assert "gold trees" in out
-        assert "  vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt\n" in out

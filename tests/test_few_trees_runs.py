@@ -14,11 +14,10 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import heads_without, is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
-from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.given import Given, Inputs
@@ -188,19 +187,6 @@ def test_sentences_without_a_tree_are_text_where_there_is_none(caplog: pytest.Lo
     learnt(mixed, (), "teacher.iterations=3")  # which has an effect, as there is text
 
 
-@pytest.mark.parametrize(("name", "value"), [("teacher.iterations", 3), ("data.max_len", 9)])
-def test_settings_without_effect_are_refused(name: str, value: int) -> None:
-    with pytest.raises(ConfigError) as caught:
-        learnt(GOLD, (), f"{name}={value}")
-    reason = "there is no text to learn from, only trees"
-    assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
-
-
-def test_the_seed_counts() -> None:
-    models = [learnt(GOLD, (), f"seed={seed}") for seed in (1, 2)]
-    assert not tiny.same_arrays(models[0].parameters, models[1].parameters)
-
-
 def test_parsers_of_whole_trees_refuse_others() -> None:
     settings, trees = load_settings("best", ["teacher.kind=none"]), Given(sentences=(blanked(GOLD[0], 1),))
     with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
@@ -222,17 +208,6 @@ def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, f
     assert "its settings (recipe was few-trees, now taught" in vdgi(*text, "--resume").err
     rows = RunLog(Path("run") / "log.jsonl").rows()
     assert rows[-1]["trees"] == 60
-
-
-def test_a_finished_run_is_not_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = str(tmp_path / "gold.conllu")
-    write(GOLD, path)
-    dynet_vdgi.train(None, "best", trees=path, out=tmp_path / "run")
-    before = (tmp_path / "run" / "model.vdgi").stat()
-    with caplog.at_level("INFO", "dynet_vdgi"):
-        dynet_vdgi.train(None, "best", trees=path, out=tmp_path / "run", resume=True)
-    assert "finished already" in caplog.text
-    assert (tmp_path / "run" / "model.vdgi").stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> None:

@@ -101,18 +101,6 @@ def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dic
     assert err.startswith("this model has no confidence values, because it was trained without text")
 
 
-def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, model: Path) -> None:
-    name = new_file()
-    for option, reason in (
-        ("--confidence", "it is neural"),
-        ("--exact", "has no distribution that can be searched exactly"),
-        ("--keep-heads", "cannot keep given heads: use the model universal"),
-    ):
-        status, _, err = vdgi("parse", model, name, option)
-        assert status == 2
-        assert reason in err
-
-
 # ------------------------------------------------------------------------------------------- exact
 @pytest.mark.parametrize("kind", ["perceptron", "tags"])
 def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> None:
@@ -123,21 +111,6 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
         bare, places = without_punctuation(sentence)
         heads = chart.expected_best(chart.marginals(base.potentials(bare)))
         assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--confidence", "--exact"], "leave out --exact"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    vdgi: Vdgi, folder: Path, models: dict[str, str], options: list[str], reason: str
-) -> None:
-    status, _, err = vdgi("parse", models["words"], new_file(), *options, "-o", "out.conllu")
-    assert status == 2
-    assert reason in err
-    assert not Path("out.conllu").exists()
 
 
 # ------------------------------------------------------------------------------------------- given heads

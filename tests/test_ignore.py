@@ -29,8 +29,10 @@ def demo(part: str, n_sentences: int) -> tuple[Sentence, ...]:
 
 
 def blank(sentence: Sentence) -> Sentence:
-    """The sentence with nothing but tags; its punctuation, and so where that stood, stays."""
-    return Sentence(("_",) * len(sentence), sentence.tags, sentence.heads)
+    """The sentence with nothing but tags and punctuation."""
+    pairs = zip(sentence.forms, sentence.tags)
+    forms = tuple([form if tag == "PUNCT" else "_" for form, tag in pairs])
+    return Sentence(forms, sentence.tags, sentence.heads)
 
 
 @cache

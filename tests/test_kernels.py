@@ -32,7 +32,7 @@ def of_charts(trees):
     rng, found = np.random.default_rng(1), []
     for n in (1, 2, 9):
         scores = rng.normal(size=(n + 1, n + 1))
-        found += [chart.marginals(scores), chart.log_partition(scores), *chart.k_best(scores, 4)]
+        found += [chart.marginals(scores), chart.log_partition(scores)]
         found += [chart.best(scores), chart.expected_best_of_all([chart.marginals(scores)] * 2)]
     huge = 1e4 * rng.normal(size=(8, 8))  # sums must be scaled
     return [*found, chart.marginals(huge)]

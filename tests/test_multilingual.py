@@ -99,13 +99,6 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes):
 
 
 # ------------------------------------------------------------------------------------------- training
-def test_one_language_is_learnt_as_without_a_label(folder, vdgi):
-    vdgi.good("train", "--preset", "best", "--train", DEV, "--out", "plain")
-    vdgi.good("train", "--preset", "best", "--language", "xa", DEV, "--out", "labelled")
-    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
-    assert same_arrays(plain.parameters, labelled.parameters)
-    assert plain.provenance.languages == {}
-    assert labelled.meta["languages"] == {"xa": labelled.meta["trained_on"]}
 
 
 def test_the_model_file_says_which_languages(both, vdgi):

@@ -13,10 +13,8 @@ PACKAGE = Path(dynet_vdgi.__file__).parent
 SHARED = {
     # A verb of the command line and what it is about.
     "clusters",
-    "doubts",
     "rules",
-    "agreement",  # a verb, what it calls, and a part of rule tables
-    "tag_list",
+    "agreement",  # of annotators, and a part of rule tables
     # One thing seen from several packages, whose names tell the modules apart.
     "files",
     "neural",

@@ -126,8 +126,11 @@ def test_a_clause_with_an_auxiliary_and_no_verb_has_a_predicate():
 
 
 def test_subjects_that_follow_copulas_are_no_predicates():
-    lines = ["measure first = edge AUX", PREDICATE + " ; particle PART ; initial first"]
-    of = prior(lines, *[tagged("AUX NOUN")] * 60)
+    lines = [
+        "measure first = beginning AUX | AUX ; from 0.4 ; to 0.6",
+        PREDICATE + " ; particle PART ; initial first",
+    ]
+    of = prior(lines, *[tagged("AUX NOUN VERB")] * 60)
     assert read(of, tagged("AUX PART ADJ PART ADJ")) == "AUX PART ADJ PART VERB"
     assert read(of, tagged("AUX DET NOUN NOUN PART ADJ")) == "AUX DET NOUN NOUN PART VERB"
     assert read(of, tagged("AUX NOUN NOUN")) == "AUX NOUN NOUN"
@@ -255,7 +258,6 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
     [
         ("after NOUN | VERB | VERB", 2 / 3),
         ("before NOUN | VERB", 1 / 2),
-        ("edge NOUN", 0.5),
         ("beginning NOUN | NOUN", 1.0),
         ("ahead NOUN | VERB", 1 / 3),
         ("share NOUN | VERB", 3 / 4),
@@ -268,7 +270,7 @@ def test_kinds_of_measures(line, share):
 
 
 def test_texts_survive_json():
-    of = prior([MARKERS, "measure m = edge NOUN"], said("a/NOUN , of/ADP b/NOUN"))
+    of = prior([MARKERS, "measure m = beginning NOUN | NOUN"], said("a/NOUN , of/ADP b/NOUN"))
     assert Text.from_json(of.text.to_json()) == of.text
 
 
@@ -286,6 +288,11 @@ def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potenti
         there, back = original.potentials(sentence), mirrored.potentials(backwards(sentence))
         place = [0, *range(n, 0, -1)]
         assert back[np.ix_(place, place)][:, 1:] == pytest.approx(there[:, 1:])
+        symbols, reversed_ = (
+            each.symbols(each.view(one))
+            for each, one in ((original, sentence), (mirrored, backwards(sentence)))
+        )
+        assert reversed_ == symbols[::-1]
 
 
 def backwards(sentence: Sentence) -> Sentence:
@@ -303,7 +310,7 @@ def backwards(sentence: Sentence) -> Sentence:
         ("punctuation = 2 if late", "<rules>:2: no measure 'late'"),
         ("agreement = 1 ADJ", "<rules>:2: 'agreement' has 1 group of tags"),
         ("measure m = endin VERB | VERB", "<rules>:2: no kind of measure 'endin'; did you mean 'ending'?"),
-        ("measure m = edge A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
+        ("measure m = ending A | A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
         ("participle = 5 VERB[VerbForm] | A | B", "<rules>:2: 'VERB.VerbForm.' is no tag"),
     ],
 )

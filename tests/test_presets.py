@@ -12,7 +12,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
@@ -99,13 +99,6 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
     assert rules.rules or (rules.table and (rules.table.exceptions or rules.table.leaf))
 
 
-def test_a_run_on_shorter_sentences_than_its_teachers_gives_a_preset(tmp_path: Path) -> None:
-    for kind in ("dmv", "convex-mst"):
-        settings = load_settings("best", [f"teacher.kind={kind}", "data.max_len=10"])
-        again = load_settings(written(tmp_path, "settings", settings.to_toml()))
-        assert again.to_dict() == settings.to_dict()
-
-
 def test_unknown_preset() -> None:
     message = message_of("beste")
     assert message.startswith("config: no preset 'beste'; did you mean 'best'? (there are: as_released, ")
@@ -149,11 +142,6 @@ def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None
     assert (settings.seed, settings.train.lr, settings.train.clip) == (7, 0.25, 3.0)
     changes = {"seed": 7, "train": {"lr": 0.25, "clip": 3.0}}
     assert settings == merge(load_settings("paper"), changes)
-
-
-def test_without_a_base_a_preset_stands_on_the_defaults(tmp_path: Path) -> None:
-    path = written(tmp_path, "mine", "[teacher]\niterations = 3\n")
-    assert load_settings(path) == merge(TaughtSettings(), {"teacher": {"iterations": 3}})
 
 
 def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,14 +235,6 @@ def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
     assert merge(sized, {"recipe": "taught"}).to_dict() == load_settings("best").to_dict()
 
 
-def test_a_layer_cannot_set_numbers_of_another_kind() -> None:
-    assert message_of("best", "teacher.ridge=0.5") == (
-        "config: 'teacher.ridge' is for teacher.kind=convex-mst, and teacher.kind is dmv"
-    )
-    settings = load_settings("best", ["teacher.kind=convex-mst", "teacher.ridge=0.5"])
-    assert settings.teacher == ConvexMstSettings(ridge=0.5)
-
-
 @pytest.mark.parametrize(
     ("preset", "assignment", "reason"),
     [
@@ -278,12 +258,6 @@ def test_what_would_have_no_effect_is_refused(
     assert message_of(path) == f"{path}: {message}"
     with pytest.raises(ConfigError, match=re.escape(message)):
         merge(load_settings(preset), parse_assignment(assignment))
-
-
-def test_what_has_an_effect_together_is_not_refused() -> None:
-    settings = load_settings("best", ["recipe=neural", "train.lr=1"])
-    assert settings.train.lr == 1.0
-    assert load_settings("paper", ["finetune.updates=3", "finetune.lr=1"]).finetune.lr == 1.0
 
 
 # ------------------------------------------------------------------------------------------- assignments
@@ -312,11 +286,6 @@ def test_assignments(assignment: str, value: Any) -> None:
         got = getattr(got, part)
     assert got == value
     assert type(got) is type(value)
-
-
-def test_the_last_assignment_holds() -> None:
-    assignments = ["train.lr=1", "train.epochs=9", "train.lr=2"]
-    assert load_settings("paper", assignments).train.lr == 2.0
 
 
 @given(st.text(), st.text())
@@ -372,25 +341,6 @@ def test_rules_of_ones_own_change_the_recommended_model(vdgi: Vdgi, folder: Path
     assert mine.settings.rules == "mine.txt"
     assert not tiny.same_arrays(best.parameters, mine.parameters)
     assert tiny.same_arrays(mine.parameters, same.parameters)
-
-
-def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("train.conllu"))
-    options = ["train", "--preset", "best", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
-    status, out, err = vdgi(*options)
-    assert (status, out) == (4, "")
-    told = "config: 'train.lr' is for recipe=neural, and recipe is taught; try --preset paper\n"
-    assert err == told
-    assert not Path("run").exists()
-
-
-@pytest.mark.parametrize("option", [["--set", "data.max_len=9"], ["--set", "teacher.iterations=3"]])
-def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, option: list[str]) -> None:
-    tiny.write(Path("trees.conllu"))
-    status, out, err = vdgi("train", "--preset", "best", "--trees", "trees.conllu", *option, "--out", "run")
-    assert (status, out) == (4, "")
-    assert last_line(err).endswith(" would have no effect: there is no text to learn from, only trees")
-    assert not Path("run").exists()
 
 
 @pytest.mark.parametrize(

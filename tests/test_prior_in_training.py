@@ -17,10 +17,8 @@ from networks import (
     SENTENCE,
     TAGS,
 )
-from shell import last_line
 from tiny import same_arrays
 
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model.greedy import GreedyParser
@@ -184,19 +182,6 @@ def test_the_first_stage_sees_the_teachers_trees_and_the_second_the_text(tmp_pat
         assert brute_force.heads_from(trainer.gold[k], len(tree)) == tree.heads
 
 
-def test_a_student_of_a_teacher_learns_as_from_any_trees(tmp_path):
-    """The text itself makes no difference where there is no second stage."""
-    one = in_parts(tmp_path, {"teacher": {"kind": "dmv"}}, n_trees=4)
-    (tmp_path / "other").mkdir()
-    data = replace(one.data, texts={}, taught=[], trees=[*one.data.taught, *one.data.trees])
-    other = Trainer(
-        merge(one.settings, {"teacher": {"kind": "none"}}), data, Provenance(), tmp_path / "other"
-    )
-    for trainer in (one, other):
-        trainer.train()
-    assert same_arrays(dict(one.optimiser.averaged()), dict(other.optimiser.averaged()))
-
-
 # What the teacher expects
 
 
@@ -248,45 +233,3 @@ def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path):
 
 
 # Wrong use
-
-
-POTENTIALS = {"features": "potentials"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"posterior": {**POTENTIALS, "dynamics": "released"}},
-            "'posterior.dynamics' = released is for counts",
-        ),
-        (
-            {"posterior": {**POTENTIALS, "expectations": "trees"}},
-            "'posterior.expectations' = trees is for coun",
-        ),
-        (
-            {"teacher": {"kind": "dmv"}, "train": {"updates": 0}, "finetune": {"updates": 5}},
-            "'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn",
-        ),
-        ({"train": {"select": "teacher"}}, "'train.select' = teacher needs a teacher; set teacher.kind=dmv"),
-    ],
-)
-def test_settings_that_exclude_each_other(changes, message):
-    with pytest.raises(ConfigError) as caught:
-        tiny.settings(changes)
-    assert str(caught.value).startswith(f"config: {message}")
-
-
-def test_potentials_need_a_table(vdgi, folder):
-    tiny.write(Path("train.conllu"))
-    options = ["--train", "train.conllu", *tiny.SMALL_OPTIONS, "--out", "run"]
-    options += ["--set", "posterior.features=potentials"]
-    status, out, err = vdgi("train", *options)
-    assert (status, out) == (4, "")
-    assert last_line(err) == (
-        "config: 'posterior.features' = potentials needs a rule table with parts, and 'ud' has none; set "
-        "rules=best, for example"
-    )
-    assert not Path("run").exists()
-    vdgi.good("train", *options, "--set", "rules=strict")
-    assert model_file.load("run/model.vdgi").rules.table is not None

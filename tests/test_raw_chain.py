@@ -162,7 +162,7 @@ def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, t
     assert notes[30:] != []
     for note, chance in list(zip(notes, chances))[30:]:
         assert f"TagConf={chance:.4f}" in note
-    doubts = vdgi.good("doubts", tmp_path / "out.conllu", "-n", "1").out
+    doubts = vdgi.good("choose", "--words", tmp_path / "out.conllu", "-n", "1").out
     least = min(chance for chance in chances if chance is not None)
     assert f"{least:.4f}" in doubts
     plain = vdgi.good("parse", *arguments[:-1]).out

@@ -7,7 +7,6 @@ import json
 import random
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -40,19 +39,8 @@ CASES = {
     "nothing differs": (block(A, B, DOT), block(A, B, DOT), {"Tokens": (3, 3, 3), "LAS": (3, 3, 3)}),
     "a token is cut": (
         block(A, B, DOT),
-        block(
-            ("a", "NOUN", 2, "nsubj"),
-            ("b", "X", 3, "x"),
-            ("c", "VERB", 0, "root"),
-            (".", "PUNCT", 3, "punct"),
-        ),
-        {
-            "Tokens": (2, 3, 4),
-            "Sentences": (1, 1, 1),
-            "Words": (2, 3, 4),
-            "UPOS": (2, 3, 4),
-            "UAS": (2, 3, 4),
-        },
+        block(("a", "NOUN", 2, "nsubj"), ("b", "X", 3, "x"), B, (".", "PUNCT", 3, "punct")),
+        {"Sentences": (1, 1, 1), **dict.fromkeys(("Tokens", "Words", "UPOS", "UAS"), (2, 3, 4))},
     ),
     "a sentence is cut": (
         block(A, B, DOT),
@@ -100,11 +88,11 @@ def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
-@pytest.mark.parametrize("head", ["3", "02", "9" * 5000])
-def test_heads_outside_the_sentence_are_refused_however_long(head: str, tmp_path: Path) -> None:
-    odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
-    with pytest.raises(DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"):
-        scored(tmp_path, odd, odd)
+def test_heads_outside_the_sentence_are_refused_however_long(tmp_path: Path) -> None:
+    for head in ("3", "02", "9" * 5000):
+        odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
+        with pytest.raises(DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"):
+            scored(tmp_path, odd, odd)
 
 
 def test_heads_that_are_missing_are_never_right(tmp_path: Path) -> None:
@@ -128,18 +116,6 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
                 i, j = (i + 1, j) if skips_left else (i, j + 1)
             assert pair == (i, j) or pair[0] == len(left)
             i, j = i + 1, j + 1
-
-
-def test_long_sequences_take_a_bit_for_each_pair() -> None:
-    rng = random.Random(2)
-    left, right = (rng.choices("abcdefgh", k=2000) for _ in range(2))
-    tracemalloc.start()
-    try:
-        longest_common(left, right)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 2000 * 2000 / 8 + 1_000_000
 
 
 def test_chains_of_overlapping_multiword_tokens_have_a_limit(
@@ -270,10 +246,10 @@ def test_options_about_trees_are_refused_with_raw(vdgi: Vdgi, folder: Path) -> N
     Path("gold.conllu").write_text(block(A, B, DOT), encoding="utf-8")
     status, _, err = vdgi("evaluate", "--raw", "gold.conllu", "gold.conllu", "--by", "tag", "--max-len", "3")
     assert status == 2
-    assert "leave out --by, --max-len" in err
+    assert "--by has no effect with --raw" in err
 
 
-@pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["agreement"]])
+@pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["evaluate", "--agreement"]])
 def test_texts_that_differ_by_normalisation_only_are_told_so(
     vdgi: Vdgi, folder: Path, command: list[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Recipes and teachers: those of another package, and which recipe takes what."""
+"""Recipes: one of another package, and which recipe takes what."""
 
 from __future__ import annotations
 
@@ -13,24 +13,15 @@ from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.settings.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings.registry import RECIPES
 
 TEXT = trees(60)
 
 
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for registry in (RECIPES, TEACHERS):
-        monkeypatch.setattr(registry, "_places", {**registry._places})
+    monkeypatch.setattr(RECIPES, "_places", {**RECIPES._places})
     RECIPES.register("toy", "toys:RECIPE")
-    TEACHERS.register("chain", "toys:TEACHER")
-
-
-@pytest.mark.usefixtures("toys")
-def test_a_teacher_from_outside_teaches(tmp_path: object) -> None:
-    parser = train(TEXT, "best", settings={"teacher": {"kind": "chain"}})
-    assert parser(["a", "b", "c"], ["NOUN", "VERB", "NOUN"]).heads == (0, 1, 2)
-    assert parser.model.settings.to_dict()["teacher"] == {"kind": "chain"}
 
 
 @pytest.mark.usefixtures("toys")

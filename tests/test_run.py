@@ -140,7 +140,7 @@ def test_the_recommended_recipe_does_without_dynet(folder: Path) -> None:
         "train --train train.conllu --out run",
         "parse run train.conllu -o parsed.conllu",
         "evaluate train.conllu parsed.conllu --baselines",
-        "report run --gold train.conllu -o report.html",
+        "info run --gold train.conllu -o report.html",
         "info run",
     ]
     command = [sys.executable, "-c", BLOCKED, *lines]

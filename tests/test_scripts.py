@@ -39,12 +39,11 @@ def test_first_readme_command(environment, tmp_path):
     assert result.stdout.startswith("DDA on 200 of 200 sentences, 1,714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
     dda = {line.split("  ")[0]: float(line.split()[-1]) for line in table[3:]}
-    assert list(dda)[:2] == ["paper", "best"]
-    assert {"left branching (baseline)", "random (baseline)"} < set(dda)
-    assert dda["best"] == max(dda.values())
-    names = ["left branching", "right branching", "random", "rules of best only", "rules of paper only"]
-    assert list(dda)[2:] == [f"{name} (baseline)" for name in names]
-    assert dda["paper"] > max(dda[f"{name} (baseline)"] for name in names if "best" not in name)
+    paper, best, *baselines = dda
+    assert (paper, best) == ("paper/demo-ud-test.parsed.conllu", "best/demo-ud-test.parsed.conllu")
+    assert baselines == ["left branching", "right branching", "random", "rules only"]
+    assert dda[best] == max(dda.values())
+    assert dda[paper] > max(dda[name] for name in baselines[:3])
     assert result.stderr.count("gold trees used: none") == 2
     for name in ("paper", "best"):
         written = {path.name for path in (tmp_path / "demo" / name).iterdir() if path.stat().st_size}
@@ -84,26 +83,49 @@ def noted(environment, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------- UD
+def on_ud(presets, train, tests, more=""):
+    """The commands of a run; `tests` by the stems of their names."""
+    commands = []
+    for preset in presets:
+        dev = " --dev UD_French/fr-ud-dev.conllu" if preset == "as_released" else ""
+        commands.append(f"train --train {train}{dev} --preset {preset}{more} --out out/{preset} --resume")
+        commands += [
+            f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu" for t, path in tests.items()
+        ]
+    for stem, path in tests.items():
+        parses = " ".join(f"out/{preset}/{stem}.parsed.conllu" for preset in presets)
+        commands.append(f"evaluate {path} {parses} --baselines")
+        runs = " ".join(f"out/{preset}" for preset in presets)
+        known = "" if stem.startswith("demo") else " --published UD1.4-French"
+        commands.append(f"info {runs} --gold {path}{known} -o out/report-{stem}.html")
+    return commands
+
+
+DEMO = "resources/demo/demo-ud-train.conllu", {"demo-ud-test": "resources/demo/demo-ud-test.conllu"}
+FRENCH = "UD_French/fr-ud-train.conllu", {"fr_x-ud-test": "more text/fr_x-ud-test.conllu.gz"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "demo"),
-        (["eu", "UD_Basque"], "demo eu UD_Basque"),
-        (["eu", "UD_Basque", "more text"], "demo eu UD_Basque more text"),
-        (["eu", "UD_Basque", "--", "--seed", "2"], "demo eu UD_Basque --seed 2"),
+        ([], on_ud(["paper", "best"], *DEMO)),
+        (["fr", "UD_French", "more text"], on_ud(["paper", "best"], *FRENCH)),
         (
-            ["eu", "UD_Basque", "../x", "--", "--preset", "as_released", "--preset", "best"],
-            "demo eu UD_Basque {x} --preset as_released --preset best",
+            ["fr", "UD_French", "more text", "--", "--seed", "2"],
+            on_ud(["paper", "best"], *FRENCH, " --seed 2"),
+        ),
+        (
+            ["fr", "UD_French", "more text", "--", "--preset", "as_released", "--preset", "best"],
+            on_ud(["as_released", "best"], *FRENCH),
         ),
     ],
 )
-def test_training_on_ud_is_the_demo_of_a_treebank(noted, tmp_path, arguments, expected):
-    result, commands = noted("train_ud.sh", *arguments)
-    expected = expected.format(x=tmp_path.parent / "x")
-    assert (result.returncode, commands) == (0, [expected])
-    result, commands = noted("train_ud.sh", *arguments, VDGI_RUN="here")
-    assert result.returncode == 0
-    assert sorted(commands[0].split()) == sorted([*expected.split(), "--out", "here"])
+def test_training_on_ud(noted, tmp_path, arguments, expected):
+    for name in ("UD_French/fr-ud-train.conllu", "UD_French/fr-ud-dev.conllu", FRENCH[1]["fr_x-ud-test"]):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    result, commands = noted("train_ud.sh", *arguments, VDGI_RUN=str(tmp_path / "out"))
+    assert (result.returncode, commands) == (0, expected)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +164,7 @@ DATA = [
     "vectors out/data/train.conllu -o out/data/vectors.vec",
     "clusters out/data/train.conllu -o out/data/clusters.paths",
 ]
-END = ["experiment paper-wsj --data out/data --out out", "table out --like paper"]
+END = ["experiment paper-wsj --data out/data --out out", "experiment table out --like paper"]
 
 
 def test_the_treebank_is_converted_and_every_row_is_run(wsj):
@@ -177,7 +199,7 @@ def test_options_of_the_wsj_script(wsj, tmp_path):
 
 def test_without_a_treebank_the_script_says_what_is_needed_and_runs_the_demo(wsj):
     result, commands = wsj()
-    assert (result.returncode, commands) == (0, ["demo --out out"])
+    assert (result.returncode, commands) == (0, on_ud(["paper", "best"], *DEMO))
     assert "No Penn Treebank named: bash run/train_wsj.sh PTB_DIR" in result.stderr
 
 
@@ -250,7 +272,7 @@ def test_an_editable_installation_is_one_that_type_checkers_find(tmp_path):
         assert run("train_ud.sh", env={**os.environ, "VDGI_VENV": str(venv)}).returncode == 0
     installed, *demos = log.read_text().splitlines()
     assert installed.endswith("--config-settings editable_mode=compat --editable .")
-    assert demos == ["demo", "demo"]  # the second time nothing was installed
+    assert [line.split()[0] for line in demos] == 2 * ["train", "parse", "train", "parse", "evaluate", "info"]
 
 
 def test_setup_names_the_wheel_of_dynet():

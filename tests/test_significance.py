@@ -81,18 +81,6 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.91 <= hits / 400 <= 0.98  # 3 standard errors are 0.033; a percentile interval is a little narrow
 
 
-def test_p_is_rarely_small_without_a_difference_and_mostly_with_one() -> None:
-    rng = np.random.default_rng(0)
-    small = {0.0: 0, 0.1: 0}
-    for gain in small:
-        for seed in range(200):
-            ours, words = simulated(rng, 80, 0.5)
-            theirs = rng.binomial(words, np.clip(0.5 + gain, 0, 1))
-            small[gain] += difference(ours, theirs, words, draws=500, seed=seed).p < 0.05
-    assert 0.01 <= small[0.0] / 200 <= 0.1
-    assert small[0.1] / 200 > 0.6
-
-
 # ------------------------------------------------------------------------------------------- laws
 def sentences() -> st.SearchStrategy[list[tuple[int, int, int]]]:
     """Words right of two systems, and words."""
@@ -133,18 +121,13 @@ def test_laws(rows: list[tuple[int, int, int]]) -> None:
 
 
 def test_the_same_seed_gives_the_same() -> None:
-    assert interval(OURS, WORDS) == interval(OURS, WORDS)
-    rng = np.random.default_rng(1)
-    counts, words = simulated(rng, 50, 0.5)
-    assert interval(counts, words, seed=1) != interval(counts, words, seed=2)
+    counts, words = simulated(np.random.default_rng(1), 50, 0.5)
     assert interval(counts, words, seed=1) == interval(counts, words, seed=1)
+    assert interval(counts, words, seed=1) != interval(counts, words, seed=2)
 
 
-def test_means_over_runs_are_welcome() -> None:
+def test_means_over_runs_one_sentence_and_none() -> None:
     assert interval([1.5, 2.25], [3, 3]).estimate == 0.625
-
-
-def test_one_sentence_and_none() -> None:
     assert interval([2], [4]).low == interval([2], [4]).high == 0.5
     intervals, gaps = compare([[], []], [])
     assert all(math.isnan(value) for value in (intervals[0].estimate, intervals[1].low, gaps[0].p))

@@ -106,7 +106,7 @@ def test_mistakes_are_told_with_their_remedy(files):
 def test_the_universal_parser_measures_a_text_once(files):
     text = str(files / "text.conllu")
     nlp = pipeline(files, model="universal", text=text, tagger=str(files / "my.tagger"))
-    parser = vdgi.load("universal").measured(text)
+    parser = vdgi.load("universal").adapted(text)
     doc = nlp("det0 noun0 verb0 punct0")
     heads = parser([t.text for t in doc], [t.pos_ for t in doc]).heads
     assert tuple(0 if t.head == t else t.head.i + 1 for t in doc) == heads

@@ -120,26 +120,6 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
         assert part == [(language, phase) for phase in expected]
 
 
-def test_marginals_are_kept_only_if_they_are_wanted() -> None:
-    given, log = material(**{"": demo(0, 20)}), RunLog()
-    found = teach(given, DmvSettings(iterations=1), seed=1, with_marginals=False, log=log)
-    assert (found.marginals, len(found.trees)) == ([], 20)
-    assert {row["language"] for row in log.rows()} == {""}
-
-
-def test_the_log_of_a_run_begins_with_its_teacher(folder: Path, vdgi: Vdgi) -> None:
-    tiny.write(Path("train.conllu"))
-    options = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1", "--out", "run"]
-    vdgi.good("train", "--preset", "best", "--train", "train.conllu", *options)
-    rows = RunLog(Path("run/log.jsonl")).rows()
-    assert [row["phase"] for row in rows] == ["text", *["teacher"] * 3, "taught", "student"]
-    assert [(row["stage"], row["iteration"]) for row in rows[1:4]] == [(1, 1), (1, 2), (2, 3)]
-    assert rows[2]["penalised"] > rows[1]["penalised"]
-    assert rows[-1]["trees"] == rows[0]["sentences"] == 12
-    assert 0.9 < rows[-1]["agreement"] <= 1
-    assert rows[-1]["dev_dda"] is None
-
-
 def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
     rules = load_rules(rules_path("strict"))
@@ -165,22 +145,6 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, 
     vdgi.good("-q", "train", "--preset", "best", "--train", without_heads(tmp_path), "--out", tmp_path / "b")
     other = model_file.load(tmp_path / "b" / "model.vdgi")
     assert tiny.same_arrays(model.parameters, other.parameters)
-
-
-def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path, vdgi: Vdgi) -> None:
-    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=4", "data.max_len=8", "train.lr=0.03"]
-    options = [word for size in sizes for word in ("--set", size)]
-    out = tmp_path / "run"
-    neural = ["--preset", "best", "--set", "recipe=neural"]
-    vdgi.good("-q", "train", "--train", TRAIN, *neural, *options, "--out", out)
-    told = model_file.load(out / "model.vdgi").provenance
-    assert (told.recipe, told.gold_trees) == ("neural", ())
-    text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
-    teacher = Dmv().fit(text, Prior.of_text(BEST, text)).predict(text)
-    parsed = tmp_path / "parsed.conllu"
-    vdgi.good("-q", "parse", out / "model.vdgi", TEST, "-o", parsed)
-    mine = prepare(conllu.read(str(parsed)), STANDARD, 8, 2).sentences
-    assert score(teacher, [sentence.heads or () for sentence in mine]).dda > 0.75
 
 
 def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:

@@ -164,25 +164,15 @@ def test_trees_that_cross_are_dropped_and_told_but_text_that_crosses_is_kept(vdg
     assert "not projective: 2 sentences, 8 words" in meta["dropped"]
 
 
-@pytest.mark.parametrize(
-    ("trees", "options", "status", "message"),
-    [
-        (CROSSING, ["--trees"], 3, "trees.conllu: no tree sentence is left"),
-        (tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), ["--trees"], 3,
-         "trees.conllu:8: column 7 (HEAD) is missing"),
-        (tiny.treebank(1) + tiny.TWO_ROOTS, ["--trees"], 3, "trees.conllu:9: 2 roots"),
-        (tiny.block(1, ["NOUN", "PUNCT"], None), ["--train"], 3,
-         "trees.conllu: no training sentence is left"),
-        ("", [], 2, "nothing to learn from: name tagged text with --train, or trees with --trees"),
-        ("", ["--dev"], 2, "nothing to learn from: name tagged text with --train, or trees with --trees"),
-        ("", ["--trees", "nix.conllu"], 2, "no such file: 'nix.conllu'"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_learnt_from(vdgi, folder, trees, options, status, message):
-    Path("trees.conllu").write_text(trees, encoding="utf-8")
-    result = vdgi(*learn(*options, *["trees.conllu"] * (len(options) == 1)))
-    assert (result.status, result.out) == (status, "")
-    assert result.err.splitlines()[-1].startswith(message)
+def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
+    Path("trees.conllu").write_text(
+        tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8"
+    )
+    status, out, err = vdgi(*learn("--trees", "trees.conllu"))
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-1].startswith("trees.conllu:8: column 7 (HEAD) is missing")
+    Path("trees.conllu").write_text(tiny.block(1, ["NOUN", "PUNCT"], None), encoding="utf-8")
+    assert "trees.conllu: no training sentence is left" in vdgi(*learn("--train", "trees.conllu")).err
     assert names_in(folder) == ["trees.conllu"]
 
 

@@ -153,10 +153,6 @@ def test_is_projective_on_long_random_trees() -> None:
     assert min(verdicts.values()) > 50
 
 
-def test_root_arc_counts_as_an_arc_from_position_0() -> None:
-    assert not is_projective([3, 0, 2])  # 1 <- 3 spans the root word 2, no other arc crosses it
-
-
 def test_numbers_of_projective_trees() -> None:
     assert [len(projective_trees(n)) for n in range(1, 6)] == [1, 2, 7, 30, 143]
 
@@ -169,22 +165,13 @@ def test_generated_trees_are_projective(heads: tuple[int, ...]) -> None:
 
 
 # ------------------------------------------------------------------------------------------- removal
-def test_children_of_removed_words_climb() -> None:
+def test_removal_by_hand() -> None:
     heads = (2, 5, 2, 3, 0, 4)  # 6 -> 4 -> 3 -> 2 -> 5
     assert heads_without(heads, (1, 2, 3, 5, 6)) == (2, 4, 2, 0, 3)
     assert heads_without(heads, (1, 5, 6)) == (2, 0, 2)
-
-
-def test_first_orphan_of_a_removed_root_becomes_the_root() -> None:
-    assert heads_without((3, 1, 0, 3, 3), (1, 2, 4, 5)) == (0, 1, 1, 1)
-
-
-def test_orphans_join_a_root_that_stays() -> None:
+    assert heads_without((3, 1, 0, 3, 3), (1, 2, 4, 5)) == (0, 1, 1, 1)  # the first orphan becomes the root
     assert heads_without((2, 0, 0), (1, 3)) == (2, 0)  # two roots, one of them removed
-
-
-def test_cycle_among_removed_words_ends() -> None:
-    assert heads_without((2, 3, 2, 0), (1, 4)) == (2, 0)
+    assert heads_without((2, 3, 2, 0), (1, 4)) == (2, 0)  # a cycle among removed words
 
 
 def test_without_punctuation_keeps_forms_tags_and_positions() -> None:
@@ -193,25 +180,12 @@ def test_without_punctuation_keeps_forms_tags_and_positions() -> None:
     short, positions = without_punctuation(sentence)
     assert short == Sentence(("Il", "dort"), ("PRON", "VERB"), (2, 0), None, gaps=("«", "", "»"))
     assert positions == (2, 3)
-
-
-def test_without_punctuation_without_trees() -> None:
     short, positions = without_punctuation(sentence_of(["PUNCT", "NOUN"], None))
     assert (short.tags, short.heads, positions) == (("NOUN",), None, (2,))
-
-
-def test_sentence_without_punctuation_stays_as_it_is() -> None:
     sentence = sentence_of(["NOUN", "SYM"], (0, 1))
-    assert without_punctuation(sentence) == (sentence, (1, 2))
     assert without_punctuation(sentence)[0] is sentence
-
-
-def test_other_tags_can_be_removed() -> None:
     short, positions = without_punctuation(sentence_of(["NN", ",", "."], (0, 1, 1)), frozenset({",", "."}))
     assert (short.tags, positions) == (("NN",), (1,))
-
-
-def test_only_punctuation_leaves_nothing() -> None:
     short, positions = without_punctuation(sentence_of(["PUNCT", "PUNCT"], (0, 1)))
     assert (len(short), short.heads, positions) == (0, (), ())
 
@@ -278,16 +252,8 @@ def test_a_mark_belongs_to_the_dependent_of_the_innermost_arc_over_it_and_the_la
 
 def test_brackets_and_quotation_marks_belong_to_what_they_enclose() -> None:
     found = restored('" Come ( now ) " , said the man ( old ) .', (3, 1, 0, 5, 3, 5))
-    assert found == {
-        '1"': "Come",
-        "3(": "now",
-        "5)": "now",
-        '6"': "Come",
-        "7,": "Come",
-        "11(": "old",
-        "13)": "old",
-        "14.": "said",
-    }
+    ends = {"7,": "Come", "11(": "old", "13)": "old", "14.": "said"}
+    assert found == {'1"': "Come", "3(": "now", "5)": "now", '6"': "Come", **ends}
 
 
 @pytest.mark.parametrize("marks", ["« »", "» «", "„ “", "“ ”", "`` ''", "‘ ’", "「 」", "[ ]", "（ ）"])
@@ -304,13 +270,10 @@ def test_marks_without_partners_are_as_others() -> None:
     assert restored(") Ann ( left", (2, 0)) == {"1)": "left", "3(": "Ann"}
 
 
-def test_restoration_of_nothing() -> None:
+def test_restoration_of_nothing_and_of_no_tree() -> None:
     assert restore_punctuation((), (), ["!", "!", "?"]) == (0, 1, 1)
     assert restore_punctuation((), (), []) == ()
     assert restore_punctuation((2, 0), (1, 2), ["a", "b"]) == (2, 0)
-
-
-def test_restoration_refuses_what_is_no_tree() -> None:
     with pytest.raises(ValueError, match="1 heads for 2 kept words"):
         restore_punctuation((0,), (1, 2), ["a", "b", "."])
     with pytest.raises(ValueError, match="the heads 2, 1 are no tree"):
@@ -399,12 +362,6 @@ def test_prepare_as_released() -> None:
     assert result.notes == ["kept without the projectivity test (no trees): 1 sentence, 2 words"]
 
 
-def test_length_is_counted_after_removal() -> None:
-    sentence = sentence_of(["NOUN", "PUNCT", "PUNCT"], (0, 1, 1))
-    assert len(prepare([sentence], STANDARD, max_len=1).sentences) == 1
-    assert len(prepare([sentence], AS_RELEASED, max_len=1).sentences) == 0
-
-
 def test_a_protocol_may_test_projectivity_after_removal() -> None:
     protocol = Protocol("expectations", frozenset({"PUNCT"}), projective_only=True)
     sentence = sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1))
@@ -425,10 +382,10 @@ def test_filter_streams() -> None:
     assert keep.dropped == [Dropped("punctuation", 0, 3)]
 
 
-@pytest.mark.parametrize(("min_len", "max_len"), [(0, None), (1, 0), (3, 2)])
-def test_impossible_lengths(min_len: int, max_len: int | None) -> None:
-    with pytest.raises(ConfigError, match="need 1 <= min_len <= max_len"):
-        Filter(STANDARD, max_len, min_len)
+def test_impossible_lengths() -> None:
+    for min_len, max_len in ((0, None), (1, 0), (3, 2)):
+        with pytest.raises(ConfigError, match="need 1 <= min_len <= max_len"):
+            Filter(STANDARD, max_len, min_len)
 
 
 @settings(max_examples=60)
@@ -462,16 +419,6 @@ def test_protocols_by_name() -> None:
     with pytest.raises(ConfigError) as error:
         protocol_named("Standard")
     assert str(error.value) == "no protocol 'Standard' (choose from standard, as_released)"
-
-
-def test_descriptions() -> None:
-    assert STANDARD.description == (
-        "UPOS=PUNCT removed, children re-attached; all trees; length counted after removal"
-    )
-    assert AS_RELEASED.description == (
-        "punctuation kept and scored; projective gold trees only (tested with punctuation); "
-        "length counted with punctuation"
-    )
 
 
 # ------------------------------------------------------------------------------------------- real treebanks

@@ -18,7 +18,7 @@ from dynet_vdgi.annotation.finding import found
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import shown_sentence
 from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.extras import how_to_install
 from dynet_vdgi.validation import official
 from dynet_vdgi.validation.form import problems_in
@@ -169,29 +169,27 @@ def test_a_fault_is_found_by_its_rule(name: str) -> None:
     assert set(problems(replaced(old, new))) == {(rule, True)}
 
 
-@pytest.mark.parametrize("name", WARNINGS)
-def test_an_odd_entry_of_misc_is_a_warning(name: str) -> None:
-    assert problems(replaced(*WARNINGS[name])) == [("misc", False)]
-
-
-@pytest.mark.parametrize("name", SOUND)
-def test_sound_sentences_have_no_problem(name: str) -> None:
-    assert problems(replaced(*SOUND[name])) == []
-
-
-def test_a_multiword_token_has_no_space() -> None:
+def test_sound_sentences_have_no_problem_and_odd_entries_of_misc_are_warnings() -> None:
+    assert {name: problems(replaced(*row)) for name, row in SOUND.items()} == {name: [] for name in SOUND}
+    odd = [problems(replaced(*row)) for row in WARNINGS.values()]
+    assert odd == [[("misc", False)]] * len(WARNINGS)
     assert problems(SPACED) == problems(SPACED.replace("bb cc", "bb\u00a0cc")) == [("spaces", True)]
+    assert problems(replaced("\tNOUN\t", "\tPRON\t")) == []  # of which level 3 warns
 
 
-def test_a_problem_names_its_word_and_its_line() -> None:
-    (found,) = problems_in(replaced("\tVERB", "\tVB").split("\n")[:-2])
-    assert (found.word, found.row, found.text) == (2, 3, "'VB' is no tag of UD")
-
-
-def test_a_sentence_without_heads_says_so_once() -> None:
-    lines = [line.split("\t") for line in GOOD.rstrip().split("\n")]
-    text = "\n".join("\t".join([*c[:6], "_", "_", "_", c[9]]) if len(c) > 1 else c[0] for c in lines)
+def test_a_problem_names_its_word_and_its_line_and_no_heads_are_one_which_the_page_does_not_show(
+    tmp_path: Path,
+) -> None:
+    (one,) = problems_in(replaced("\tVERB", "\tVB").split("\n")[:-2])
+    assert (one.word, one.row, one.text) == (2, 3, "'VB' is no tag of UD")
+    rows = [line.split("\t") for line in GOOD.rstrip().split("\n")]
+    text = "\n".join("\t".join([*c[:6], "_", "_", "_", c[9]]) if len(c) > 1 else c[0] for c in rows)
     assert [(p.word, p.text) for p in problems_in(text.split("\n"))] == [(0, "no word has a head")]
+    path = tmp_path / "a.conllu"
+    path.write_text(text + "\n\n", encoding="utf-8")
+    session = Session(path, "anna")
+    assert shown_sentence(0, session.text.sentences[0], session.text.relations)["problems"] == []
+    session.close()
 
 
 # ------------------------------------------------------------------------------------------- the official one
@@ -357,7 +355,7 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
     good, bad = tmp_path / "good.conllu", tmp_path / "bad.conllu"
     good.write_text(GOOD, encoding="utf-8")
     bad.write_text(replaced("\tVERB", "\tVB"), encoding="utf-8")
-    status, out, err = vdgi("validate", good, bad, "--max-faults", "3")
+    status, out, err = vdgi("check", "--ud", good, bad, "--max-faults", "3")
     assert (status, err) == (3, "1 error found\n")
     program = f"{Path(sys.executable).name} {false}"
     assert out.splitlines() == [
@@ -370,35 +368,55 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
         "  and 1 more (--max-faults N shows them)",
         f"{program}: 1 error, 4 warnings",
     ]
-    status, out, err = vdgi("validate", good, "--level", "4", "--lang", "xx", "--max-faults", "0")
+    status, out, err = vdgi("check", "--ud", good, "--level", "4", "--lang", "xx", "--max-faults", "0")
     assert (status, err) == (0, "")
     said = "2 warnings: odd-noun (level 3)", f"{program} --lang=xx --level=4: 0 errors, 2 warnings"
     assert tuple(out.splitlines()) == said
-    assert vdgi("validate", good, "--max-faults", "-1").status == 2
+    assert vdgi("check", "--ud", good, "--max-faults", "-1").status == 2
+
+
+def test_the_validator_is_that_of_the_variable_or_of_this_python_or_none(
+    false: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert official.command(level="2") == [sys.executable, str(false), "--level=2"]
+    monkeypatch.delenv(official.VARIABLE)
+    monkeypatch.setattr(official.shutil, "which", lambda name, path=None: f"{path}/{name}" if path else None)
+    beside = str(Path(sys.executable).parent / "udvalidate")
+    assert official.command() == [beside, "--lang=ud", "--level=3"]
+    assert official.command("ta") == [beside, "--lang=ta", "--level=5"]
+    told = vdgi("check", "--ud", "x", "--level", "4").err
+    assert told == "--level 4 needs the language, such as --lang ta\n"
+    monkeypatch.setattr(official.shutil, "which", lambda name, path=None: None)
+    assert official.command() is None
+    Path(false.with_name("a.conllu")).write_text(GOOD, encoding="utf-8")
+    status, out, err = vdgi("check", "--ud", false.with_name("a.conllu"))
+    assert (status, out) == (2, "")
+    assert f"is not installed: {how_to_install('validate')} (or name another one in VDGI_UD_VALIDATOR)" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("no-such-validator --lang ta", "the validator no-such-validator --lang ta cannot be run"),
+        ("'half", "VDGI_UD_VALIDATOR='half: No closing quotation"),
+        (f"{shlex.quote(sys.executable)} -c 'raise SystemExit(\"no such\")'", "failed: no such"),
+    ],
+)
+def test_a_validator_that_does_not_work_is_told(
+    command: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(official.VARIABLE, command)
+    with pytest.raises(UsageError) as caught:
+        official.messages([GOOD])
+    assert message in str(caught.value)
 
 
 def test_a_crash_of_the_validator_is_its_message(vdgi: Vdgi, tmp_path: Path, false: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(GOOD.replace("4\t.", "4\tcrash"), encoding="utf-8")
-    status, out, err = vdgi("validate", path)
+    status, out, err = vdgi("check", "--ud", path)
     assert (status, out.splitlines()[0]) == (2, "2 warnings: odd-noun (level 3)")
     assert err.endswith(f"{false} failed: RuntimeError: of the validator\n")
-
-
-def test_levels_of_a_language_need_one(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(official.VARIABLE, raising=False)
-    assert vdgi("validate", "x", "--level", "4").err == "--level 4 needs the language, such as --lang ta\n"
-
-
-def test_without_the_validator_the_message_says_how_to_get_it(
-    vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(official.VARIABLE, raising=False)
-    monkeypatch.setattr(official.shutil, "which", lambda name, path=None: None)
-    (tmp_path / "a.conllu").write_text(GOOD, encoding="utf-8")
-    status, out, err = vdgi("validate", tmp_path / "a.conllu")
-    assert (status, out) == (2, "")
-    assert f"is not installed: {how_to_install('validate')}" in err
 
 
 @needs_udtools
@@ -410,7 +428,7 @@ def test_the_command_gives_the_official_verdict(
     path = tmp_path / "a.conllu"
     for name in ("edeps-only-sometimes", "invalid-whitespace-mwt", "", "crash"):
         path.write_text(VERDICTS[name], encoding="utf-8")
-        status, out, err = vdgi("validate", path, "--level", "2")
+        status, out, err = vdgi("check", "--ud", path, "--level", "2")
         if name == "crash":  # udtools 0.2.9 takes 4.10 for 4.1
             assert (status, out) == (2, "")
             assert "failed: ValueError: Empty node with ord=4.10 not found" in err
@@ -427,9 +445,9 @@ def test_a_language_has_its_lists_on_the_last_levels(
     monkeypatch.delenv(official.VARIABLE, raising=False)
     path = tmp_path / "a.conllu"
     path.write_text(BARE.replace("Number=Sing", "Zz=Yes"), encoding="utf-8")
-    assert vdgi.good("validate", path).out.endswith("--lang=ud --level=3: 0 errors, 0 warnings\n")
-    assert vdgi("validate", path, "--lang", "ga").out.startswith("1 error: feature-unknown (level 4)\n")
-    assert vdgi.good("validate", path, "--lang", "ga", "--level", "3").status == 0
+    assert vdgi.good("check", "--ud", path).out.endswith("--lang=ud --level=3: 0 errors, 0 warnings\n")
+    assert vdgi("check", "--ud", path, "--lang", "ga").out.startswith("1 error: feature-unknown (level 4)\n")
+    assert vdgi.good("check", "--ud", path, "--lang", "ga", "--level", "3").status == 0
 
 
 # ------------------------------------------------------------------------------------------- in the page
@@ -451,10 +469,6 @@ def test_the_page_shows_errors_before_warnings_by_rule(tmp_path: Path) -> None:
     assert [place["word"] for place in shown["problems"][1]["places"]] == [3, 4]
 
 
-def test_what_the_validator_only_warns_of_on_level_3_is_no_problem_in_the_page() -> None:
-    assert problems(replaced("\tNOUN\t", "\tPRON\t")) == []
-
-
 def test_an_export_counts_sentences_with_errors_and_says_of_what(vdgi: Vdgi, tmp_path: Path) -> None:
     path, out = tmp_path / "a.conllu", tmp_path / "b.conllu"
     text = replaced("\t2\tobj\t", "\t2\tcomp\t") + replaced("= s1", "= s2").replace(
@@ -463,17 +477,7 @@ def test_an_export_counts_sentences_with_errors_and_says_of_what(vdgi: Vdgi, tmp
     path.write_text(text, encoding="utf-8")
     Session(path, "anna", "right").close()
     said = vdgi.good("annotate", path, "--export", out).err
-    assert f"1 of these has errors of form: vdgi validate {out} --level 2 lists them" in said
-
-
-def test_a_sentence_without_a_tree_yet_has_no_problem_for_that(tmp_path: Path) -> None:
-    path = tmp_path / "a.conllu"
-    rows = [line.split("\t") for line in GOOD.rstrip().split("\n")]
-    text = "\n".join("\t".join([*c[:6], "_", "_", "_", c[9]]) if len(c) > 1 else c[0] for c in rows)
-    path.write_text(text + "\n\n", encoding="utf-8")
-    session = Session(path, "anna")
-    assert shown_sentence(0, session.text.sentences[0], session.text.relations)["problems"] == []
-    session.close()
+    assert f"1 of these has errors of form: vdgi check --ud {out} --level 2 lists them" in said
 
 
 # ------------------------------------------------------------------------------------------- real treebanks

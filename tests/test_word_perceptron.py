@@ -201,8 +201,3 @@ def test_other_arrays_are_refused(name, value, message):
     changed = {key: kept for key, kept in arrays.items() if key != name or value is not None}
     with pytest.raises(ModelError, match=message):
         WordPerceptron.from_arrays(changed if value is None else {**changed, name: value})
-
-
-def test_a_parser_without_weights_has_no_arrays():
-    with pytest.raises(ValueError, match="call fit first"):
-        WordPerceptron().arrays()

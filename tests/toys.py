@@ -1,42 +1,20 @@
-"""A teacher and a recipe as another package would bring them; `test_recipes` registers them by name."""
+"""A recipe as another package would bring it; `test_recipes` registers it by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.parsing.engines import Scores, ScoringEngine
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, chosen_rules
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.settings.config import Settings, TeacherKind, TeacherSettings
-from dynet_vdgi.teachers.common import Floats, Teacher
-
-
-class ChainSettings(TeacherSettings, frozen=True, tag_field="kind", tag="chain"):
-    """Every word hangs from the one before."""
-
-
-class Chain(Teacher):
-    name = "chain"
-
-    def fit(self, text: Iterable[Sentence], prior: Prior) -> Chain:
-        return self
-
-    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        return [np.eye(len(s) + 1, len(s)) for s in sentences]
-
-    def log_rows(self) -> list[dict[str, float]]:
-        return []
-
-
-TEACHER = TeacherKind(ChainSettings, lambda settings, seed: Chain())
+from dynet_vdgi.settings.config import Settings
 
 
 class ChainEngine(ScoringEngine):

@@ -1,7 +1,7 @@
 """Two annotations of one text made into a third: what is different, and which side somebody has taken.
 
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
-a whole (`TOKENS`); of words in both files, each column is decided on its own. Until then the result has what
+a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what
 the first file has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi
 annotate`: `HeadBy=NAME` and so on. The rest is joined, see `joining`.
 
@@ -11,15 +11,16 @@ Decisions are in a journal beside the result before they count; the result is al
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 from dynet_vdgi.annotation import joining
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, Record
-from dynet_vdgi.annotation.marked import COLUMN_MARKS
 from dynet_vdgi.annotation.own_file import OwnFile
 from dynet_vdgi.data import files
 from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY
@@ -31,12 +32,11 @@ from dynet_vdgi.evaluation.two_files import COLUMNS, Disagreement, Stretch, TwoF
 TOKENS = "tokens"
 ENDING = ".decisions"
 DIFFERS = "Differs="
-
-MARKS = {
-    "upos": COLUMN_MARKS["tag_by"],
+MARK_OF = {
+    "upos": "TagBy=",
     "xpos": "XposBy=",
-    "feats": COLUMN_MARKS["feats_by"],
-    "lemma": COLUMN_MARKS["lemma_by"],
+    "feats": "FeatsBy=",
+    "lemma": "LemmaBy=",
     "head": HEAD_BY,
     "deprel": LABEL_BY,
 }
@@ -46,43 +46,50 @@ MARKS = {
 class DecisionError(VdgiError):
     """A decision that cannot be made."""
 
+    status = 400
+
 
 class Decision(NamedTuple):
-    """A side, 0 or 1, and who took it."""
+    """A side, and who took it."""
 
-    side: int
+    side: Literal[0, 1]
     by: str
 
 
+Choices = Mapping[str, Decision | None]
+"""Decisions by key; None: a difference is open again."""
+
+
+class DecisionRecord(Struct):
+    """Decisions of a part in the journal."""
+
+    part: int
+    choices: dict[str, Decision | None]
+    undo: bool = False
+
+
 class Differing:
-    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third pair."""
+    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third word."""
 
     def __init__(self, two: TwoFiles, stretch: Stretch) -> None:
-        self.two, self.stretch = two, stretch
+        self.sides, self.numbers = (two.one, two.other), (stretch.ones, stretch.others)
+        self.same_words = stretch.same_words
         self.differences: dict[str, Disagreement] = {}
-        places = {pair: place for place, pair in enumerate(stretch.pairs, 1)}
-        for found in two.disagreements(stretch):
-            self.differences[f"{places[found.pair]}:{found.column}"] = found
+        if stretch.same_words:
+            first = two.one.words_in(stretch.ones).start
+            for one in two.disagreements(stretch):
+                self.differences[f"{one.pair.one - first + 1}:{one.column}"] = one
+        self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
         self.choices: dict[str, Decision] = {}
         self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
         self.version = 0
 
     @property
-    def keys(self) -> list[str]:
-        """What there is to decide, in the order of the text."""
-        return [*([] if self.stretch.same_words else [TOKENS]), *self.differences]
-
-    @property
     def open(self) -> list[str]:
         return [key for key in self.keys if key not in self.choices]
 
-    @property
-    def base(self) -> int:
-        """The side whose sentences and words the result has."""
-        return self.choices[TOKENS].side if TOKENS in self.choices else 0
-
-    def choose(self, choices: Mapping[str, Decision | None]) -> None:
-        """Takes sides; None: a difference is open again."""
+    def choose(self, choices: Choices) -> None:
+        """Takes sides."""
         for key, choice in choices.items():
             if choice is None:
                 self.choices.pop(key, None)
@@ -90,150 +97,59 @@ class Differing:
                 self.choices[key] = choice
 
     def lines(self) -> list[str]:
-        """The lines of the result, sentences and all, each sentence ended by an empty line."""
-        return [line for sentence in self.result() for line in (*sentence, "")]
+        """The lines of the result, each sentence ended by an empty line.
 
-    def result(self) -> list[list[str]]:
-        """The lines of each sentence of the result."""
-        side = (self.two.one, self.two.other)[self.base]
-        numbers = (self.stretch.ones, self.stretch.others)[self.base]
-        joined = self._joined()
-        if not self.keys:  # most of a long text
-            return joined
-        is_tree = not self.tree_fault()
-        changed = {
-            pair[self.base]: self._changed(place, is_tree) for place, pair in enumerate(self.stretch.pairs, 1)
-        }
-        sentences = []
-        for number, whole in zip(numbers, joined):
-            word, lines = side.firsts[number], []
-            for line in whole:
-                if line.partition("\t")[0].isdecimal():
-                    lines.append(_rewritten(line, *changed.get(word, ({}, {}))))
-                    word += 1
-                else:
-                    lines.append(line)
-            if not self.stretch.same_words and TOKENS not in self.choices:
-                lines.insert(0, f"# differs = {TOKENS}")
-            sentences.append(lines)
-        return sentences
-
-    def _joined(self) -> list[list[str]]:
-        """The sentences of the base with what only the other side has besides the columns that are compared.
-
-        The names of what both have differently are then in `differing`.
+        `differing` has then the names of what both files have differently besides the compared columns.
         """
-        sides, numbers = (self.two.one, self.two.other), (self.stretch.ones, self.stretch.others)
-        side, other = sides[self.base], sides[1 - self.base]
-        others = [line for number in numbers[1 - self.base] for line in other.blocks[number].lines]
-        is_one = len(numbers[0]) == len(numbers[1]) == 1
-        if self.stretch.same_words:
-            partners = {line.partition("\t")[0]: line for line in others}
-        pairs = {pair[self.base]: pair[1 - self.base] for pair in self.stretch.pairs}
-        found = []
-        self.differing = set()
-        for number in numbers[self.base]:
-            if not self.stretch.same_words:
-                words = side.words_in(range(number, number + 1))
-                named = {side.columns[word][0]: pairs[word] for word in words if word in pairs}
-                partners = {name: "\t".join(other.columns[word]) for name, word in named.items()}
-            lines, differing = joining.joined(
-                side.blocks[number].lines,
-                others,
-                partners,
-                same_words=self.stretch.same_words,
-                is_one=is_one,
-            )
-            found.append(lines)
-            self.differing |= differing
-        return found
+        if not self.same_words:
+            side = self.choices[TOKENS].side if TOKENS in self.choices else 0
+            blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
+            mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
+            return [line for block in blocks for line in (*mark, *block, "")]
+        one, other = (side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers))
+        lines, self.differing = joining.joined(one, other)
+        if self.keys:  # not so in most of a long text
+            values = {line.partition("\t")[0]: line.split("\t") for line in other}
+            is_tree = not self.tree_fault()
+            lines = [self._decided(line, values, is_tree) for line in lines]
+        return [*lines, ""]
 
-    def _changed(self, place: int, is_tree: bool) -> tuple[dict[str, str], dict[str, str]]:
-        """New values of a pair's columns, and who decided each; "" for what is open."""
-        values, by = {}, {}
-        for column in COLUMNS:
-            key = f"{place}:{column}"
-            if key not in self.differences:
-                continue
-            choice = self.choices.get(key)
+    def _decided(self, line: str, others: Mapping[str, Sequence[str]], is_tree: bool) -> str:
+        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID."""
+        columns = line.split("\t")
+        differing = [column for column in COLUMNS if f"{columns[0]}:{column}" in self.differences]
+        if not differing:
+            return line
+        misc = [entry for entry in columns[9].split("|") if entry != "_" and not entry.startswith(DIFFERS)]
+        undecided = []
+        for column in differing:
+            choice = self.choices.get(f"{columns[0]}:{column}")
+            misc = [entry for entry in misc if not entry.startswith(MARK_OF[column])]
             if choice is None or (column == "head" and not is_tree):
-                by[column] = ""
+                undecided.append(column)
                 continue
-            by[column] = choice.by
-            if choice.side != self.base:
-                values[column] = self._value(place, column)
-        return values, by
-
-    def _value(self, place: int, column: str) -> str:
-        """What the side that is not the base has, in numbers of the base. Raises: DecisionError."""
-        pair = self.stretch.pairs[place - 1]
-        if column != "head":
-            return self.two.values(pair, column)[1 - self.base]
-        head = self._head(pair, 1 - self.base)
-        if head is None:
-            form = (self.two.one, self.two.other)[self.base].columns[pair[self.base]][1]
-            raise DecisionError(f"the head of {form!r} on the other side is no word of the sentence here")
-        return head
-
-    def _head(self, pair: Sequence[int], side: int) -> str | None:
-        """The head that a side gives to a word, in the sentence of the base; None if it is not there."""
-        sides = (self.two.one, self.two.other)
-        head = sides[side].heads[pair[side]]
-        if head < 0:
-            return "0" if head == -1 else "_"
-        partner = head if side == self.base else self._partners().get(head)
-        base = sides[self.base]
-        sentence = bisect_right(base.firsts, pair[self.base]) - 1
-        if partner is None or partner not in base.words_in(range(sentence, sentence + 1)):
-            return None
-        return str(partner - base.firsts[sentence] + 1)
-
-    def _partners(self) -> dict[int, int]:
-        """The words of the base for those of the other side."""
-        return {pair[1 - self.base]: pair[self.base] for pair in self.stretch.pairs}
+            misc.append(MARK_OF[column] + choice.by)
+            if choice.side:
+                columns[COLUMNS[column]] = others[columns[0]][COLUMNS[column]]
+        misc += [DIFFERS + ",".join(undecided)] if undecided else []
+        columns[9] = "|".join(misc) or "_"
+        return "\t".join(columns)
 
     def tree_fault(self) -> str:
-        """Why the chosen heads are no tree; "" if they are, or the base has none itself."""
-        side = (self.two.one, self.two.other)[self.base]
-        chosen = {
-            self.stretch.pairs[int(key.partition(":")[0]) - 1][self.base]: key
-            for key, choice in self.choices.items()
-            if key.endswith(":head") and choice.side != self.base
-        }
+        """Why the chosen heads are no tree; "" if they are, or the first file has none itself."""
+        chosen = {key for key, choice in self.choices.items() if key.endswith(":head") and choice.side}
         if not chosen:
             return ""
-        for number in (self.stretch.ones, self.stretch.others)[self.base]:
-            heads = []
-            for word in side.words_in(range(number, number + 1)):
-                text = side.columns[word][6]
-                if word in chosen:
-                    text = self._value(int(chosen[word].partition(":")[0]), "head")
-                heads.append(-1 if text == "_" else int(text))
-            if heads.count(0) > 1:
-                return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
-            if circle := cycle(heads):
-                return f"words {', '.join(map(str, circle))} form a circle of heads"
-            if not heads.count(0) and -1 not in heads:
-                return "no word is the root"
-        return ""
-
-
-def _rewritten(line: str, values: Mapping[str, str], by: Mapping[str, str]) -> str:
-    """A word's line with new values and marks; an untouched line as it was."""
-    if not by:
-        return line
-    columns = line.split("\t")
-    for column, value in values.items():
-        columns[COLUMNS[column]] = value
-    misc = [entry for entry in columns[9].split("|") if entry != "_" and not entry.startswith(DIFFERS)]
-    for column, name in by.items():
-        misc = [entry for entry in misc if not entry.startswith(MARKS[column])]
-        if name:
-            misc.append(MARKS[column] + name)
-    if undecided := [column for column, name in by.items() if not name]:
-        misc.append(DIFFERS + ",".join(undecided))
-    columns[9] = "|".join(misc) or "_"
-    return "\t".join(columns)
+        rows = [side.columns[word] for side in self.sides[:1] for word in side.words_in(self.numbers[0])]
+        texts = [
+            self.differences[f"{row[0]}:head"].other if f"{row[0]}:head" in chosen else row[6] for row in rows
+        ]
+        heads = [-1 if text == "_" else int(text) for text in texts]
+        if heads.count(0) > 1:
+            return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+        if circle := cycle(heads):
+            return f"words {', '.join(map(str, circle))} form a circle of heads"
+        return "no word is the root" if not heads.count(0) and -1 not in heads else ""
 
 
 class Adjudication:
@@ -250,7 +166,7 @@ class Adjudication:
         self._all = [Differing(self.two, stretch) for stretch in self.two.stretches()]
         self.parts = [part for part in self._all if part.keys]
         self.fault = ""
-        self._undo: list[tuple[int, dict[str, Decision | None]]] = []
+        self._undo: list[tuple[int, Choices]] = []
         self._written: set[str] = set()
         inputs = [files.sha256(path) for path in (one, other)]
         journal_path = self.path.with_name(self.path.name + ENDING)
@@ -264,21 +180,17 @@ class Adjudication:
             else:
                 self.journal.add({"journal": FORMAT, "beside": inputs})
             if is_there and files.sha256(self.path) not in self._written:
-                raise UsageError(
-                    f"{output} was changed by another program; name another file, or move it away"
-                )
-            self._write_first()
+                message = f"{output} was changed by another program; name another file, or move it away"
+                raise UsageError(message)
+            content, _ = self._noted()
+            with files.atomic_bytes_writer(self.path) as handle:
+                handle.write(content)
+            self._file = OwnFile(self.path)
+            self._file.look()
+            self.is_unsaved = False
         except BaseException:
             self.journal.close()
             raise
-
-    def _write_first(self) -> None:
-        content, _ = self._noted()
-        with files.atomic_bytes_writer(self.path) as handle:
-            handle.write(content)
-        self._file = OwnFile(self.path)
-        self._file.look()
-        self.is_unsaved = False
 
     def _noted(self) -> tuple[bytes, str]:
         """The result and its checksum, which is in the journal."""
@@ -298,49 +210,42 @@ class Adjudication:
                 if "written" in record:
                     self._written.add(str(record["written"]))
                     continue
-                part = self.parts[record["part"]] if type(record["part"]) is int else None
-                choices = {
-                    key: None if choice is None else Decision(int(choice[0]), str(choice[1]))
-                    for key, choice in record["choices"].items()
-                }
-                if part is None or not set(choices) <= set(part.keys) or record["part"] < 0:
-                    raise ValueError
-                self._apply(record["part"], choices, is_undo=bool(record.get("undo")))
-            except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+                found = msgspec.convert(record, DecisionRecord)
+                if not set(found.choices) <= set(self.part(found.part).keys):
+                    raise DecisionError("there is no such difference")
+                self._apply(found)
+            except (msgspec.ValidationError, DecisionError, IndexError):
                 raise DataError(str(self.journal.path), number, DAMAGED, HINT) from None
 
-    def _apply(self, number: int, choices: Mapping[str, Decision | None], is_undo: bool) -> None:
-        part = self.parts[number]
-        if is_undo:
-            if not self._undo:
-                raise ValueError
+    def _apply(self, record: DecisionRecord) -> None:
+        """Raises: IndexError, there is nothing to undo."""
+        part = self.parts[record.part]
+        if record.undo:
             self._undo.pop()
         else:
-            self._undo.append((number, {key: part.choices.get(key) for key in choices}))
-        part.choose(choices)
+            self._undo.append((record.part, {key: part.choices.get(key) for key in record.choices}))
+        part.choose(record.choices)
         part.version += 1
         self.is_unsaved = True
 
-    def _change(self, number: int, choices: Mapping[str, Decision | None], is_undo: bool = False) -> None:
-        """Makes a change once it is on the disk; what is impossible changes nothing."""
-        part = self.parts[number]
-        before = dict(part.choices)
-        part.choose(choices)
-        try:
-            part.lines()  # Raises: DecisionError, a head that is not in the sentence
-        finally:
-            part.choices = before
-        record: Record = {"part": number, "choices": choices}
-        self.journal.add({**record, "undo": True} if is_undo else record)
-        self._apply(number, choices, is_undo)
+    def _change(self, number: int, choices: Choices, *, undo: bool = False) -> None:
+        """Makes a change once it is on the disk."""
+        record = {"part": number, "choices": choices}
+        self.journal.add({**record, "undo": True} if undo else record)
+        self._apply(DecisionRecord(number, dict(choices), undo))
 
-    def decide(self, number: int, keys: Sequence[str], side: int | None) -> None:
+    def part(self, number: int) -> Differing:
+        """Raises: DecisionError, there is none of this number."""
+        if not 0 <= number < len(self.parts):
+            raise DecisionError("there is no such sentence")
+        return self.parts[number]
+
+    def decide(self, number: int, keys: Sequence[str], side: Literal[0, 1] | None) -> None:
         """Takes a side for some differences of a part; None: they are open again.
 
-        Raises: DecisionError, there is no such difference, or a head of this side has no partner.
+        Raises: DecisionError, there is no such difference.
         """
-        part = self.parts[number]
-        if not keys or not set(keys) <= set(part.keys):
+        if not keys or not set(keys) <= set(self.part(number).keys):
             raise DecisionError("there is no such difference")
         self._change(number, {key: None if side is None else Decision(side, self.name) for key in keys})
 
@@ -349,15 +254,13 @@ class Adjudication:
         if not self._undo:
             raise DecisionError("there is nothing to undo")
         number, before = self._undo[-1]
-        self._change(number, before, is_undo=True)
+        self._change(number, before, undo=True)
         return number
 
     def next_open(self, after: int) -> int | None:
         """The next part with something open, beginning again at the end; None if all is decided."""
-        order = [*range(after + 1, len(self.parts)), *range(after + 1)]
-        return next(
-            (number for number in order if self.parts[number].open or self.parts[number].tree_fault()), None
-        )
+        order = [*range(after + 1, len(self.parts)), *range(min(after + 1, len(self.parts)))]
+        return next((k for k in order if self.parts[k].open or self.parts[k].tree_fault()), None)
 
     def not_compared(self) -> dict[str, int]:
         """Where both files have something different that nobody can decide here: kinds, with sentences."""
@@ -366,11 +269,8 @@ class Adjudication:
     def counts(self) -> dict[str, int]:
         """How many differences there are, and how many are decided."""
         total = sum(len(part.keys) for part in self.parts)
-        return {
-            "parts": len(self.parts),
-            "differences": total,
-            "decided": total - sum(len(part.open) for part in self.parts),
-        }
+        n_open = sum(len(part.open) for part in self.parts)
+        return {"parts": len(self.parts), "differences": total, "decided": total - n_open}
 
     def save(self) -> None:
         """Writes the result if it has changed. Raises: UsageError, it cannot be written."""
@@ -395,31 +295,24 @@ class Adjudication:
             self.journal.close()
 
 
-class Item(NamedTuple):
-    """A difference as the page shows it."""
+def items(part: Differing) -> list[dict[str, Any]]:
+    """What there is to decide, in the order of the text, as the page shows it.
 
-    key: str
-    column: str
-    word: int  # its place among the words of the base; 0: the whole sentence
-    form: str
-    values: tuple[str, str]
-
-
-def items(part: Differing) -> Iterator[Item]:
-    """What there is to decide, in the order of the text."""
-    two, base = part.two, part.base
-    sides, sentences = (two.one, two.other), (part.stretch.ones, part.stretch.others)
-    first = sides[base].words_in(sentences[base]).start
+    `word` is a place in the sentence, 0: the whole of it.
+    """
+    found = []
     for key in part.keys:
-        if key == TOKENS:
-            yield Item(key, TOKENS, 0, "", (_words(sides[0], sentences[0]), _words(sides[1], sentences[1])))
-            continue
-        found = part.differences[key]
-        word = found.pair[base]
-        values = found.one, found.other
-        if found.column == "head":
-            values = _head(two.one, found.pair.one), _head(two.other, found.pair.other)
-        yield Item(key, found.column, word - first + 1, sides[base].columns[word][1], values)
+        place, _, column = key.rpartition(":")
+        form, values = "", [_words(side, numbers) for side, numbers in zip(part.sides, part.numbers)]
+        if key != TOKENS:
+            one = part.differences[key]
+            form, values = part.sides[0].columns[one.pair.one][1], [one.one, one.other]
+            if column == "head":
+                values = [_head(side, word) for side, word in zip(part.sides, one.pair)]
+        choice = part.choices.get(key)
+        item = {"key": key, "column": column, "word": int(place or 0), "form": form, "values": values}
+        found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
+    return found
 
 
 def _words(side: Side, sentences: range) -> str:

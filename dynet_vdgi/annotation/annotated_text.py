@@ -1,36 +1,87 @@
-"""The sentences of a text and their history: changes are applied, and can be undone and redone.
+"""The sentences of a text and their history: changes are made, undone and redone.
 
-Knows neither file nor journal. A sentence has a number for life (`id`), a place in `sentences`, and counts
-of edits and versions that never go back, so that a page can tell whether it is up to date.
+Knows neither file nor journal. A change replaces sentences that follow each other, mostly one, by others; the
+journal has each as CoNLL-U, with marks and guesses. A sentence has a number for life (`id`), a place in
+`sentences`, and counts of edits and versions that never go back, so that a page can tell whether it is up to
+date.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dynet_vdgi.annotation import changes, records
-from dynet_vdgi.annotation.finished import Progress
-from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, SentenceState, TagGuess
-from dynet_vdgi.annotation.mending import UNSET, mended
-from dynet_vdgi.annotation.records import ChangeRecord, WholeSentence
+import msgspec
+from msgspec import Struct
+
+from dynet_vdgi.annotation import changes, tokens
+from dynet_vdgi.annotation.journal import Record
+from dynet_vdgi.annotation.marked import (
+    ChangeError,
+    MarkedSentence,
+    SentenceState,
+    TagGuess,
+    block,
+    read_text,
+    state_in,
+)
+from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.annotation.relations import Relations
+from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.errors import DataError
 
+RECENT = 10
+"""Sentences over which the running accuracy is taken."""
 
-class Shown(NamedTuple):
-    """A sentence as it was on the screen."""
+PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
+"""Changes after which the rest of the sentence is parsed again."""
+
+
+class Snapshot(NamedTuple):
+    """A sentence as it was or will be, guesses included, and its block in the journal."""
 
     marked: MarkedSentence
     state: SentenceState
     sure: tuple[float | None, ...]
+    recorded: str
+
+    @classmethod
+    def of(cls, marked: MarkedSentence) -> Snapshot:
+        return cls(marked, marked.state, marked.sure, marked.recorded)
 
 
-class PastChange(NamedTuple):
-    """A change that can be undone or redone, and what was shown before it; () if that is not known."""
+class Step(NamedTuple):
+    """A change of a sentence, at a word, by a person, at a time: what it replaces, and by what."""
 
-    record: ChangeRecord
-    before: tuple[Shown, ...] = ()
+    what: str
+    word: int
+    by: str
+    at: int
+    old: tuple[Snapshot, ...]
+    new: tuple[Snapshot, ...]
+
+
+class SentenceRecord(Struct, frozen=True, omit_defaults=True):
+    """A sentence before or after a change in the journal; None: as it is, or as its lines are."""
+
+    id: int
+    block: str | None = None
+    lines: str | None = None  # of a sentence that is another one: with other words, or found in a file again
+    wids: tuple[int, ...] = ()
+    given: str = ""  # see `MarkedSentence`
+    found: bool = False
+
+
+class StepRecord(Struct, frozen=True, omit_defaults=True):
+    """A change in the journal; an undo or a redo has no sentences."""
+
+    op: str
+    by: str = ""
+    at: int = 0
+    w: int = 0  # place of the word
+    old: tuple[SentenceRecord, ...] = ()
+    new: tuple[SentenceRecord, ...] = ()
 
 
 class AnnotatedText:
@@ -39,14 +90,15 @@ class AnnotatedText:
     def __init__(self, sentences: Sequence[MarkedSentence], name: str = "") -> None:
         self.sentences = list(sentences)
         self.by_id = {marked.id: marked for marked in self.sentences}
-        self.undo: list[PastChange] = []
-        self.redo: list[PastChange] = []
-        self.progress = Progress(self.sentences)
+        self.undo: list[Step] = []
+        self.redo: list[Step] = []
         self.relations = Relations(self.sentences)
+        self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
+        self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._name = name
         self._next_id = 1 + max(self.by_id, default=-1)
         self._last_wid = {marked.id: max(marked.wids) for marked in self.sentences}
-        self._counts: dict[int, tuple[int, int]] = {}  # edits and versions of sentences that are no more
+        self._counts: dict[int, tuple[int, int]] = {}  # edits and versions that a sentence has had
         self._numbers: dict[int, int] = {}
 
     # --------------------------------------------------------------------------------------- looking
@@ -62,11 +114,6 @@ class AnnotatedText:
             self._numbers = {each.id: k for k, each in enumerate(self.sentences)}
         return self._numbers[marked.id]
 
-    def following(self, marked: MarkedSentence) -> MarkedSentence | None:
-        """The next sentence of the file."""
-        place = self.number(marked) + 1
-        return self.sentences[place] if place < len(self.sentences) else None
-
     def new_id(self) -> int:
         """A number that no sentence has had."""
         return self._next_id
@@ -76,150 +123,215 @@ class AnnotatedText:
         start = self._last_wid[marked.id] + 1
         return range(start, start + count)
 
-    # --------------------------------------------------------------------------------------- changing
-    def apply(self, record: ChangeRecord) -> None:
-        """Makes a change, an undo, or a redo. Raises: ValueError, it does not fit the text, which stays."""
-        if record.op in ("undo", "redo") and not (self.undo if record.op == "undo" else self.redo):
-            raise ValueError(f"nothing to {record.op}")
-        if record.new.sentences is None:
-            before: tuple[Shown, ...] = (self._change(record),)
+    def progress(self) -> dict[str, Any]:
+        """How much is done, and the shares of heads and relations that were right in the last sentences."""
+        recent = [self.by_id[k] for k in list(self.finished)[-RECENT:]]
+        ids, words = {marked.id for marked in recent}, sum(len(marked.positions) for marked in recent)
+        changed: dict[str, set[tuple[int, int]]] = {"head": set(), "label": set()}
+        for step in self.undo:
+            marked, place = step.old[0].marked, step.word - 1
+            if step.what in changed and marked.id in ids:
+                was, now = (one.state.arcs[place] for one in (step.old[0], step.new[0]))
+                if was.label != now.label if step.what == "label" else was.head not in (UNSET, now.head):
+                    changed[step.what].add((marked.id, marked.wids[place]))
+        heads, labels = (round(1 - len(found) / words, 4) if words else None for found in changed.values())
+        return {
+            "sentences": len(self.sentences),
+            "sentences_done": len(self._done),
+            "heads_right": heads,
+            "labels_right": labels,
+            "can_undo": bool(self.undo),
+            "can_redo": bool(self.redo),
+        }
+
+    # --------------------------------------------------------------------------------------- wishes
+    def step(self, marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> Step | None:
+        """A person's change, not yet made; None: it is so already. Raises: ChangeError, it is impossible."""
+        old, new = [marked], []
+        if what not in tokens.TOKEN_CHANGES:
+            state = changes.new_state(marked, what, word, value, by)
+            if state == marked.state:
+                return None
+            new = [Snapshot(marked, state, marked.sure, block(marked, state, "journal"))]
         else:
-            before = self._replace(record.old.sentences or (), record.new.sentences)
-        self.remember(record, before)
+            if what == "glue":
+                place = self.number(marked) + 1
+                if place == len(self.sentences):
+                    raise ChangeError("there is no next sentence to join with")
+                old.append(self.sentences[place])
+            new = self._of_tokens(old, what, word, value)
+            if [each.recorded for each in new] == [block(each) for each in old]:
+                return None
+        seen = [Snapshot.of(each)._replace(recorded=block(each, form="journal")) for each in old]
+        return Step(what, word, by, round(time.time()), tuple(seen), tuple(new))
 
-    def remember(self, record: ChangeRecord, before: tuple[Shown, ...] = ()) -> None:
-        """Notes a change that has been made. Raises: IndexError, an undo without a change."""
-        if record.op == "undo":
-            self.redo.append(PastChange(self.undo.pop().record, before))
-        elif record.op == "redo":
-            self.undo.append(PastChange(self.redo.pop().record, before))
+    def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
+        """The sentences after a change of tokens."""
+        marked = old[0]
+        if what not in ("range", "glue") and not 1 <= word <= len(marked):
+            raise ChangeError(f"there is no word {word}")
+        layout = SentenceLayout.of(block(marked), marked.wids)
+        layouts = {marked.id: layout}
+        if what == "cut":
+            names = [one.sent_id for one in self.sentences]
+            layouts[self._next_id] = tokens.cut(layout, layout.words[word - 1], names)
+        elif what == "glue":
+            tokens.glue(layout, SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
         else:
-            self.undo.append(PastChange(record, before))
-            self.redo.clear()
+            tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
+        found = []
+        for number, each in layouts.items():
+            lines, wids = each.block(), tuple([word.wid for word in each.words])
+            try:
+                made = _read(SentenceRecord(number, lines=lines, wids=wids), "the new sentence")
+            except (DataError, ValueError) as error:
+                raise ChangeError(f"this cannot be done: {error}") from None
+            found.append(Snapshot(made, made.state, made.sure, lines))
+        return found
 
-    def _change(self, record: ChangeRecord) -> Shown:
-        if record.s not in self.by_id:
-            raise ValueError(f"there is no sentence {record.s}")
-        marked, new = self.by_id[record.s], record.new
-        state = records.applied(new, marked)
-        shown = Shown(marked, marked.state, marked.sure)
-        self._leave(marked)
-        marked.state = state
-        if new.moved is not None and new.renamed is not None:
-            marked.moved, marked.renamed = frozenset(new.moved), frozenset(new.renamed)
-        if new.arcs is not None:
-            marked.is_worked_on = True
-            marked.recorded = records.recorded(new, marked)
-        marked.edits += 1
-        marked.version += 1
-        self._enter(marked)
-        return shown
+    # --------------------------------------------------------------------------------------- records
+    def record(self, step: Step) -> Record:
+        """A change that has not been made yet, for the journal."""
+        old = [
+            SentenceRecord(s.marked.id, None if s.recorded == s.marked.recorded else s.recorded)
+            for s in step.old
+        ]
+        new = []
+        for s in step.new:
+            marked = s.marked
+            if self.by_id.get(marked.id) is marked:
+                is_other = s.state is not marked.state
+                new.append(SentenceRecord(marked.id, s.recorded if is_other else None))
+                continue
+            assert marked.source is not None
+            lines = "\n".join(marked.source.lines) + "\n\n"
+            its = None if s.recorded == lines else s.recorded
+            new.append(SentenceRecord(marked.id, its, lines, marked.wids, marked.given, marked.is_found))
+        record = StepRecord(step.what, step.by, step.at, step.word, tuple(old), tuple(new))
+        return dict(msgspec.to_builtins(record))
 
-    def _replace(self, old: Sequence[WholeSentence], new: Sequence[WholeSentence]) -> tuple[Shown, ...]:
-        numbers = [one.id for one in old]
-        start = self._start_of(numbers, new)
-        gone = self.sentences[start : start + len(numbers)]
+    def repeat(self, record: Mapping[str, Any]) -> tuple[int, int]:
+        """Makes a change of the journal again; returns its sentence and word. Raises: ValueError."""
         try:
-            come = [records.sentence_of(one, self._name) for one in new]
-        except DataError as error:
+            found = msgspec.convert(record, StepRecord)
+            if found.op in ("undo", "redo"):
+                return self.back(found.op)
+            for one in found.old:  # as it was shown before the change
+                if one.block is not None:
+                    marked = self.by_id[one.id]
+                    assert marked.source is not None
+                    marked.state = state_in(one.block, marked.source, len(marked))
+                    marked.recorded = one.block
+            old = [Snapshot.of(self.by_id[one.id]) for one in found.old]
+            new = [self._snapshot(one) for one in found.new]
+        except (msgspec.ValidationError, UnicodeError, DataError) as error:
             raise ValueError(str(error)) from None
-        if len({one.id for one in come}) < len(come) or {o.id for o in come} & (
-            self.by_id.keys() - {*numbers}
-        ):
+        except (KeyError, IndexError):
+            raise ValueError("there is no such sentence, or nothing to undo") from None
+        if found.op in ("head", "label") and not (old and 1 <= found.w <= len(old[0].marked)):
+            raise ValueError("there is no such word")
+        self.apply(Step(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
+        return new[0].marked.id, max(1, found.w)
+
+    def _snapshot(self, record: SentenceRecord) -> Snapshot:
+        marked = self.by_id[record.id] if record.lines is None else _read(record, self._name)
+        assert marked.source is not None
+        if record.block is None:
+            return Snapshot.of(marked)._replace(recorded=record.lines or marked.recorded)
+        state = state_in(record.block, marked.source, len(marked))
+        return Snapshot(marked, state, marked.sure, record.block)
+
+    # --------------------------------------------------------------------------------------- changing
+    def apply(self, step: Step) -> None:
+        """Makes a change. Raises: ValueError, it does not fit the text, which stays."""
+        self._put(step.old, step.new)
+        self.undo.append(step)
+        self.redo.clear()
+
+    def back(self, what: str) -> tuple[int, int]:
+        """Undoes or redoes the last change, guesses too; returns the sentence and the word that it is about.
+
+        Raises: IndexError, there is none.
+        """
+        stack, other = (self.undo, self.redo) if what == "undo" else (self.redo, self.undo)
+        step = stack.pop()
+        now, then = (step.new, step.old) if what == "undo" else (step.old, step.new)
+        shown = tuple([Snapshot.of(self.by_id[one.marked.id]) for one in now])
+        self._put(now, then)
+        other.append(step._replace(new=shown) if what == "undo" else step._replace(old=shown))
+        return then[0].marked.id, max(1, step.word)
+
+    def _put(self, old: Sequence[Snapshot], new: Sequence[Snapshot]) -> None:
+        ids, new_ids = [one.marked.id for one in old], [one.marked.id for one in new]
+        start = self.number(self.by_id[ids[0]]) if ids and ids[0] in self.by_id else -1
+        gone = self.sentences[start : start + len(ids)] if start >= 0 else []
+        if not new or [marked.id for marked in gone] != ids:
+            raise ValueError("the sentences that are replaced are not there, or do not follow each other")
+        if len({*new_ids}) < len(new_ids) or {*new_ids} & (self.by_id.keys() - {*ids}):
             raise ValueError("two sentences have the same number")
         for marked in gone:
             self._leave(marked)
             del self.by_id[marked.id]
             self._counts[marked.id] = marked.edits, marked.version
-        self.sentences[start : start + len(numbers)] = come
-        self._numbers.clear()
-        tags = _tags_by_wid(gone)
-        for marked in come:
-            edits, version = self._counts.pop(marked.id, (0, 0))
-            marked.edits, marked.version = edits + 1, version + 1
-            marked.is_worked_on = any(one.is_worked_on for one in gone)
-            if tags and marked.guessed_tags.tags:
-                words = list(zip(marked.wids, marked.forms, marked.guessed_tags.words))
-                guesses = [_kept(tags[wid], form, new) if wid in tags else new for wid, form, new in words]
-                marked.guessed_tags = TagGuess(*map(tuple, zip(*guesses)))
+        self.sentences[start : start + len(ids)] = [one.marked for one in new]
+        if ids != new_ids:
+            self._numbers.clear()
+        is_worked_on = any(marked.is_worked_on for marked in gone)
+        for marked, state, sure, recorded in new:
+            if marked not in gone:
+                marked.is_worked_on |= is_worked_on
+                _keep_guesses(marked, gone)
+            marked.is_worked_on |= marked in gone and marked.arcs != state.arcs
+            marked.state, marked.sure, marked.recorded = state, sure, recorded
+            edits, version = self._counts.get(marked.id, (0, 0))
+            marked.edits, marked.version = max(marked.edits, edits) + 1, max(marked.version, version) + 1
             self.by_id[marked.id] = marked
             self._next_id = max(self._next_id, marked.id + 1)
             self._last_wid[marked.id] = max(self._last_wid.get(marked.id, 0), *marked.wids)
             self._enter(marked)
-        for marked in gone:
-            if marked.id not in self.by_id:
-                self.progress.forget(marked)
-        return tuple(Shown(marked, marked.state, marked.sure) for marked in gone)
-
-    def _start_of(self, numbers: Sequence[int], new: Sequence[WholeSentence]) -> int:
-        """The place of sentences that follow each other. Raises: ValueError, they do not."""
-        if not numbers or not new or numbers[0] not in self.by_id:
-            raise ValueError("a sentence that is replaced is not there")
-        start = self.number(self.by_id[numbers[0]])
-        if [one.id for one in self.sentences[start : start + len(numbers)]] != list(numbers):
-            raise ValueError("the sentences that are replaced do not follow each other")
-        return start
+        for number in ids:
+            if number not in self.by_id:
+                self.finished.pop(number, None)
 
     def _leave(self, marked: MarkedSentence) -> None:
-        self.progress.leave(marked)
+        """Takes a sentence that is about to change out of the counts."""
+        self._done.discard(marked.id)
         self.relations.leave(marked)
 
     def _enter(self, marked: MarkedSentence) -> None:
-        self.progress.enter(marked)
+        if marked.is_done:
+            self._done.add(marked.id)
+            self.finished[marked.id] = None
+        else:
+            self.finished.pop(marked.id, None)
         self.relations.enter(marked)
 
     def put_tags(self, marked: MarkedSentence, guess: TagGuess) -> None:
         """Adopts a tagger's guess for the words of a sentence that have no UPOS."""
-        self._leave(marked)
+        self.relations.leave(marked)
         marked.put_tags(guess)
-        self._enter(marked)
-
-    # --------------------------------------------------------------------------------------- going back
-    def show_again(self, step: PastChange) -> None:
-        """Brings back what was shown before a change that has just been undone, or redone.
-
-        Raises: CircleError, confirmed arcs form a circle.
-        """
-        for marked, state, sure in step.before:
-            now = self.by_id[marked.id]
-            self._leave(now)
-            if now is not marked:
-                marked.edits, marked.version = now.edits, now.version
-                self.by_id[marked.id] = self.sentences[self.number(now)] = marked
-            marked.state, marked.sure = state, sure
-            self._enter(marked)
-        if not step.before:
-            for marked in {self.by_id[number] for number in ids_of(step.record) if number in self.by_id}:
-                marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.forms))
-
-    def settle(self) -> None:
-        """Makes trees of the arcs of all sentences that were changed. Raises: CircleError."""
-        for marked in self.sentences:
-            heads = marked.heads
-            if marked.edits and (UNSET in heads or mended(heads, marked.fixed) != heads):
-                marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.forms))
-
-    def forget_shown(self) -> None:
-        """Forgets what was on the screen in the past, because that was another program's run."""
-        self.undo = [PastChange(step.record) for step in self.undo]
-        self.redo = [PastChange(step.record) for step in self.redo]
+        self.relations.enter(marked)
 
 
-def _tags_by_wid(sentences: Sequence[MarkedSentence]) -> dict[int, tuple[str, tuple[Any, ...]]]:
-    """The words of one sentence and their guesses; of several none: their words get other numbers."""
-    if len(sentences) != 1:
-        return {}
-    (marked,) = sentences
-    return dict(zip(marked.wids, zip(marked.forms, marked.guessed_tags.words)))
+def _read(record: SentenceRecord, name: str) -> MarkedSentence:
+    """The sentence that a record describes. Raises: ValueError, there is none such; DataError."""
+    found = read_text(record.lines or "", name)
+    if len(found) != 1 or len(found[0]) != len(record.wids) or len({*record.wids}) < len(record.wids):
+        raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
+    (marked,) = found
+    marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
+    if record.given:
+        marked.take_as_right(record.given)
+    return marked
 
 
-def _kept(old: tuple[str, tuple[Any, ...]], form: str, new: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The guess for a word that was replaced; of one with another form it is the tag alone."""
-    known, guess = old
-    return guess if known == form else (*guess[:2], *new[2:])
-
-
-def ids_of(record: ChangeRecord) -> list[int]:
-    """The numbers of all sentences that a change concerns."""
-    whole = (*(record.old.sentences or ()), *(record.new.sentences or ()))
-    return [one.id for one in whole] or [record.s]
+def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:
+    """Keeps the tagger's guesses for words that one sentence had: of a word with another form, the tag."""
+    if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
+        return  # of several sentences, the words get other numbers
+    known = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))
+    guesses = []
+    for wid, form, new in zip(marked.wids, marked.forms, marked.guessed_tags.words):
+        old_form, old = known.get(wid, (form, new))
+        guesses.append(old if old_form == form else (*old[:2], *new[2:]))
+    marked.guessed_tags = TagGuess(*map(tuple, zip(*guesses)))

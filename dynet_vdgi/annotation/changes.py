@@ -1,103 +1,94 @@
-"""A person's changes to a sentence: each gives the new arcs, and a tree remains a tree."""
+"""A person's changes to a sentence whose words stay: arcs, columns, notes, flags. A tree remains a tree.
+
+`STATE_CHANGES` and `COLUMNS` are the tables of all kinds.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation import mending
-from dynet_vdgi.annotation.column_changes import COLUMN_CHANGES
 from dynet_vdgi.annotation.marked import (
+    FLAG,
+    IS_FLAG,
     NO_LABEL,
     NOTHING,
     ChangeError,
     MarkedArc,
+    MarkedColumns,
     MarkedSentence,
     SentenceState,
     label_fault,
 )
 from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.data.conllu_faults import has_stray_space
 from dynet_vdgi.data.punctuation import heads_without
+from dynet_vdgi.data.tags import UD2_TAGS
+
+LONGEST = 200
+LONGEST_NOTE = 2000
+
+_NOTE_LINE = re.compile(r"#\s*note\s*=.*")
+
+_FEATURE = re.compile(
+    r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
+)
+_EXPECTED = "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
+NO_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+"""Characters that no form, lemma or note may have: line ends, other controls, halves of characters."""
 
 Arcs = list[MarkedArc]
 
 
 def new_state(marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> SentenceState:
-    """The state after one change, one of `ARC_CHANGES` or `COLUMN_CHANGES`, by the person `by`.
+    """The state after a change of one of the kinds of `STATE_CHANGES`, by the person `by`.
 
-    Raises:
-        ChangeError: the change is impossible.
+    Raises: ChangeError, the change is impossible.
     """
-    if what in COLUMN_CHANGES:
-        if not 0 <= word <= len(marked):
-            raise ChangeError(f"there is no word {word}")
-        return COLUMN_CHANGES[what](marked, word, value, by)
-    if what not in ARC_CHANGES:
-        names = ", ".join((*ARC_CHANGES, *COLUMN_CHANGES))
+    if what not in STATE_CHANGES and what not in COLUMNS:
+        names = ", ".join((*STATE_CHANGES, *COLUMNS))
         raise ChangeError(f"no change is called {what[:20]!r} (there are: {names})")
-    state = marked.state._replace(arcs=tuple(new_arcs(marked, what, word, value, by)))
-    return _with_tags(marked, state, by) if what == "done" else state
-
-
-def new_arcs(marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> Arcs:
-    """The arcs after one of `ARC_CHANGES`. Raises: ChangeError, the change is impossible."""
-    if what != "done" and not 1 <= word <= len(marked.arcs):
+    if not (0 if what in _OF_SENTENCES else 1) <= word <= len(marked):
         raise ChangeError(f"there is no word {word}")
-    try:
-        arcs = ARC_CHANGES[what](marked, word, value, by)
-        if UNSET not in marked.heads and marked.heads == tuple([arc.head for arc in arcs]):
-            return arcs  # as they are on the screen, punctuation too
-        return settled(arcs, marked.positions, marked.forms)
-    except mending.CircleError as error:
-        raise ChangeError(_circle(error.words, marked.forms)) from None
+    change = COLUMNS[what].change if what in COLUMNS else STATE_CHANGES[what]
+    return change(marked, word, value, by)
 
 
-def _with_tags(marked: MarkedSentence, state: SentenceState, by: str) -> SentenceState:
-    """The state in which the tagger's guesses are confirmed. Raises: ChangeError, a word has no tag."""
-    if not marked.is_tagged:
-        raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
-    columns = [
-        shown._replace(
-            tag_by=word.tag_by if word.upos == shown.upos else by,
-            feats_by=word.feats_by if word.feats == shown.feats else by,
-            lemma_by=word.lemma_by if word.lemma == shown.lemma else by,
-            xpos_by=word.xpos_by if word.xpos == shown.xpos else by,
-        )
-        for word, shown in zip(state.columns, marked.columns)
-    ]
-    return state._replace(columns=tuple(columns))
+# ------------------------------------------------------------------------------------------- arcs
+def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateChange:
+    """A kind of change that gives new arcs, from which a tree is made."""
+
+    def changed(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+        try:
+            arcs = change(marked, word, value, by)
+            heads = tuple([arc.head for arc in arcs])
+            if UNSET in heads or marked.heads != heads:  # otherwise as on the screen, punctuation too
+                arcs = _settled(arcs, marked.positions, marked.forms)
+        except mending.CircleError as error:
+            named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
+            more = ", ..." if len(error.words) > len(named) else ""
+            raise ChangeError(
+                f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of "
+                "them whose head is wrong, and set it first or press x (not confirmed)"
+            ) from None
+        return marked.state._replace(arcs=tuple(arcs))
+
+    return changed
 
 
-def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
-    """The message that confirmed arcs would form a circle, and the way out."""
-    named = [f"{word} {forms[word - 1][:20]}" for word in words[:6]]
-    more = ", ..." if len(words) > len(named) else ""
-    return (
-        f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of them "
-        "whose head is wrong, and set it first or press x (not confirmed)"
-    )
-
-
-def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence[str]) -> Arcs:
-    """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay.
-
-    Raises:
-        CircleError: confirmed arcs form a circle.
-    """
-    tree = mending.mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
-    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions, forms)
-
-
-def _followed(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
-    """The arcs with punctuation attached properly, except for confirmed arcs."""
-    heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
-    bare = heads_without(heads, positions)
+def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
+    """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises: CircleError."""
+    fixed = [bool(arc.head_by) for arc in arcs]
+    tree = mending.mended([arc.head for arc in arcs], fixed)
+    arcs = [_with_head(arc, head) for arc, head in zip(arcs, tree)]
+    bare = heads_without(tree, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
-    places = set(positions)
-    kept = [f or place in places for place, f in enumerate(fixed, 1)]
+    kept = [f or place in positions for place, f in enumerate(fixed, 1)]
     try:
-        tree = mending.with_punctuation(bare, positions, heads, kept, forms)
+        tree = mending.with_punctuation(bare, positions, tree, kept, forms)
     except (ValueError, mending.CircleError):  # the root is punctuation, or words depend on it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
@@ -115,13 +106,14 @@ def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
     return arc._replace(head=head)
 
 
-def _head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+@_of_arcs
+def head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """The number of the new head, 0 for the root."""
     arcs = list(marked.arcs)
     if type(value) is not int or not 0 <= value <= len(arcs):
         raise ChangeError(f"{str(value)[:20]!r} is no word of the sentence")
     if value == word:
         raise ChangeError("a word cannot be its own head")
-    before = arcs[word - 1].head
     if value == 0:
         for k, arc in enumerate(arcs):
             if arc.head == 0 and k != word - 1:  # there is one root, and the latest statement holds
@@ -132,7 +124,7 @@ def _head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
         if path and not loose:
             raise mending.CircleError(sorted([word, *path]))
         if path:  # the new head is below the word: the head, or the word between, takes the word's place
-            arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], before)
+            arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], arcs[word - 1].head)
     arc = _with_head(arcs[word - 1], value)
     arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
     return arcs
@@ -147,7 +139,9 @@ def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
     return path if start == end else []
 
 
-def _label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+@_of_arcs
+def label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """The relation."""
     arcs = list(marked.arcs)
     if fault := label_fault(value):
         raise ChangeError(fault)
@@ -159,35 +153,196 @@ def _label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     return arcs
 
 
-def _right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+@_of_arcs
+def right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Head and relation of a word are right."""
+    return _confirmed(marked, [word], by)
+
+
+@_of_arcs
+def _all_right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    return _confirmed(marked, marked.positions, by)
+
+
+def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
     arcs = list(marked.arcs)
-    arcs[word - 1] = _confirmed(arcs[word - 1], word, by)
+    for word in words:
+        arc = arcs[word - 1]
+        if arc.head == UNSET or arc.label == NO_LABEL:
+            raise ChangeError(f"word {word} has no head and relation yet")
+        arcs[word - 1] = arc._replace(head_by=arc.head_by or by, label_by=arc.label_by or by)
     return arcs
 
 
-def _done(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    arcs = list(marked.arcs)
-    for place in marked.positions:
-        arcs[place - 1] = _confirmed(arcs[place - 1], place, by)
-    return arcs
+def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """The same for all words but punctuation, and tags, features and lemmas of all words are right."""
+    state = _all_right(marked, word, value, by)
+    if not marked.is_tagged:
+        raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
+    columns = []
+    for said, shown in zip(state.columns, marked.columns):
+        guessed = [c for c in COLUMNS.values() if c.by and getattr(said, c.key) != getattr(shown, c.key)]
+        columns.append(shown._replace(**{column.by: by for column in guessed}))
+    return state._replace(columns=tuple(columns))
 
 
-def _confirmed(arc: MarkedArc, word: int, by: str) -> MarkedArc:
-    if arc.head == UNSET or arc.label == NO_LABEL:
-        raise ChangeError(f"word {word} has no head and relation yet")
-    return arc._replace(head_by=arc.head_by or by, label_by=arc.label_by or by)
-
-
-def _open(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+@_of_arcs
+def open_again(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Nothing about head and relation of a word is confirmed."""
     arcs = list(marked.arcs)
     arcs[word - 1] = arcs[word - 1]._replace(head_by="", label_by="")
     return arcs
 
 
-ARC_CHANGES: dict[str, Callable[[MarkedSentence, int, Any, str], Arcs]] = {
-    "head": _head,  # value: the number of the new head, 0 for the root
-    "label": _label,  # value: the relation
-    "right": _right,  # head and relation of a word are right
-    "done": _done,  # the same for all words but punctuation
-    "open": _open,  # nothing about a word is confirmed
+# ------------------------------------------------------------------------------------------- columns
+class Column(NamedTuple):
+    """A column of words that a person can change."""
+
+    title: str  # on the page
+    key: str  # a field of `MarkedColumns`, or a name in MISC
+    checked: Callable[[Any], str]  # a value as it is in the file, `_` for none. Raises: ChangeError
+    by: str = ""  # field of `MarkedColumns` for who has set it
+
+    def of(self, word: MarkedColumns) -> str:
+        """The value of a word as it is in the file, "_" for none."""
+        if self.key in MarkedColumns._fields:
+            return str(getattr(word, self.key))
+        parts = [part.partition("=") for part in word.misc.split("|")]
+        return next((value for name, _, value in parts if name == self.key), NOTHING)
+
+    def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+        """The state in which a word has another value."""
+        columns, new = list(marked.state.columns), self.checked(value)
+        old = columns[word - 1]
+        if self.key in MarkedColumns._fields:
+            changed = {self.key: new, self.by: by}
+        else:
+            parts = [p for p in old.misc.split("|") if p != NOTHING and p.partition("=")[0] != self.key]
+            parts += [f"{self.key}={new}"] if new != NOTHING else []
+            changed = {"misc": "|".join(parts) or NOTHING}
+        columns[word - 1] = old._replace(**changed)
+        return marked.state._replace(columns=tuple(columns))
+
+
+def tag(value: Any) -> str:
+    """UPOS: one of UD's 17 tags."""
+    if type(value) is not str or value not in UD2_TAGS:
+        raise ChangeError(f"{str(value)[:20]!r} is no tag (there are: {', '.join(sorted(UD2_TAGS))})")
+    return value
+
+
+def xpos(value: Any) -> str:
+    """XPOS; "" for none."""
+    if not _is_text(value) or any(map(str.isspace, value)):
+        raise ChangeError(f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)")
+    return value or NOTHING
+
+
+def lemma(value: Any) -> str:
+    """LEMMA; "" for none."""
+    if not _is_text(value) or has_stray_space(value):
+        raise ChangeError(f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)")
+    return value or NOTHING
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and len(value) <= LONGEST and not NO_TEXT.search(value)
+
+
+def sorted_feats(value: Any) -> str:
+    """Well-formed features in UD's order, by name. Raises: ChangeError.
+
+    >>> sorted_feats("Number=Sing|Case=Nom"), sorted_feats("")
+    ('Case=Nom|Number=Sing', '_')
+    """
+    if value in ("", NOTHING):
+        return NOTHING
+    if type(value) is not str or len(value) > 5 * LONGEST:
+        raise ChangeError(f"{str(value)[:20]!r} are no features ({_EXPECTED})")
+    pairs: dict[str, str] = {}
+    for part in value.split("|"):
+        found = _FEATURE.fullmatch(part.strip(" "))
+        if not found:
+            raise ChangeError(f"{part[:30]!r} is no feature ({_EXPECTED})")
+        if found[1] in pairs:
+            raise ChangeError(
+                f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
+            )
+        pairs[found[1]] = ",".join(sorted({*found[2].split(",")}, key=str.lower))
+    return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
+
+
+# ------------------------------------------------------------------------------------------- notes
+def _note(value: Any) -> str:
+    r"""A note as one line without bars: runs of blanks are one, \n is a new line, \p a bar."""
+    if type(value) is not str or len(value) > LONGEST_NOTE or re.search("[\ud800-\udfff]", value):
+        raise ChangeError(f"this is no note (up to {LONGEST_NOTE} letters)")
+    lines = [" ".join(NO_TEXT.sub(" ", line).split()) for line in value.strip().splitlines()]
+    return r"\n".join(line.replace("\\", r"\\").replace("|", r"\p") for line in lines) or NOTHING
+
+
+def _unescaped(text: str) -> str:
+    meant = {"n": "\n", "p": "|", "\\": "\\"}
+    return re.sub(r"\\([np\\])", lambda found: meant[found[1]], text)
+
+
+def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """A note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; "" removes it."""
+    if word:
+        return _WORD_NOTE.change(marked, word, value, by)
+    text = _note(value)
+    return _with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NOTHING else "")
+
+
+_WORD_NOTE = Column("note", "Note", _note)
+
+
+def note_of(word: MarkedColumns) -> str:
+    """The note of a word."""
+    found = _WORD_NOTE.of(word)
+    return _unescaped(found) if found != NOTHING else ""
+
+
+def sentence_note(marked: MarkedSentence) -> str:
+    """The note of a sentence."""
+    return _unescaped(marked.comment("note"))
+
+
+def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """The comment that the sentence is to be looked at again."""
+    if type(value) is not bool or word:
+        raise ChangeError("a sentence is flagged (true) or not (false)")
+    if value == marked.is_flagged:
+        return marked.state
+    return _with_comment(marked, IS_FLAG, FLAG if value else "")
+
+
+def _with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
+    """The state with one comment in place of those of its kind; "": with none."""
+    comments = [line for line in marked.state.comments if not old.fullmatch(line)]
+    return marked.state._replace(comments=(*comments, *([new] if new else [])))
+
+
+# ------------------------------------------------------------------------------------------- the tables
+COLUMNS = {
+    "tag": Column("tag", "upos", tag, "tag_by"),
+    "xpos": Column("XPOS", "xpos", xpos, "xpos_by"),
+    "feats": Column("features", "feats", sorted_feats, "feats_by"),
+    "lemma": Column("lemma", "lemma", lemma, "lemma_by"),
 }
+"""The columns that can be changed, by kind of change; one that is added here is on the page, too."""
+
+StateChange = Callable[[MarkedSentence, int, Any, str], SentenceState]
+
+STATE_CHANGES: dict[str, StateChange] = {
+    "head": head,
+    "label": label,
+    "right": right,
+    "done": done,
+    "open": open_again,
+    "note": note,
+    "flag": flag,
+}
+"""Changes that leave the words, besides those of COLUMNS: of a sentence, a word, to a value, by a person."""
+
+_OF_SENTENCES = ("done", "note", "flag")

@@ -1,8 +1,9 @@
 """Requirements on every request, and headers of every answer: only this program's page may ask.
 
 The address contains a random token, so that no other page or user of the computer knows it. `Host` must be
-this server, so that the name of another site cannot be made to point here; `Origin`, if present, must be this
-page. No other page may read or change anything. Nothing is loaded from anywhere else.
+this server with its port, so that the name of another site cannot be made to point here (Starlette's
+TrustedHostMiddleware takes any port); `Origin`, if present, must be this page. No other page may read or
+change anything. Nothing is loaded from anywhere else.
 
 A tunnel or a proxy in front of the server has another name, which the user has to allow (`Reach`).
 """
@@ -10,16 +11,12 @@ A tunnel or a proxy in front of the server has another name, which the user has 
 from __future__ import annotations
 
 import hmac
-import json
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 16_384
 """Maximal bytes of a request's body."""
@@ -29,31 +26,18 @@ MOST_DRAINED = 64 << 20
 
 LONGEST_QUERY = 1000
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-)
-
-
-_SHOWABLE = re.compile(rb"[A-Za-z0-9.:\[\]-]{1,100}")
+_SHOWABLE = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 """A host that a message may repeat."""
 
 
@@ -67,29 +51,29 @@ class Reach(NamedTuple):
 class Guard:
     """Passes only this page's own requests to `app`; see the module."""
 
-    def __init__(self, app: App, token: str, port: int, reach: Reach | None = None) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, reach: Reach | None = None) -> None:
         reach = reach or Reach()
-        self._app, self._begin = app, f"/{token}/".encode()
-        self._prefix = reach.prefix.encode()
-        self._own_hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
-        self._hosts = self._own_hosts | {host.encode() for host in reach.hosts}
-        self._origins = {
-            f"{scheme}://{host}".encode() for host in reach.hosts for scheme in ("http", "https")
-        }
+        self._app, self._begin, self._prefix = app, f"/{token}/".encode(), reach.prefix
+        self._own_hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._hosts = self._own_hosts.union(reach.hosts)
+        self._origins = {f"{scheme}://{host}" for host in reach.hosts for scheme in ("http", "https")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *HEADERS]
+                message.setdefault("headers", [])
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        scope = self._without_prefix(scope)
+        path = scope.get("raw_path", b"")
+        if self._prefix and path.startswith(f"{self._prefix}/".encode()):
+            n = len(self._prefix)
+            scope = {**scope, "raw_path": path[n:], "path": scope["path"][n:]}
         status, why = self._fault(scope)
         # Before a refusal, too: closing a connection that has not been read to its end resets it, and the
         # answer may be lost.
@@ -97,7 +81,8 @@ class Guard:
         if not status and is_too_long:
             status, why = 413, "the request is too long"
         if status:
-            await _refuse(send_with_headers, status, why)
+            refusal = JSONResponse({"fault": why}, status, {"connection": "close"})
+            await refusal(scope, receive, send_with_headers)
             return
 
         async def receive_body() -> Message:
@@ -105,44 +90,32 @@ class Guard:
 
         await self._app(scope, receive_body, send_with_headers)
 
-    def _without_prefix(self, scope: Scope) -> Scope:
-        """The request without the path that a proxy puts before the page's, if it is there."""
-        path = scope.get("raw_path", b"")
-        if not self._prefix or not path.startswith(self._prefix + b"/"):
-            return scope
-        whole = scope["path"][len(self._prefix) :]
-        return {**scope, "raw_path": path[len(self._prefix) :], "path": whole}
-
     def _fault(self, scope: Scope) -> tuple[int, str]:
         """Status and reason of a refusal; 0: no refusal."""
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        host = headers.get(b"host", [])
-        if len(host) != 1 or host[0] not in self._hosts:
-            named = host[0].decode() if len(host) == 1 and _SHOWABLE.fullmatch(host[0]) else "NAME:PORT"
+        headers, method = Headers(scope=scope), scope["method"]
+        host, *others = headers.getlist("host") or [""]
+        if others or host not in self._hosts:
+            named = host if not others and _SHOWABLE.fullmatch(host) else "NAME:PORT"
             remedy = f"behind a tunnel or proxy, start vdgi annotate with --allow-host {named}"
             return 421, f"this server is 127.0.0.1 only; {remedy}"
-        own = {b"http://" + host[0]} if host[0] in self._own_hosts else set()
-        if any(origin not in own | self._origins for origin in headers.get(b"origin", [])):
-            return 403, "another page may not ask"
-        site = headers.get(b"sec-fetch-site", [b"none"])[0]
-        is_navigation = headers.get(b"sec-fetch-mode", [b""])[0] == b"navigate" and scope["method"] == "GET"
-        if site not in (b"none", b"same-origin") and not is_navigation:
+        own = {f"http://{host}"} if host in self._own_hosts else set()
+        site = headers.get("sec-fetch-site", "none")
+        is_navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
+        is_embedded = site not in ("none", "same-origin") and not is_navigation
+        if is_embedded or any(origin not in own | self._origins for origin in headers.getlist("origin")):
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]
         if not hmac.compare_digest(path[: len(self._begin)], self._begin):
             return 404, "no such page; if the program was started again, open the address that it has printed"
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
             return 414, "the address is too long"
-        if scope["method"] not in ("GET", "POST"):
+        if method not in ("GET", "POST"):
             return 405, "GET or POST"
-        if scope["method"] == "POST":
-            if b"origin" not in headers:
-                return 403, "no origin"
-            kind = headers.get(b"content-type", [b""])[0].partition(b";")[0].strip()
-            if kind != b"application/json":
-                return 415, "JSON only"
+        if method == "POST" and "origin" not in headers:
+            return 403, "no origin"
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if method == "POST" and kind != "application/json":
+            return 415, "JSON only"
         return 0, ""
 
 
@@ -158,9 +131,3 @@ async def _body(receive: Receive) -> tuple[bytes, bool]:
         body = body + part if size <= MOST_BYTES else b""
         if size > MOST_DRAINED or not message.get("more_body", False):
             return body, size > MOST_BYTES
-
-
-async def _refuse(send: Send, status: int, why: str) -> None:
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps({"fault": why}).encode()})

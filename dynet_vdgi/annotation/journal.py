@@ -1,9 +1,7 @@
 """A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
-noticed. Journals of format 1 have no checksums; they are read, and continued without. Format 3 holds the text
-at the beginning, and changes of more than arcs; format 4 holds the text byte for byte, and what was said of
-its trees.
+noticed. The first line has the format of the journal, a number.
 """
 
 from __future__ import annotations
@@ -24,8 +22,9 @@ from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
-FORMAT = 4
-FORMATS = (1, 2, 3, FORMAT)
+FORMAT = 5
+EARLIER = range(1, FORMAT)
+"""Formats of journals before."""
 
 Record = dict[str, Any]
 
@@ -42,7 +41,7 @@ class JournalError(VdgiError):
 
     def __init__(self, message: str, *, is_full: bool = False) -> None:
         super().__init__(message)
-        self.is_full = is_full
+        self.status = 507 if is_full else 503  # of HTTP
 
 
 class Journal:
@@ -53,13 +52,12 @@ class Journal:
     Raises:
         InUseError: another process has the journal.
         UsageError: it cannot be opened, is a link, or is no regular file.
-        DataError: the file is no journal, or a line before the last is damaged.
+        DataError: the file is no journal, one of another format, or a line before the last is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._sum = 0  # of all lines
-        self._has_sums = True
         self._guard = threading.Lock()
         self._file, self.is_new = _opened(path)
         try:
@@ -86,8 +84,7 @@ class Journal:
                 json.dumps(record, ensure_ascii=False).encode()  # json accepts lone surrogates, files do not
                 if number == 1:
                     self._check_format(record)
-                if self._has_sums:
-                    self._sum = _checked_sum(line, self._sum)
+                self._sum = _checked_sum(line, self._sum)
             except (ValueError, RecursionError):
                 if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
                     raise _foreign(self.path) from None
@@ -101,62 +98,75 @@ class Journal:
         return records
 
     def _check_format(self, record: Record) -> None:
-        """Reads the first record, which gives the format of the journal."""
+        """Looks at the first record. Raises: DataError, this is no journal, or one of another format."""
         if "journal" not in record:
             raise _foreign(self.path)
-        if record["journal"] not in FORMATS:
-            raise DataError(str(self.path), 1, "the journal is of another version of dynet_vdgi")
-        self._has_sums = record["journal"] > 1
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Adds a record, which is on the disk on return; may be called from several threads.
-
-        Raises:
-            JournalError: the record could not be written, or another program has changed the journal.
-        """
-        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-        with self._guard:
-            self._append(body)
-
-    def _append(self, body: bytes) -> None:
-        total = zlib.crc32(body, self._sum)
-        line = body[:-1] + (b',"sum":"%08x"}\n' % total if self._has_sums else b"}\n")
-        try:
-            there = self.path.lstat()
-            mine = os.fstat(self._file)
-            if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
-                raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
-            written = os.write(self._file, line)
-            if written < len(line):
-                raise OSError(errno.ENOSPC, "the disk is full")
-            os.fsync(self._file)
-        except OSError as error:
-            with suppress(OSError):  # a partly written record goes
-                if os.fstat(self._file).st_size > self._size:
-                    os.ftruncate(self._file, self._size)
-            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            raise JournalError(
-                f"{self.path.name} cannot be written: {error.strerror}", is_full=is_full
-            ) from None
-        self._size += len(line)
-        self._sum = total
+        if record["journal"] == FORMAT:
+            return
+        if record["journal"] in EARLIER:
+            message = f"the journal is of an earlier version of dynet_vdgi (format {record['journal']})"
+            hint = (
+                "0.2.0.dev0 of November 2026, up to commit 008b24f, reads it; or move it away to go on "
+                "from the file, which has what was confirmed when it was last written"
+            )
+            raise DataError(str(self.path), 1, message, hint)
+        raise DataError(str(self.path), 1, "the journal is of another version of dynet_vdgi")
 
     @property
     def is_empty(self) -> bool:
         return self._size == 0
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Adds a record, which is on the disk on return; may be called from several threads.
+
+        Raises: JournalError, it could not be written, or another program has changed the journal.
+        """
+        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+        with self._guard:
+            total = zlib.crc32(body, self._sum)
+            line = body[:-1] + b',"sum":"%08x"}\n' % total
+            try:
+                self._append(line)
+            except OSError as error:
+                with suppress(OSError):  # a partly written record goes
+                    if os.fstat(self._file).st_size > self._size:
+                        os.ftruncate(self._file, self._size)
+                is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                message = f"{self.path.name} cannot be written: {error.strerror}"
+                raise JournalError(message, is_full=is_full) from None
+            self._size += len(line)
+            self._sum = total
+
+    def _append(self, line: bytes) -> None:
+        there, mine = self.path.lstat(), os.fstat(self._file)
+        if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
+            raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
+        if os.write(self._file, line) < len(line):
+            raise OSError(errno.ENOSPC, "the disk is full")
+        os.fsync(self._file)
 
     def close(self) -> None:
         os.close(self._file)
 
 
 def _opened(path: Path) -> tuple[int, bool]:
-    """A descriptor of the journal, and whether it is new; links are not followed. Raises: UsageError."""
+    """A descriptor of the journal, and whether it is new; links are not followed. Raises: UsageError.
+
+    Whoever may read or write the file may do so with a new journal, and nobody else. If the file is not there
+    yet, it will get the usual permissions of new files, and so does the journal.
+    """
     flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    annotated = path.with_name(path.stem)
     try:
         try:
-            return _created(path, flags), True
+            mode = 0o600 if annotated.exists() else 0o666
+            found = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError:
             found = os.open(path, flags)
+        else:
+            with suppress(OSError):  # of a file that is not there, or a system without such modes
+                os.chmod(path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
+            return found, True
     except OSError as error:
         what = "it is a link" if path.is_symlink() else error.strerror
         raise UsageError(f"cannot open the journal {str(path)!r}: {what}") from None
@@ -164,18 +174,6 @@ def _opened(path: Path) -> tuple[int, bool]:
         os.close(found)
         raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
     return found, False
-
-
-def _created(path: Path, flags: int) -> int:
-    """A descriptor of a new journal, which whoever may read or write the file may, and nobody else.
-
-    If the file is not there yet, it will get the usual permissions of new files, and so does the journal.
-    """
-    file = path.with_name(path.stem)
-    new = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600 if file.exists() else 0o666)
-    with suppress(OSError):  # of a file that is not there, or a system without such modes
-        os.chmod(path, stat.S_IMODE(file.stat().st_mode) & 0o666)
-    return new
 
 
 def _checked_sum(line: bytes, before: int) -> int:

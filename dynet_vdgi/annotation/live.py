@@ -15,8 +15,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from dynet_vdgi.annotation.edits import PARSED_AGAIN
-from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, ToldTree
+from dynet_vdgi.annotation.annotated_text import PARSED_AGAIN
+from dynet_vdgi.annotation.changes import COLUMNS
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, News
+from dynet_vdgi.annotation.loop import Lesson, ToldTree
 from dynet_vdgi.annotation.marked import MarkedSentence, TagGuess
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import Choices, Pairs
@@ -31,7 +33,7 @@ WAIT_FOR_GUESS = 0.3
 """Seconds that a page waits for the guess of one sentence before it shows the present tree."""
 
 WRITE_EVERY = 1.0
-LEAST, TAGS_EVERY = 20, 40
+FIRST_TAGS, TAGS_EVERY = 20, 40
 """Words with new tags after which the tagger learns for the first time, and again."""
 
 OPEN_FOR = 10.0
@@ -55,27 +57,27 @@ class Live:
         self.session, self.order = session, order
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
-        self._helpers, self._every = helpers, every
         self.tagger = ""  # what the tagger has learnt from, in words
         self.unwritten = ""  # why the last attempt to write the file failed
-        self._queue: Sequence[int] = ()
+        self._helpers, self._every = helpers, every
+        self._tasks: list[asyncio.Task[None]] = []
+        self._open: dict[int, float] = {}  # when a page last showed a sentence
         self._passed: dict[int, None] = {}  # sentences that were left unfinished, the latest at the end
-        self._open: dict[int, float] = {}
+        self._queue: Sequence[int] = ()  # the most useful sentences
+        self._wake = asyncio.Event()
+        self._told: dict[int, Sentence] = {}  # sentences as the learner has them
+        self._done_before = len(session.text.finished)
+        self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
-        self._parsing: dict[int, asyncio.Task[None]] = {}
-        self._told: dict[int, Sentence] = {}  # sentences as the learner has them
-        self._done_before = len(session.text.progress.finished)
-        self._wake = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
         self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
+        self._tag_wake = asyncio.Event()
         self._tagged: dict[int, Sentence] = {}  # sentences as the tagger has them
         self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
-        self._tag_wake = asyncio.Event()
+        self._taggers = 0
+        self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
         for marked in session.sentences:  # what a tab has seen of an earlier start is not this one's guess
             marked.version += secrets.randbelow(1 << 40)
-        self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
-        self._taggers = 0
 
     # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
@@ -113,9 +115,13 @@ class Live:
         try:
             while True:
                 self._wake.clear()
-                self._done_before = len(self.session.text.progress.finished)
+                self._done_before = len(self.session.text.finished)
                 self.learning["state"] = "learning"
-                told = self._confirmed()
+                told = []  # what has been confirmed about sentences whose words all have tags
+                for marked in self.session.sentences:
+                    if marked.is_touched and marked.is_tagged:
+                        one = marked.confirmed()
+                        told.append(ToldTree(marked.id, one.heads or (), one.deprels, marked.is_done))
                 now = {marked.id: marked.bare for marked in self.session.sentences if marked.is_tagged}
                 news, self._told = _news(self._told, now), now
                 lesson = await asyncio.to_thread(helpers.learn, told, news)
@@ -129,17 +135,8 @@ class Live:
             logger.warning("learning has stopped: %s", error)
             self.learning |= {"state": "failed", "why": str(error)}
 
-    def _confirmed(self) -> list[ToldTree]:
-        """What has been confirmed about sentences whose words all have tags."""
-        return [
-            ToldTree(marked.id, one.heads or (), one.deprels, marked.is_done)
-            for marked in self.session.sentences
-            if marked.is_touched and marked.is_tagged
-            for one in [marked.confirmed()]
-        ]
-
     def _is_due(self) -> bool:
-        return len(self.session.text.progress.finished) - self._done_before >= self._every
+        return len(self.session.text.finished) - self._done_before >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
@@ -158,16 +155,10 @@ class Live:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        if not n_trees:
-            self.session.keep_first_parse()
         for k in list(self._corrected):  # sentences that were changed before there was a parser
             self._parse(k)
-        self.learning = {
-            "state": "ready",
-            "lessons": lessons,
-            "trees": n_trees,
-            "seconds": round(lesson.seconds, 1),
-        }
+        seconds = round(lesson.seconds, 1)
+        self.learning = {"state": "ready", "lessons": lessons, "trees": n_trees, "seconds": seconds}
 
     # --------------------------------------------------------------------------------------- tagging
     async def _tag_on(self, helpers: Helpers) -> None:
@@ -221,11 +212,9 @@ class Live:
         now = sentence, heads, self._taggers, self.learning["lessons"]
         known = self._choices.get(marked.id)
         if waits and (known is None or known[0] != now):
-            try:
+            with contextlib.suppress(HelperError, asyncio.TimeoutError):
                 asking = asyncio.to_thread(_choices, self._helpers, marked, sentence)
                 known = self._choices[marked.id] = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
-            except (HelperError, asyncio.TimeoutError):
-                pass
         if known is None or known[0][0].forms != sentence.forms:
             return None
         likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]
@@ -238,7 +227,7 @@ class Live:
         A tree that somebody has edited stays as it is, however often it is viewed.
         """
         marked = self.session.text.of_id(number)
-        self._open[number] = time.monotonic()
+        self.touch(number)
         is_new = self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
             self._parse(number)
@@ -249,32 +238,31 @@ class Live:
 
         After some changes the rest of the sentence is parsed again, and `parsed` waits for this.
         """
-        before = _n_said(self.session.text.by_id.get(number))
+        by_id = self.session.text.by_id
+        before = _n_tags_said(by_id.get(number))
         found = self.session.change(number, seen, what, word, value)
-        if self.session.text.by_id[found[0]].edits == seen[0]:
+        if by_id[found[0]].edits == seen[0]:
             return found
-        said = abs(_n_said(self.session.text.by_id[found[0]]) - before)
-        self._tags_said += max(said, what in ("tag", "xpos", "feats", "lemma"))
-        if self._tags_said >= (TAGS_EVERY if self._taggers else LEAST):
+        self._tags_said += max(abs(_n_tags_said(by_id[found[0]]) - before), what in COLUMNS)
+        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
             self._tag_wake.set()
         for each in found:
             self._changed(each)
-            is_first = self.learning["state"] == "nothing" and self.session.text.by_id[each].is_tagged
-            if is_first and what in PARSED_AGAIN:  # now there is something to learn from
-                self._wake.set()
             if what in PARSED_AGAIN:
+                if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
+                    self._wake.set()
                 self._corrected[each] = word if what == "head" else 0
                 self._parse(each)
         return found
 
     def _changed(self, number: int) -> None:
-        self._open[number] = time.monotonic()
+        self.touch(number)
         if self._is_due():
             self._wake.set()
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""
-        number = self.session.undo() if what == "undo" else self.session.redo()
+        number = self.session.back(what)
         self._corrected.pop(number, None)
         self._changed(number)
         return number
@@ -292,23 +280,19 @@ class Live:
 
     async def _parse_on(self, helpers: Helpers, number: int) -> None:
         """Parses until the sentence has not changed meanwhile; an undo ends it, too."""
+        by_id = self.session.text.by_id
         try:
-            while marked := self.session.text.by_id.get(number):
+            while marked := by_id.get(number):
                 if not marked.positions or marked.is_done or not marked.is_tagged:
                     return
-                now = self.learning["lessons"], marked.edits
-                version = marked.bare
+                now, words = (self.learning["lessons"], marked.edits), marked.bare
                 corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
                 guess = await asyncio.to_thread(helpers.guess, marked.confirmed(), marked.shown(), corrected)
                 if guess is None:
                     return
-                if (
-                    self.session.text.by_id.get(number) is marked
-                    and marked.edits == now[1]
-                    and marked.bare is version
-                ):
+                if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
                     self.session.put(number, marked.version, guess)
                     self._parsed[number] = now
                     self._corrected.pop(number, None)
@@ -320,13 +304,13 @@ class Live:
         finally:
             del self._parsing[number]
 
-    def _is_open(self, number: int) -> bool:
-        """Whether a page shows a sentence."""
-        return time.monotonic() - self._open.get(number, -OPEN_FOR) < OPEN_FOR
-
     def touch(self, number: int) -> None:
         """Records that a page still shows a sentence."""
         self._open[number] = time.monotonic()
+
+    def _is_open(self, number: int) -> bool:
+        """Whether a page shows a sentence."""
+        return time.monotonic() - self._open.get(number, -OPEN_FOR) < OPEN_FOR
 
     def next_one(self, after: int | None, order: str) -> int | None:
         """The next unfinished sentence after one; None: all are done.
@@ -348,13 +332,13 @@ class Live:
         return next((k for k in wanted if not text.by_id[k].is_done), None)
 
 
-def _news(before: Mapping[int, Sentence], now: Mapping[int, Sentence]) -> dict[int, Sentence | None]:
+def _news(before: Mapping[int, Sentence], now: Mapping[int, Sentence]) -> News:
     """Sentences that are new or others than before, by id; None: this one is no more."""
     news: dict[int, Sentence | None] = {k: one for k, one in now.items() if before.get(k) != one}
     return news | dict.fromkeys(before.keys() - now.keys())
 
 
-def _n_said(marked: MarkedSentence | None) -> int:
+def _n_tags_said(marked: MarkedSentence | None) -> int:
     """The number of a sentence's words whose tag a person has set or confirmed."""
     return sum(bool(word.tag_by) for word in marked.state.columns) if marked is not None else 0
 
@@ -362,9 +346,9 @@ def _n_said(marked: MarkedSentence | None) -> int:
 def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
     """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
     positions = marked.positions
-    tree = replace(marked.bare, heads=marked.shown())
     words = helpers.choices(sentence) or []
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
-    for place, its in zip(positions, (helpers.likely(tree) if positions else None) or ()):
+    said = helpers.likely(replace(marked.bare, heads=marked.shown())) if positions else None
+    for place, its in zip(positions, said or ()):
         likely[place - 1] = its
     return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

@@ -8,9 +8,10 @@ Letters: n words.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,8 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing.choosing import choose
 from dynet_vdgi.parsing.confidence import shifted
-from dynet_vdgi.parsing.worth import choose
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind
@@ -40,6 +41,12 @@ PRESET = "universal-trees"
 
 MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
+
+MOST_NEW = 0.05
+"""Share of the words that may be new or others before the knowledge of the text is gathered again."""
+
+AHEAD = 50
+"""Number of sentences that are chosen in advance."""
 
 LONGEST_EXACT = 60
 """Words of the longest sentence that is parsed in cubic time while somebody waits."""
@@ -242,18 +249,68 @@ def labeller(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Labeller:
     return new.fit([s for s in confirmed if len(s) <= longest], verb_order=order)
 
 
+class ToldTree(NamedTuple):
+    """The confirmed parts of a sentence, for learning."""
+
+    number: int
+    heads: tuple[int, ...]
+    labels: tuple[str, ...]
+    is_done: bool
+
+
+class Lesson(NamedTuple):
+    """The results of learning."""
+
+    guesses: dict[int, Guess]  # of sentences that are not done
+    next_ones: list[int]  # the most useful to correct
+    seconds: float
+
+
+class Lessons:
+    """The text of a session, and knowledge about it, gathered again when enough of the text is another."""
+
+    def __init__(self, course: Course | None = None) -> None:
+        self._course = course
+        self._sentences: dict[int, Sentence] = {}
+        self._knowledge: Knowledge | None = None
+        self._n_new = 0  # words since then
+
+    def learn(
+        self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]
+    ) -> tuple[Lesson, Learnt] | None:
+        """Guesses for the unfinished sentences, and the model that made them; None: there is no text.
+
+        `news` are sentences that are new or others than before, by id; None: this one is no more.
+        """
+        start = time.perf_counter()
+        both = {**self._sentences, **news}
+        self._sentences = {k: one for k, one in both.items() if one is not None}
+        self._n_new += sum(map(len, filter(None, news.values())))
+        if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, self._sentences.values())):
+            self._knowledge = knowledge_of(list(self._sentences.values()), self._course)
+            self._n_new = 0
+        if self._knowledge is None:
+            return None
+        trees = {
+            one.number: replace(self._sentences[one.number], heads=one.heads, deprels=one.labels)
+            for one in told
+        }
+        learnt = learn(self._knowledge, list(trees.values()))
+        done = {one.number for one in told if one.is_done}
+        left = [k for k, one in self._sentences.items() if k not in done and len(one)]
+        guesses = dict(zip(left, learnt.guesses([trees.get(k, self._sentences[k]) for k in left])))
+        return Lesson(guesses, next_ones(self._sentences, guesses), time.perf_counter() - start), learnt
+
+
 def next_ones(
-    sentences: Sequence[Sentence],
-    done: Sequence[bool],
-    guesses: Sequence[Guess],
-    count: int,
+    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD
 ) -> list[int]:
-    """This many sentences to correct next, the most useful first; fewer if no more of their kind are left."""
-    places = [k for k, is_done in enumerate(done) if not is_done and len(sentences[k])]
+    """The ids of sentences to correct next, the most useful first; those without a guess are done."""
+    ids = list(guesses)
     chosen = choose(
-        [sentences[k] for k in places],
+        [sentences[k] for k in ids],
         count,
-        confidences=[guesses[k].sure for k in places] if guesses else None,
-        corrected=[sentences[k] for k, is_done in enumerate(done) if is_done],
+        confidences=[guesses[k].sure for k in ids] if ids else None,
+        corrected=[one for k, one in sentences.items() if k not in guesses],
     )
-    return [places[k] for k in chosen]
+    return [ids[k] for k in chosen]

@@ -11,10 +11,9 @@ CoNLL-U calls ID and HEAD refers to.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
@@ -28,18 +27,12 @@ from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuat
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
 
-COLUMN_MARKS = {
-    "tag_by": "TagBy=",
-    "feats_by": "FeatsBy=",
-    "lemma_by": "LemmaBy=",
-    "xpos_by": "XposBy=",
-}
-MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS.values())
+COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
+MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
 NO_LABEL = NOTHING = "_"
 
 FLAG = "# flag = look again"
-_FLAG = re.compile(r"#\s*flag\s*=.*")
-
+IS_FLAG = re.compile(r"#\s*flag\s*=.*")
 
 NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
 """Characters not allowed in a relation: the column ends at white space, and bars separate DEPS."""
@@ -49,6 +42,8 @@ LONGEST_LABEL = 60
 
 class ChangeError(VdgiError):
     """A change that cannot be made; the message gives the person the reason."""
+
+    status = 400  # of HTTP
 
 
 class MarkedArc(NamedTuple):
@@ -71,7 +66,7 @@ class MarkedColumns(NamedTuple):
     feats: str = NOTHING
     misc: str = NOTHING
     xpos: str = NOTHING
-    tag_by: str = ""
+    tag_by: str = ""  # in the order of COLUMN_MARKS
     feats_by: str = ""
     lemma_by: str = ""
     xpos_by: str = ""
@@ -126,33 +121,25 @@ class MarkedSentence:
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
-    recorded: tuple[MarkedArc, ...] = ()  # arcs as the journal knows them
+    recorded: str = ""  # its block in the journal; "": there is none yet
     problems: tuple[object, Sequence[Any]] | None = None  # of a state, see `problems.problems_of`
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
-    moved: frozenset[int] = field(default=frozenset())  # wids of words whose head a person changed
-    renamed: frozenset[int] = field(default=frozenset())  # wids of words whose relation a person changed
-    is_found: bool = (
-        True  # whether the lines of `source` are a file's, not made when words were cut or joined
-    )
+    is_found: bool = True  # whether `source` is a file's, not made when words were cut or joined
     given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
-    _shown: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
+    _filled: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
 
     @classmethod
-    def of(cls, sentence: Sentence, number: int = 0, wids: Sequence[int] = ()) -> MarkedSentence:
+    def of(cls, sentence: Sentence, number: int = 0) -> MarkedSentence:
         """The initial state of a sentence. Raises: DataError, marked heads cannot be in one tree."""
         n = len(sentence)
         if sentence.source is None:
-            nothing = (NOTHING,) * n
-            values = [
-                column or nothing
-                for column in (sentence.lemmas, sentence.tags, sentence.feats, (), sentence.xpos)
-            ]
-            state = SentenceState((MarkedArc(),) * n, tuple(map(MarkedColumns, *values)), ())
+            given = (sentence.lemmas, sentence.tags, sentence.feats, (), sentence.xpos)
+            columns = map(MarkedColumns, *(column or (NOTHING,) * n for column in given))
+            state = SentenceState((NO_ARC,) * n, tuple(columns), ())
         else:
-            state = _read_state(sentence, sentence.source)
-        places = tuple(wids) or tuple(range(1, n + 1))
-        marked = cls(number, places, sentence.source, sentence.forms, state, state)
+            state = _state_of(sentence, sentence.source)
+        marked = cls(number, tuple(range(1, n + 1)), sentence.source, sentence.forms, state, state)
         if any(word.upos == NOTHING for word in state.columns):
             tags = tuple(["PUNCT" if is_mark(form) else NOTHING for form in sentence.forms])
             marked.guessed_tags = TagGuess(tags, tuple([float(tag != NOTHING) for tag in tags]))
@@ -160,18 +147,18 @@ class MarkedSentence:
             marked._check()
             if not marked.positions:  # no guess will give it a tree
                 marked.put(Guess((), (), ()))
-        marked.recorded = marked.arcs
         return marked
 
     def _check(self) -> None:
         """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
-        self.arcs = tuple([arc if arc.head_by else MarkedArc() for arc in self.arcs])
+        self.arcs = tuple([arc if arc.head_by else NO_ARC for arc in self.arcs])
         try:
             mending.mended(self.heads, self.fixed)
         except (ValueError, mending.CircleError) as error:
             path, line = (self.source.path, self.source.line) if self.source else ("", 0)
             raise DataError(path, line, str(error)) from None
 
+    # --------------------------------------------------------------------------------------- as in the file
     @property
     def has_tree_without_marks(self) -> bool:
         """True if the file has heads, which nobody has confirmed; 0 for every word is none."""
@@ -181,7 +168,7 @@ class MarkedSentence:
     def take_as_right(self, by: str) -> None:
         """Confirms what the file has of a tree, punctuation too. Raises: DataError, it can be in no tree."""
         self.given = by
-        self.arcs = self.recorded = self.as_found.arcs
+        self.arcs = self.as_found.arcs
         self._check()
 
     @property
@@ -207,25 +194,20 @@ class MarkedSentence:
     def __len__(self) -> int:
         return len(self.forms)
 
-    def place(self, wid: int) -> int:
-        """The place of a word. Raises: ValueError, there is none of this number."""
-        return self.wids.index(wid) + 1
-
     @property
     def columns(self) -> tuple[MarkedColumns, ...]:
         """The columns with the tagger's guesses for words whose UPOS is not the file's."""
         guess, columns = self.guessed_tags, self.state.columns
         if not guess.tags:
             return columns
-        known = self._shown
-        if known is None or known[0] is not guess or known[1] is not columns:
-            filled = tuple([_filled(word, *its) for word, its in zip(columns, guess.words)])
+        if self._filled is None or self._filled[0] is not guess or self._filled[1] is not columns:
+            filled = [_with_guess(word, *its) for word, its in zip(columns, guess.words)]
             for (place, tag), xpos in self.guessed_xpos.items():
                 word = filled[place - 1]
-                if word.upos == tag and is_without_xpos(word):
-                    filled = (*filled[: place - 1], word._replace(xpos=xpos), *filled[place:])
-            known = self._shown = guess, columns, filled
-        return known[2]
+                if word.upos == tag and _is_without_xpos(word):
+                    filled[place - 1] = word._replace(xpos=xpos)
+            self._filled = guess, columns, tuple(filled)
+        return self._filled[2]
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -258,10 +240,10 @@ class MarkedSentence:
         return self._without_punctuation()[1]
 
     def _without_punctuation(self) -> tuple[Sentence, tuple[int, ...]]:
-        known, columns = self._bare, self.columns
-        if known is None or known[0] is not columns:
-            known = self._bare = columns, *without_punctuation(self._with(columns))
-        return known[1:]
+        columns = self.columns
+        if self._bare is None or self._bare[0] is not columns:
+            self._bare = columns, *without_punctuation(self._with(columns))
+        return self._bare[1:]
 
     @property
     def is_tagged(self) -> bool:
@@ -305,16 +287,10 @@ class MarkedSentence:
         """True if somebody has worked on the whole tree: then only some changes cause a new parse."""
         return (self.is_worked_on or self.is_touched) and UNSET not in self.heads
 
-    @property
-    def fingerprint(self) -> int:
-        """A number that identifies the words."""
-        return zlib.crc32("\n".join(self.forms).encode())
-
     def confirmed(self) -> Sentence:
         """The words without punctuation; unconfirmed heads are UNSET and relations "_"."""
-        whole = heads_without(self.heads, self.positions)
         arcs = [self.arcs[p - 1] for p in self.positions]
-        heads = tuple([h if arc.head_by else UNSET for h, arc in zip(whole, arcs)])
+        heads = tuple([h if arc.head_by else UNSET for h, arc in zip(self.shown(), arcs)])
         labels = tuple([arc.label if arc.label_by else NO_LABEL for arc in arcs])
         return replace(self.bare, heads=heads, deprels=labels)
 
@@ -329,12 +305,15 @@ class MarkedSentence:
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
             labels[place - 1], sure[place - 1] = label, probability
-        arcs = tuple(
-            [arc._replace(head=h, label=arc.label if arc.label_by else _fitting(label, h))
-             for arc, h, label in zip(self.arcs, heads, labels)]
-        )  # fmt: skip
-        self.version += arcs != self.arcs
-        self.arcs, self.sure = arcs, tuple(sure)
+        arcs = []
+        for arc, head, label in zip(self.arcs, heads, labels):
+            if arc.label_by:
+                label = arc.label
+            elif (label == "root") != (head == 0):  # the relation of the root, and of it alone
+                label = "dep" if head else "root"
+            arcs.append(arc._replace(head=head, label=label))
+        self.version += tuple(arcs) != self.arcs
+        self.arcs, self.sure = tuple(arcs), tuple(sure)
 
     def put_tags(self, guess: TagGuess) -> None:
         """Adopts a tagger's guess for the words that have no UPOS."""
@@ -350,18 +329,18 @@ class MarkedSentence:
 
     def put_xpos(self, likely: Sequence[Sequence[tuple[str, float]]]) -> None:
         """Adopts the likeliest XPOS of words whose tag a person has set, and that have none otherwise."""
-        places = [k for k, word in enumerate(self.columns) if is_without_xpos(word) and likely[k : k + 1]]
-        new = {(k + 1, self.tags[k]): likely[k][0][0] for k in places if likely[k]}
+        pairs = enumerate(zip(self.columns, likely), 1)
+        new = {(k, word.upos): its[0][0] for k, (word, its) in pairs if _is_without_xpos(word) and its}
         if new:
             self.guessed_xpos |= new
-            self._shown = None
+            self._filled = None
             self.version += 1
 
     # --------------------------------------------------------------------------------------- comments
     @property
     def is_flagged(self) -> bool:
         """True if somebody wants to look at the sentence again."""
-        return any(map(_FLAG.fullmatch, self.state.comments))
+        return any(map(IS_FLAG.fullmatch, self.state.comments))
 
     def comment(self, key: str) -> str:
         """The value of the first comment `# key = value`; "" without one. `key` is a regular expression."""
@@ -374,7 +353,9 @@ class MarkedSentence:
         return (self.source.sent_id or "") if self.source else ""
 
 
-def _filled(word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str, feats: str) -> MarkedColumns:
+def _with_guess(
+    word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str, feats: str
+) -> MarkedColumns:
     """A word with a guess in place of what nobody has said, unless its tag is the file's, or another one."""
     if word.upos not in (NOTHING, tag) or (word.upos == tag != NOTHING and not word.tag_by):
         return word
@@ -386,7 +367,7 @@ def _filled(word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str,
     )
 
 
-def is_without_xpos(word: MarkedColumns) -> bool:
+def _is_without_xpos(word: MarkedColumns) -> bool:
     """Whether a person has set the tag of a word that has no XPOS, and has not said that it has none."""
     return bool(word.tag_by) and word.xpos == NOTHING and not word.xpos_by
 
@@ -394,13 +375,6 @@ def is_without_xpos(word: MarkedColumns) -> bool:
 def _some(values: tuple[str, ...]) -> tuple[str, ...]:
     """The values of a column; () if it is empty."""
     return values if any(value != NOTHING for value in values) else ()
-
-
-def _fitting(label: str, head: int) -> str:
-    """The label, or another if needed so that `root` is the relation of the root and of it alone."""
-    if head == 0:
-        return "root"
-    return "dep" if label == "root" else label
 
 
 def has_arc_marks(state: SentenceState) -> bool:
@@ -418,23 +392,18 @@ def confirmed_parts(arcs: Iterable[MarkedArc]) -> list[tuple[int | None, str | N
 
 def label_fault(text: Any) -> str:
     """Why a value cannot be a relation in CoNLL-U; empty if it can."""
-    if (
-        type(text) is not str
-        or text in ("", NO_LABEL)
-        or NO_LETTERS.search(text)
-        or len(text) > LONGEST_LABEL
-    ):
-        expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
-        return f"{str(text)[:20]!r} is no relation ({expected})"
-    return ""
+    is_text = type(text) is str and text not in ("", NO_LABEL) and len(text) <= LONGEST_LABEL
+    if is_text and not NO_LETTERS.search(text):
+        return ""
+    expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
+    return f"{str(text)[:20]!r} is no relation ({expected})"
 
 
 # ------------------------------------------------------------------------------------------- reading
 def read_marked(path: AnyPath) -> list[MarkedSentence]:
-    """The sentences of a file, with the file's heads, relations and marks; UPOS may be missing.
+    """The sentences of a file, with its heads, relations and marks; UPOS may be missing.
 
-    Raises:
-        DataError: the file is malformed, or marked heads form a circle.
+    Raises: DataError, the file is malformed, or marked heads form a circle.
     """
     found = conllu.read(path, tags=KNOWN, on_repair=_ignore)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
@@ -451,80 +420,89 @@ def _ignore(repair: DataError) -> None:
     """The session writes the file in order."""
 
 
-def _read_state(sentence: Sentence, source: Source) -> SentenceState:
-    arcs, columns = [], []
-    is_tree = sentence.heads is not None
-    for k, row in enumerate(source.rows):
-        _, _, lemma, _, xpos, feats, head, label, _, misc = source.lines[row].split("\t")
-        head_by = label_by = ""
-        by: Sequence[str] = ()
-        if "By=" in misc:
-            misc, head_by, label_by, *by = _parted(misc)
-        if head == NOTHING:
-            arcs.append(NO_ARC)
-        elif not is_tree and (not NUMBER.fullmatch(head) or int(head) > len(sentence)):
+def state_in(text: str, source: Source, n_words: int) -> SentenceState:
+    """The state that a block of a sentence with these lines gives. Raises: ValueError, it is none."""
+    lines = text.rstrip("\n").split("\n")
+    n_comments, n_before = _n_comments(lines), _n_comments(source.lines)
+    if len(lines) - n_comments != len(source.lines) - n_before:
+        raise ValueError("it has other lines than its sentence")
+    rows = [lines[row - n_before + n_comments].split("\t") for row in source.rows]
+    for number, (row, old) in enumerate(zip(rows, source.rows), 1):
+        if len(row) != 10 or row[:2] != source.lines[old].split("\t")[:2]:
+            raise ValueError(f"word {number} is another one")
+        if row[6] != NOTHING and not (NUMBER.fullmatch(row[6]) and int(row[6]) <= n_words):
+            raise ValueError(f"word {number} cannot have head {row[6][:20]!r}")
+    arcs, columns = zip(*map(_parts, rows))
+    return SentenceState(arcs, columns, tuple(lines[:n_comments]))
+
+
+def _state_of(sentence: Sentence, source: Source) -> SentenceState:
+    rows = [source.lines[row].split("\t") for row in source.rows]
+    for row, columns in zip(source.rows, rows):
+        head = columns[6]
+        if head != NOTHING and (not NUMBER.fullmatch(head) or int(head) > len(sentence)):
             message = f"HEAD {head[:20]!r} is no word of the sentence"
             raise DataError(source.path, source.line + row, message)
-        else:
-            arcs.append(MarkedArc(int(head), label, head_by, label_by))
-        columns.append(MarkedColumns(lemma, sentence.tags[k], feats, misc, xpos, *by))
-    return SentenceState(tuple(arcs), tuple(columns), source.lines[: _n_comments(source)])
+    arcs, columns_of = zip(*map(_parts, rows))
+    return SentenceState(arcs, columns_of, source.lines[: _n_comments(source.lines)])
 
 
-def _parted(misc: str) -> list[str]:
-    """MISC without marks, and the names in them, "" for none."""
-    marks, parts = dict.fromkeys(MARKS, ""), []
-    for part in misc.split("|"):
-        key, sign, name = part.partition("=")
-        if (mark := key + sign) in marks:
-            marks[mark] = name
-        else:
-            parts.append(part)
-    return ["|".join(parts) or NOTHING, *marks.values()]
+def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
+    """What the columns of a word say, marks apart."""
+    _, _, lemma, upos, xpos, feats, head, label, _, misc = row
+    marks = dict.fromkeys(MARKS, "")
+    if "By=" in misc:
+        parts = []
+        for part in misc.split("|"):
+            key, sign, name = part.partition("=")
+            if key + sign in marks:
+                marks[key + sign] = name
+            else:
+                parts.append(part)
+        misc = "|".join(parts) or NOTHING
+    head_by, label_by, *by = marks.values()
+    arc = NO_ARC if head == NOTHING else MarkedArc(int(head), label, head_by, label_by)
+    return arc, MarkedColumns(lemma, upos, feats, misc, xpos, *by)
 
 
-def _n_comments(source: Source) -> int:
-    return next(k for k, line in enumerate(source.lines) if not line.startswith("#"))
+def _n_comments(lines: Sequence[str]) -> int:
+    return next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
 # ------------------------------------------------------------------------------------------- writing
-def block(
-    marked: MarkedSentence,
-    state: SentenceState | None = None,
-    *,
-    marks: bool = True,
-    as_shown: bool = False,
-) -> str:
+Form = Literal["file", "journal", "page", "export"]
+
+
+def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form = "file") -> str:
     """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
 
-    Guessed trees are written where something about the tree is or was confirmed. Without `marks`, an
-    unfinished sentence has no tree, and the flag and notes about guesses are left out. `as_shown`: as the
-    page shows it, with guessed tags and trees and without marks.
+    Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
+    the guess. The `page` shows guessed tags and trees, without marks. An `export` has no marks, flags or
+    notes about guesses, and trees of finished sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
     assert source is not None
-    has_tree = has_arc_marks(state) or has_arc_marks(first)
-    as_first = state.columns == first.columns and state.comments == first.comments
-    if marks and as_first and not has_tree and not as_shown:
+    has_tree = form != "file" or has_arc_marks(state) or has_arc_marks(first)
+    if not has_tree and state[1:] == first[1:]:
         return "\n".join(source.lines) + "\n\n"
-    is_shown = marks or marked.is_done
-    has_tree |= as_shown
-    marks = marks and not as_shown
-    n_comments = _n_comments(source)
+    shows_heads, has_marks = form != "export" or marked.is_done, form in ("file", "journal")
     lines = list(source.lines)
-    for row, arc, word in zip(source.rows, state.arcs, marked.columns if as_shown else state.columns):
+    words = marked.columns if form == "page" else state.columns
+    for row, arc, word in zip(source.rows, state.arcs, words):
         columns = lines[row].split("\t")
         columns[2:6] = word.lemma, word.upos, word.xpos, word.feats
-        if has_tree or not marks:
-            columns[6] = str(arc.head) if is_shown and arc.head != UNSET else NOTHING
-            columns[7] = arc.label if is_shown and arc.head != UNSET else NOTHING
-        columns[9] = _misc(word, arc) if marks else without(word.misc, guesses.CHANCES)
+        if has_tree:
+            is_there = shows_heads and arc.head != UNSET
+            columns[6:8] = (str(arc.head), arc.label) if is_there else (NOTHING, NOTHING)
+        columns[9] = _misc(word, arc) if has_marks else without(word.misc, guesses.CHANCES)
         lines[row] = "\t".join(columns)
     comments = state.comments
-    if not marks:
-        comments = tuple([c for c in comments if not _FLAG.fullmatch(c) and not guesses.COMMENT.fullmatch(c)])
-    return "\n".join([*comments, *lines[n_comments:]]) + "\n\n"
+    if not has_marks:
+        comments = tuple(
+            [c for c in comments if not IS_FLAG.fullmatch(c) and not guesses.COMMENT.fullmatch(c)]
+        )
+    return "\n".join([*comments, *lines[_n_comments(lines) :]]) + "\n\n"
 
 
 def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
@@ -534,7 +512,7 @@ def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
     return "|".join([*parts, *(mark + name for mark, name in zip(MARKS, names) if name)]) or NOTHING
 
 
-def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, *, marks: bool = True) -> None:
-    """Writes a file atomically, with marks or without. Raises: UsageError, it cannot be written."""
+def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, form: Form = "file") -> None:
+    """Writes a file atomically. Raises: UsageError, it cannot be written."""
     with atomic_writer(path) as handle:
-        handle.writelines(block(marked, marks=marks) for marked in sentences)
+        handle.writelines(block(marked, form=form) for marked in sentences)

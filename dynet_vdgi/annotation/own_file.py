@@ -24,17 +24,16 @@ _EMPTY_LINE_AT_END = re.compile(r"\n[^\S\n]*\n\Z")
 
 def pieces(text: str) -> list[str]:
     """The pieces of a CoNLL-U text without faults; lines before the first sentence are in the first."""
-    found: list[str] = []
-    lines: list[str] = []
+    found = [""]
     has_words = was_empty = False
     for line in _LINE.findall(text):
         is_empty = line.isspace()
         if has_words and was_empty and not is_empty:
-            found.append("".join(lines))
-            lines, has_words = [], False
-        lines.append(line)
+            found.append("")
+            has_words = False
+        found[-1] += line
         has_words, was_empty = has_words or not is_empty, is_empty
-    return [*found, "".join(lines)]
+    return found
 
 
 def plain(piece: str) -> str:
@@ -64,10 +63,8 @@ class OwnFile:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if self._descriptor is not None and not take(self._descriptor, wait=False):
             self.close()
-            message = (
-                f"{path.name} is being annotated by another process (end it with Ctrl-C in its terminal)"
-            )
-            raise InUseError(message)
+            message = f"{path.name} is being annotated by another process"
+            raise InUseError(f"{message} (end it with Ctrl-C in its terminal)")
         self._ends, self._mark = "\n", ""
         self._stat: tuple[int, ...] = ()
         self.digest = ""

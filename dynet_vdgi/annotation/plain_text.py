@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from dynet_vdgi.data import files, raw_text
@@ -61,34 +62,20 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
     """
     seen = Seen.of(raw_text.lined(text))
-    return [s._replace(tokens=tuple(_original(text, seen, s.tokens))) for s in _found(seen.text, lines=lines)]
-
-
-def _original(text: str, seen: Seen, tokens: Sequence[Token]) -> Iterator[Token]:
-    """Tokens of what is seen as tokens of the text."""
-    for token in tokens:
-        start, end = int(seen.starts[token.start]), int(seen.ends[token.end - 1])
-        yield Token(start, end, (text[start:end],))
-
-
-def _found(text: str, *, lines: bool) -> list[TokenisedSentence]:
-    """`by_rule`, of a text as it is seen."""
+    kept = [(found.start, found.end) for found in wholes(seen.text)]
     sentences = []
-    kept = [(found.start, found.end) for found in wholes(text)]
-    for paragraph in _PARAGRAPH.finditer(text):
-        tokens: list[Token] = []
-        is_first = True
-        for word in _WORD.finditer(text, paragraph.start(), paragraph.end()):
-            if lines and tokens and "\n" in text[tokens[-1].end : word.start()]:
-                sentences.append(TokenisedSentence(tuple(tokens), is_first))
-                tokens, is_first = [], False
-            its = _pieces(text, *word.span(), kept)
-            tokens += [Token(start, end, (text[start:end],)) for start, end in its]
+    for paragraph in _PARAGRAPH.finditer(seen.text):
+        groups: list[list[tuple[int, int]]] = [[]]
+        for word in _WORD.finditer(seen.text, *paragraph.span()):
+            if lines and groups[-1] and "\n" in seen.text[groups[-1][-1][1] : word.start()]:
+                groups.append([])
+            groups[-1] += _pieces(seen.text, *word.span(), kept)
             if _END.search(word[0]) and not lines:
-                sentences.append(TokenisedSentence(tuple(tokens), is_first))
-                tokens, is_first = [], False
-        if tokens:
-            sentences.append(TokenisedSentence(tuple(tokens), is_first))
+                groups.append([])
+        for number, group in enumerate(filter(None, groups)):
+            places = [(int(seen.starts[start]), int(seen.ends[end - 1])) for start, end in group]
+            tokens = tuple([Token(start, end, (text[start:end],)) for start, end in places])
+            sentences.append(TokenisedSentence(tokens, number == 0))
     return sentences
 
 
@@ -98,15 +85,14 @@ def _pieces(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) ->
     kept: stretches of the text whose marks are not cut off.
     """
     first, last = start, end
-    its = kept[bisect_left(kept, (start, start)) : bisect_left(kept, (end, end))]
     while first < last and _is_word(text[first]):
         first += 1
     while last > first and _is_word(text[last - 1]):
         last -= 1
-    if its:
+    if its := kept[bisect_left(kept, (start, start)) : bisect_left(kept, (end, end))]:
         first, last = min(first, its[0][0]), max(last, its[-1][1])
-    before, after = _runs(text, start, first), _runs(text, last, end)
-    return [*before, *([(first, last)] if first < last else []), *after]
+    middle = [(first, last)] if first < last else []
+    return [*_runs(text, start, first), *middle, *_runs(text, last, end)]
 
 
 def _is_word(letter: str) -> bool:
@@ -116,13 +102,8 @@ def _is_word(letter: str) -> bool:
 
 def _runs(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Runs of equal characters."""
-    found: list[tuple[int, int]] = []
-    for place in range(start, end):
-        if found and text[found[-1][0]] == text[place]:
-            found[-1] = found[-1][0], place + 1
-        else:
-            found.append((place, place + 1))
-    return found
+    runs = [list(run) for _, run in groupby(range(start, end), key=text.__getitem__)]
+    return [(run[0], run[-1] + 1) for run in runs]
 
 
 def beside(path: str, tokeniser: str | None, *, lines: bool = False) -> str:

@@ -15,11 +15,9 @@ NOT_DONE_YET = ("upos", "head", "root", "deprel")
 
 def problems_of(marked: MarkedSentence) -> Sequence[UdProblem]:
     """The problems of the present tags and tree, guessed or not, errors first; no tag or head is none."""
-    if marked.source is None:
-        return ()
     key = marked.state, marked.guessed_tags
     if marked.problems is None or marked.problems[0] != key:
-        found = problems_in(block(marked, as_shown=True).rstrip("\n").split("\n"))
+        found = problems_in(block(marked, form="page").rstrip("\n").split("\n"))
         if UNSET in marked.heads or NOTHING in marked.tags:
             found = [problem for problem in found if problem.rule not in NOT_DONE_YET]
         marked.problems = key, sorted(found, key=lambda problem: not problem.is_error)
@@ -33,8 +31,3 @@ def grouped_problems(marked: MarkedSentence) -> list[dict[str, Any]]:
         places = groups.setdefault((problem.is_error, problem.rule), [])
         places.append({"word": problem.word, "text": problem.text})
     return [{"error": error, "rule": rule, "places": places} for (error, rule), places in groups.items()]
-
-
-def has_errors(marked: MarkedSentence) -> bool:
-    """Whether one of the problems is an error."""
-    return any(problem.is_error for problem in problems_of(marked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedSentence, label_fault
@@ -12,8 +12,6 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import did_you_mean
-
-ROOT = "ROOT"
 
 _FREQUENT = """
 nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp parataxis cop
@@ -36,20 +34,16 @@ class Relations:
             self._first.update(arc.label for arc in marked.arcs if arc.label != NO_LABEL)
             self.enter(marked)
 
-    def enter(self, marked: MarkedSentence) -> None:
+    def enter(self, marked: MarkedSentence, sign: int = 1) -> None:
         """Counts the confirmed relations of a sentence."""
-        self._add(marked, 1)
+        if marked.is_touched:
+            for word, arc in enumerate(marked.arcs, 1):
+                if arc.label_by:
+                    self._confirmed[(*tags_of(marked, word), arc.label)] += sign
 
     def leave(self, marked: MarkedSentence) -> None:
         """Takes a sentence that is about to change out of the counts."""
-        self._add(marked, -1)
-
-    def _add(self, marked: MarkedSentence, count: int) -> None:
-        if marked.is_touched:
-            tags = marked.tags
-            for word, arc in enumerate(marked.arcs, 1):
-                if arc.label_by:
-                    self._confirmed[tags[word - 1], _tag_of(tags, arc.head), arc.label] += count
+        self.enter(marked, -1)
 
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
@@ -68,14 +62,11 @@ class Relations:
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, anywhere, and in UD."""
-        here: Counter[str] = Counter()
         anywhere: Counter[str] = Counter()
-        for (t, h, relation), count in self._confirmed.items():
+        for (_, _, relation), count in self._confirmed.items():
             anywhere[relation] += count
-            if (t, h) == (tag, head_tag):
-                here[relation] += count
         in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
-        return sorted(in_ud, key=lambda r: (-here[r], -anywhere[r], in_ud[r], r))
+        return sorted(in_ud, key=lambda r: (-self._confirmed[tag, head_tag, r], -anywhere[r], in_ud[r], r))
 
     def listed(self) -> dict[str, Any]:
         """All known relations, and those of them that are not in the project's list, with a key."""
@@ -90,8 +81,7 @@ class Relations:
             return []
         pair = tags_of(marked, word)
         here = Counter({r: n for (t, h, r), n in self._confirmed.items() if (t, h) == pair and n > 0})
-        total = sum(here.values())
-        return [(relation, n / total) for relation, n in here.most_common()]
+        return [(relation, n / here.total()) for relation, n in here.most_common()]
 
     def _known(self) -> set[str]:
         confirmed = {relation for (_, _, relation), count in self._confirmed.items() if count > 0}
@@ -116,8 +106,5 @@ def read_list(path: str) -> frozenset[str]:
 
 def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
     """The tags of a word and of its head; ROOT for the root, "" if there is no head."""
-    return marked.tags[word - 1], _tag_of(marked.tags, marked.arcs[word - 1].head)
-
-
-def _tag_of(tags: Sequence[str], head: int) -> str:
-    return ROOT if head == 0 else tags[head - 1] if head > 0 else ""
+    head, tags = marked.arcs[word - 1].head, marked.tags
+    return tags[word - 1], "ROOT" if head == 0 else tags[head - 1] if head > 0 else ""

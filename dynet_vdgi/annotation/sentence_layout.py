@@ -7,7 +7,7 @@ itself here; `lines` numbers everything again. DEPS that refer to a word that is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 NOTHING = "_"
@@ -15,6 +15,7 @@ ROOT = 0
 
 _ID, _FORM, _HEAD, _DEPS, _MISC = 0, 1, 6, 8, 9
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
+_COPY = "CopyOf="
 
 
 @dataclass(eq=False)
@@ -63,69 +64,55 @@ class SentenceLayout:
     copies: dict[Word | Empty, Node] = field(default_factory=dict)  # CopyOf in MISC
 
     @classmethod
-    def of(cls, lines: Sequence[str], wids: Sequence[int]) -> SentenceLayout:
-        """The layout of the sound lines of a sentence whose words have these numbers."""
+    def of(cls, block: str, wids: Sequence[int]) -> SentenceLayout:
+        """The layout of the sound block of a sentence whose words have these numbers."""
+        lines = block.rstrip("\n").split("\n")
         layout = cls([line for line in lines if line.startswith("#")], [])
         nodes: dict[str, Node] = {"0": ROOT}
-        spans: list[tuple[str, list[str]]] = []
-        numbers = iter(wids)
-        for line in lines:
-            if line.startswith("#"):
-                continue
+        numbers, spans = iter(wids), []
+        for line in lines[len(layout.comments) :]:
             columns = line.split("\t")
             if "-" in columns[_ID]:
-                spans.append((columns[_ID], columns))
+                spans.append(columns)
             elif "." in columns[_ID]:
-                empty = Empty(layout.words[-1] if layout.words else None, columns)
+                nodes[columns[_ID]] = empty = Empty(layout.words[-1] if layout.words else None, columns)
                 layout.empties.append(empty)
-                nodes[columns[_ID]] = empty
             else:
-                word = Word(next(numbers), columns)
+                nodes[columns[_ID]] = word = Word(next(numbers), columns)
                 layout.words.append(word)
-                nodes[columns[_ID]] = word
-        for span, columns in spans:
-            first, last = map(int, span.split("-"))
-            layout.ranges.append(Range(layout.words[first - 1], layout.words[last - 1], columns))
+        for columns in spans:
+            first, last = (layout.words[int(place) - 1] for place in columns[_ID].split("-"))
+            layout.ranges.append(Range(first, last, columns))
         for word in layout.words:
-            head = word.columns[_HEAD]
-            found = None if head == NOTHING else nodes.get(head)
-            word.head = None if isinstance(found, Empty) else found
+            head = nodes.get(word.columns[_HEAD])
+            word.head = None if isinstance(head, Empty) else head
         its: list[Word | Empty] = [*layout.words, *layout.empties]
         for node in its:
-            layout._read_references(node, nodes)
-        return layout
-
-    def _read_references(self, node: Word | Empty, nodes: dict[str, Node]) -> None:
-        if node.columns[_DEPS] != NOTHING:
             parts = [part.partition(":") for part in node.columns[_DEPS].split("|")]
             if all(number in nodes for number, _, _ in parts):  # otherwise it is no list of heads
-                self.deps[node] = [(nodes[number], label) for number, _, label in parts]
-        for part in node.columns[_MISC].split("|"):
-            if part.startswith("CopyOf=") and (number := part[len("CopyOf=") :]) in nodes:
-                self.copies[node] = nodes[number]
+                layout.deps[node] = [(nodes[number], label) for number, _, label in parts]
+            for part in node.columns[_MISC].split("|"):
+                if part.startswith(_COPY) and (copied := nodes.get(part[len(_COPY) :])) is not None:
+                    layout.copies[node] = copied
+        return layout
 
     # --------------------------------------------------------------------------------------- writing
-    def lines(self) -> list[str]:
-        """The lines of the sentence, numbered."""
-        place = {word: k for k, word in enumerate(self.words, 1)}
-        names: dict[Node, str] = {ROOT: "0", **{word: str(k) for word, k in place.items()}}
-        count: dict[int, int] = {}
+    def block(self) -> str:
+        """The lines of the sentence, numbered, and an empty line."""
+        names: dict[Node, str] = {ROOT: "0", **{word: str(k) for k, word in enumerate(self.words, 1)}}
+        after: dict[Word | None, list[Empty]] = {}
         for empty in self.empties:
-            after = place.get(empty.after, 0) if empty.after else 0
-            count[after] = count.get(after, 0) + 1
-            names[empty] = f"{after}.{count[after]}"
+            after.setdefault(empty.after, []).append(empty)
+            names[empty] = f"{names[empty.after or ROOT]}.{len(after[empty.after])}"
         starts = {span.first: span for span in self.ranges}
-        found = list(self.comments)
-        found += [self._line(empty, names) for empty in self.empties if empty.after is None]
+        found = [*self.comments, *(self._line(empty, names) for empty in after.get(None, ()))]
         for word in self.words:
             if word in starts:
                 ends = f"{names[word]}-{names[starts[word].last]}"
                 found.append("\t".join([ends, *starts[word].columns[1:]]))
-            head = NOTHING if word.head is None else names.get(word.head, NOTHING)
-            word.columns[_HEAD] = head
-            found.append(self._line(word, names))
-            found += [self._line(empty, names) for empty in self.empties if empty.after is word]
-        return found
+            word.columns[_HEAD] = NOTHING if word.head is None else names.get(word.head, NOTHING)
+            found += [self._line(node, names) for node in (word, *after.get(word, ()))]
+        return "\n".join(found) + "\n\n"
 
     def _line(self, node: Word | Empty, names: dict[Node, str]) -> str:
         columns = [names[node], *node.columns[1:]]
@@ -135,40 +122,27 @@ class SentenceLayout:
             columns[_DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NOTHING
         if node in self.copies:
             name = names.get(self.copies[node])
-            parts = [p for p in columns[_MISC].split("|") if not p.startswith("CopyOf=")]
-            parts += [f"CopyOf={name}"] if name else []
-            columns[_MISC] = "|".join(parts) or NOTHING
+            parts = [p for p in columns[_MISC].split("|") if not p.startswith(_COPY)]
+            columns[_MISC] = "|".join([*parts, *([_COPY + name] if name else [])]) or NOTHING
         return "\t".join(columns)
 
-    @property
-    def wids(self) -> list[int]:
-        return [word.wid for word in self.words]
-
     # --------------------------------------------------------------------------------------- the text
-    def _ranges(self) -> dict[Word, Range]:
-        """The multiword token of each word that is in one."""
-        starts = {span.first: span for span in self.ranges}
-        found, current = {}, None
-        for word in self.words:
-            current = starts.get(word, current)
-            if current is not None:
-                found[word] = current
-                current = None if current.last is word else current
-        return found
-
     def range_of(self, word: Word) -> Range | None:
         """The multiword token that a word is in."""
-        return self._ranges().get(word)
+        place = self.words.index
+        inside = (s for s in self.ranges if place(s.first) <= place(word) <= place(s.last))
+        return next(inside, None)
 
     def tokens(self) -> Iterator[Word | Range]:
         """Words and multiword tokens as they stand in the text."""
-        spans = self._ranges()
+        starts, current = {span.first: span for span in self.ranges}, None
         for word in self.words:
-            span = spans.get(word)
-            if span is None:
+            if word in starts:
+                yield (current := starts[word])
+            elif current is None:
                 yield word
-            elif span.first is word:
-                yield span
+            if current is not None and current.last is word:
+                current = None
 
     def text(self) -> str:
         """The text that the tokens make up: forms, with a blank after each that has no SpaceAfter=No."""
@@ -180,13 +154,6 @@ class SentenceLayout:
     def set_text(self, text: str) -> None:
         """Replaces the comment `# text`, if there is one."""
         self.comments = [f"# text = {text}" if _TEXT.fullmatch(c) else c for c in self.comments]
-
-    def keeping_text(self, change: Callable[[SentenceLayout], None]) -> None:
-        """Makes a change; the comment `# text` follows if the tokens' text changes."""
-        before = self.text()
-        change(self)
-        if (after := self.text()) != before:
-            self.set_text(after)
 
 
 # ------------------------------------------------------------------------------------------- MISC

@@ -14,22 +14,28 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
+from typing import Any, TypeVar
 
-from dynet_vdgi.annotation.guard import App, Guard, Reach
-from dynet_vdgi.annotation.journal import JournalError
+import msgspec
+
 from dynet_vdgi.annotation.tabs import Tab
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.system.extras import how_to_install
 
 try:
     import uvicorn
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
+
+    from dynet_vdgi.annotation.guard import Guard, Reach
 except ImportError:
     raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
 
 logger = logging.getLogger("dynet_vdgi")
+T = TypeVar("T")
 
 ADDRESS = "127.0.0.1"
 PAGE = Path(__file__).with_name("page")
@@ -63,29 +69,87 @@ def listening(port: int, wish: int = 0) -> socket.socket:
         found.close()
         if wish and not port:
             return listening(0)
-        raise UsageError(
-            f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
-        ) from None
+        message = f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
+        raise UsageError(message) from None
     return found
 
 
+class Page:
+    """The requests of a page; the methods named in GETS and POSTS answer what goes by their names."""
+
+    FIRST = "index.html"  # the file that the address without a name shows
+    GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number}`
+    POSTS: tuple[str, ...] = ()
+
+    @contextlib.asynccontextmanager
+    async def running(self, app: Starlette) -> Any:
+        """What happens while the page is served."""
+        yield
+
+    def app(self, token: str) -> Starlette:
+        """All paths begin with the token."""
+        routes = [
+            Route(f"/{token}/{path}", getattr(self, path.partition("/")[0]), methods=[method])
+            for method, paths in (("GET", self.GETS), ("POST", self.POSTS))
+            for path in paths
+        ]
+        routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
+        return Starlette(routes=routes, lifespan=self.running, exception_handlers={VdgiError: refused})
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params.get("name", self.FIRST)
+        known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+        if name not in known:
+            return JSONResponse({"fault": "no such page"}, 404)
+        return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """The answer where something was not possible; errors may have a `status` of HTTP, and more to say."""
+    more: dict[str, Any] = getattr(error, "more", {})
+    return JSONResponse({"fault": str(error), **more}, getattr(error, "status", 500))
+
+
+async def order_of(request: Request, kind: type[T]) -> T | None:
+    """What the body of a request asks for, as a Struct; None: it is none."""
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def in_path(request: Request) -> int:
+    """The number in an address; 404 if it is none."""
+    if (number := _number(request.path_params["number"])) is None:
+        raise HTTPException(404)
+    return number
+
+
+def asked(request: Request, name: str) -> int | None:
+    """A number of the query; None: there is none."""
+    return _number(request.query_params.get(name, ""))
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 def serve(
-    app_of: Callable[[str], App],
+    page: Page,
     listener: socket.socket,
     announce: Callable[[str], None],
     reached: Reach | None,
     tab: Tab,
 ) -> None:
-    """Serves the app until the program is interrupted.
+    """Serves a page until the program is interrupted; calls `announce` with the address when it is there.
 
-    `announce` is called with the address when the page is there. The app's paths begin with the token; `tab`
-    is where the page was the last time.
+    `tab` is where the page was the last time.
     """
     reached = reached or Reach()
     port = listener.getsockname()[1]
     token = tab.token_at(port)
     tab.keep(port, token)
-    app = Guard(app_of(token), token, port, reached)
+    app = Guard(page.app(token), token, port, reached)
     config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
     config.lifespan = "on"
     server = uvicorn.Server(config)
@@ -106,34 +170,6 @@ def serve(
         pass
     finally:
         tab.keep(port)
-
-
-def files(token: str, first: str) -> list[Route]:
-    """Routes to the files of the page; `first` is the one that the address without a name shows."""
-
-    async def answer(request: Request) -> Response:
-        return _file(request.path_params.get("name", first))
-
-    return [Route(f"/{token}/{{name}}", answer), Route(f"/{token}/", answer)]
-
-
-def _file(name: str) -> Response:
-    known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-    if name not in known:
-        return JSONResponse({"fault": "no such page"}, 404)
-    return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
-
-
-def status_of(error: Exception) -> int:
-    """The status of HTTP for an error that is no fault of the request."""
-    if isinstance(error, JournalError):
-        return 507 if error.is_full else 503
-    return 500
-
-
-def number_in(text: str) -> int | None:
-    """The number that a part of an address is; None: it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 # ------------------------------------------------------------------------------------------- the browser

@@ -18,14 +18,16 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from dynet_vdgi.annotation import edits, taking_over
-from dynet_vdgi.annotation.annotated_text import AnnotatedText, ids_of
-from dynet_vdgi.annotation.finished import heads_by_wid
+import msgspec
+from msgspec import Struct
+
+from dynet_vdgi.annotation import taking_over
+from dynet_vdgi.annotation.annotated_text import AnnotatedText
 from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record
 from dynet_vdgi.annotation.marked import (
     ChangeError,
@@ -37,14 +39,12 @@ from dynet_vdgi.annotation.marked import (
     read_marked,
     read_text,
 )
-from dynet_vdgi.annotation.mending import UNSET, CircleError
-from dynet_vdgi.annotation.old_journals import replayed
 from dynet_vdgi.annotation.own_file import BYTE_ORDER_MARK, OwnFile, is_ended, pieces, plain
-from dynet_vdgi.annotation.records import ChangeRecord, record_of
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 
 Given = Literal["right", "guessed"]
+T = TypeVar("T")
 
 LAST_WRITINGS = 5
 """The states of the file that are compared with one that another program has changed: some were announced in
@@ -56,11 +56,21 @@ logger = logging.getLogger("dynet_vdgi")
 class StaleError(ChangeError):
     """The sentence has been changed since the page last saw it, for instance in another tab."""
 
+    status = 409
+
 
 class UnwrittenError(VdgiError):
     """The file cannot be written; the journal has all confirmed arcs."""
 
     exit_status = 2
+
+
+class BaseRecord(Struct):
+    """The text at the beginning, in the journal, and who has said what of its trees."""
+
+    base: str
+    given: Literal["", "right", "guessed"] = ""
+    by: str = ""
 
 
 class Session:
@@ -79,7 +89,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
-        self._written: dict[int, tuple[SentenceState, str]] = {}  # blocks, by id, and their states
+        self._written: dict[int, tuple[SentenceState, str]] = {}  # states, and pieces of the file
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         journal = self.path.with_name(self.path.name + ENDING)
@@ -91,11 +101,7 @@ class Session:
             self._file.close()
             raise
         try:
-            base = next((record["base"] for record in self.journal.records if "base" in record), "")
-            is_lost = bool(base) and not content.strip()
-            if is_lost:
-                content = self._restored(base)
-            self.text = self._begun(found, content, given, is_lost=is_lost)
+            content = self._begin(found, content, given)
             self._odd = self._odd_pieces(content.decode())  # pieces by id that are not as `plain` gives them
         except BaseException:
             self.release()
@@ -119,6 +125,37 @@ class Session:
             read_marked(self.path)  # gives the reason
             raise
 
+    def _begin(self, found: list[MarkedSentence] | None, content: bytes, given: Given | None) -> bytes:
+        """Makes the text as it was left; returns the content that the file has, or will have.
+
+        `found` are the sentences of the file; None: they have not been read.
+        """
+        records = self.journal.records
+        base = self._base()
+        if base is not None and base.base and not content.strip():  # the file is gone or empty
+            self._check_given(given, base)
+            content = self._restored(base.base)
+            self._continue(base, None, "")
+            self.is_unsaved = True
+            return content
+        if found is None and all(record.get("written") != self._file.digest for record in records):
+            found = read_marked(self.path)
+        if found is not None and self._file.is_changed_by_others():
+            raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
+        if base is not None:
+            self._check_given(given, base)
+            self._continue(base, found, content.decode())
+            return content
+        found = found or []
+        self._take(found, given)
+        if not records:
+            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
+        said = {} if given is None else {"given": given, "by": self.annotator}
+        self.journal.add({"base": content.decode(), **said})
+        self.journal.add({"written": self._file.digest})
+        self.text = AnnotatedText(found, str(self.path))
+        return content
+
     def _restored(self, content: str) -> bytes:
         """The first content of a file that is gone or empty; the journal has all changes since then."""
         with files.writing(self.path):
@@ -131,55 +168,24 @@ class Session:
         logger.warning("%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name)
         return content.encode()
 
-    def _begun(
-        self, found: list[MarkedSentence] | None, content: bytes, given: Given | None, *, is_lost: bool
-    ) -> AnnotatedText:
-        """The text as it was left; `found` are the sentences of the file, None: it has not been read.
+    def _base(self) -> BaseRecord | None:
+        """The text that the journal begins with; None: there is none yet. Raises: DataError."""
+        for number, record in enumerate(self.journal.records, 1):
+            if "base" in record:
+                try:
+                    return msgspec.convert(record, BaseRecord)
+                except (msgspec.ValidationError, UnicodeError) as error:
+                    raise DataError(str(self.journal.path), number, f"{DAMAGED} ({error})", HINT) from None
+        return None
 
-        `is_lost`: the content is not that of the file, which is gone or empty.
-        """
-        records = self.journal.records
-        base = next((record for record in records if "base" in record), None)
-        if is_lost:
-            self._check_given(given, base or {})
-            text = self._continued(None, "")
-            self.is_unsaved = True
-            return text
-        digest = self._file.digest
-        if found is None and (base is None or all(record.get("written") != digest for record in records)):
-            found = read_marked(self.path)
-        if found is not None and self._file.is_changed_by_others():
-            raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
-        if base is None and not any("s" in record for record in records):
-            return self._new(found or [], content.decode(), given)
-        self._check_given(given, base or {})
-        if base is None and found is not None:
-            before = "".join(map(block, found))
-            text = replayed(self.path, found, records, self.journal.path, digest)
-            after = "".join(map(block, text.sentences))
-            self.journal.add({"base": after})
-            self.journal.add({"written": digest})
-            self.is_unsaved = after != before
-            return text
-        return self._continued(found, content.decode())
-
-    def _check_given(self, given: Given | None, base: Record) -> None:
+    def _check_given(self, given: Given | None, base: BaseRecord) -> None:
         """Raises: UsageError, the trees of this file were said to be something else at the beginning."""
-        name, known = self.path.name, base.get("given", given)
+        name, known = self.path.name, base.given or given
         if given != known and given is not None:
             why = f"{name} was begun with --given {known}; to begin again, move {self.journal.path.name} away"
             raise UsageError(f"--given {given} has no effect: {why}")
         if given is not None:
             logger.info("--given has no effect: %s has been annotated before", name)
-
-    def _new(self, found: list[MarkedSentence], content: str, given: Given | None) -> AnnotatedText:
-        self._take(found, given)
-        if not self.journal.records:
-            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        said = {} if given is None else {"given": given, "by": self.annotator}
-        self.journal.add({"base": content, **said})
-        self.journal.add({"written": self._file.digest})
-        return AnnotatedText(found, str(self.path))
 
     def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
         """Decides what the trees of a new file are."""
@@ -188,9 +194,7 @@ class Session:
         if given is not None and not trees:
             why = "its arcs are marked already" if has_marks else "the file has no trees"
             raise UsageError(f"--given has no effect: {why}")
-        if not trees or (given is None and has_marks):
-            return
-        if given is None:
+        if given is None and trees and not has_marks:
             what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
             raise UsageError(
                 f"{self.path.name} has {what}, --given right (kept, and "
@@ -200,20 +204,7 @@ class Session:
             for marked in trees:
                 marked.take_as_right(self.annotator)
 
-    def _odd_pieces(self, content: str) -> dict[int, tuple[str, str]]:
-        """By id, the block and the piece of the file of sentences whose piece is not just that block."""
-        known: dict[str, list[str]] = {}
-        for piece in reversed(pieces(content.removeprefix(BYTE_ORDER_MARK))):
-            known.setdefault(plain(piece), []).append(piece)
-        blocks = [(marked.id, self._block(marked, marked.state)) for marked in self.sentences]
-        found = {number: (text, known[text].pop()) for number, text in blocks if known.get(text)}
-        return {
-            number: (text, piece)
-            for number, (text, piece) in found.items()
-            if piece != self._file.formatted(text)
-        }
-
-    def _continued(self, found: list[MarkedSentence] | None, content_now: str) -> AnnotatedText:
+    def _continue(self, base: BaseRecord, found: list[MarkedSentence] | None, content_now: str) -> None:
         """Repeats the changes in the journal; changes of the file by other programs are taken over.
 
         `found` is None if the file is as this program has read or written it.
@@ -221,33 +212,28 @@ class Session:
         records = self.journal.records
         begin = next(k for k, record in enumerate(records) if "base" in record)
         matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
-        writings = [k for k, record in enumerate(records) if "written" in record and k > begin]
+        writings = [k for k, record in enumerate(records) if "written" in record]
         last = (matches or writings or [begin])[-1]
-        base = records[begin]
-        right_by = base.get("by", "") if base.get("given") == "right" else ""
-        content = "".join(map(plain, pieces(base["base"].removeprefix(BYTE_ORDER_MARK))))
-        text = AnnotatedText(read_text(content, self.journal.path.name), self.journal.path.name)
-        for marked in text.sentences:
+        right_by = base.by if base.given == "right" else ""
+        content = "".join(map(plain, pieces(base.base.removeprefix(BYTE_ORDER_MARK))))
+        self.text = AnnotatedText(read_text(content, self.journal.path.name), self.journal.path.name)
+        for marked in self.text.sentences:
             if right_by and marked.has_tree_without_marks:
                 marked.take_as_right(right_by)
         in_file: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
         guesses: list[int] = []
         for number, record in enumerate(records):
-            if "first" in record:
-                for s, heads in record["first"].items():
-                    text.progress.first_heads[int(s)] = dict(zip(text.by_id[int(s)].wids, heads))
-            if "place" in record:
-                self.place = tuple(record["place"])
-            if "s" in record:
-                self._repeat(text, record, number, is_history=number < begin)
+            if "op" in record:
+                try:
+                    self.place = self.text.repeat(record)
+                except ValueError as error:
+                    detail = f"{DAMAGED} ({error})"
+                    raise DataError(str(self.journal.path), number + 1, detail, HINT) from None
             if number == last:
-                guesses = [marked.id for marked in text.sentences]
+                guesses = [marked.id for marked in self.sentences]
             if not matches and number in (writings[-LAST_WRITINGS:] or [begin]):
-                in_file.append([copy(marked) for marked in text.sentences])
-        text.forget_shown()
-        self._settled(text)
-        self.text = text
-        self.is_unsaved = any("s" in record for record in records[last + 1 :])
+                in_file.append([copy(marked) for marked in self.sentences])
+        self.is_unsaved = any("op" in record for record in records[last + 1 :])
         if found is None and content_now:
             self._take_guesses(content_now, guesses)
         elif found is not None:
@@ -255,28 +241,6 @@ class Session:
             likest = [(theirs & Counter(self._block(m, m.state) for m in each)).total() for each in in_file]
             last_written = in_file[-1 - likest[::-1].index(max(likest))]
             self._take_over(found, last_written, right_by)
-        return text
-
-    def _repeat(
-        self, text: AnnotatedText, record: Mapping[str, Any], number: int, *, is_history: bool
-    ) -> None:
-        """Repeats a change; one of the history before the text of the journal is only remembered."""
-        try:
-            change = record_of(record)
-            if is_history:
-                text.remember(change)
-            else:
-                text.apply(change)
-                self.place = _place_of(change)
-        except ValueError as error:
-            detail = f"{DAMAGED} ({error})"
-            raise DataError(str(self.journal.path), number + 1, detail, HINT) from None
-
-    def _settled(self, text: AnnotatedText) -> None:
-        try:
-            text.settle()
-        except CircleError as error:
-            raise DataError(str(self.journal.path), None, str(error), HINT) from None
 
     def _take_guesses(self, content: str, ids: Sequence[int]) -> None:
         """The guessed arcs of the file are newer than those of the journal."""
@@ -292,18 +256,27 @@ class Session:
     ) -> None:
         """Takes over what other programs have changed in the file."""
         before = [block(marked) for marked in found]
-        record = taking_over.record_of(self.text, found, in_file, self.path, self.journal.path, right_by)
-        if record is not None:
-            self.journal.add(record.to_json())
-            self.text.apply(record)
+        step = taking_over.step_of(self.text, found, in_file, self.path, self.journal.path, right_by)
+        if step is not None:
+            self.journal.add(self.text.record(step))
+            self.text.apply(step)
         self.journal.add({"written": self._file.digest})
         self.is_unsaved = [block(marked) for marked in self.sentences] != before
+
+    def _odd_pieces(self, content: str) -> dict[int, tuple[str, str]]:
+        """By id, the block and the piece of the file of sentences whose piece is not just that block."""
+        known: dict[str, list[str]] = {}
+        for piece in reversed(pieces(content.removeprefix(BYTE_ORDER_MARK))):
+            known.setdefault(plain(piece), []).append(piece)
+        blocks = [(marked.id, self._block(marked, marked.state)) for marked in self.sentences]
+        found = [(number, text, known[text].pop()) for number, text in blocks if known.get(text)]
+        return {k: (text, piece) for k, text, piece in found if piece != self._file.formatted(text)}
 
     # --------------------------------------------------------------------------------------- changing
     def change(
         self, number: int, seen: tuple[int, int], what: str, word: int = 0, value: Any = 0
     ) -> list[int]:
-        """Makes one change, see `edits`, to a sentence that was seen with these (edits, version).
+        """Makes one change to a sentence that was seen with these (edits, version).
 
         A person who confirms a guess must have seen the last one; a person who sets a value need not.
         Returns the ids of the sentences that are now where the sentence was.
@@ -317,39 +290,31 @@ class Session:
             raise StaleError("The sentence has been changed elsewhere. Here it is as it stands now.")
         if what in ("right", "done") and seen[1] != marked.version:
             raise StaleError("The sentence has just been parsed again. Please look at it once more.")
-        record = edits.record_of(self.text, marked, what, word, value, self.annotator)
-        if record.new == record.old:  # it is so already, and there is nothing to undo
+        step = self.text.step(marked, what, word, value, self.annotator)
+        if step is None:  # it is so already, and there is nothing to undo
             return [number]
-        self._add(record)
-        return [one.id for one in record.new.sentences or ()] or [number]
+        self._make(self.text.record(step), lambda: self.text.apply(step))
+        self.place = step.new[0].marked.id, max(1, word)
+        return [one.marked.id for one in step.new]
 
-    def undo(self) -> int:
-        """Undoes the last change; returns the id of its sentence, which is as it was before.
+    def back(self, what: str) -> int:
+        """Does an `undo` of the last change, or a `redo`; returns the id of its sentence.
 
-        Raises: ChangeError, there is none.
+        Raises: ChangeError, there is none; JournalError, as `change`.
         """
-        return self._back("undo")
-
-    def redo(self) -> int:
-        """Redoes the change that was undone last. Raises: ChangeError, there is none."""
-        return self._back("redo")
-
-    def _back(self, what: str) -> int:
-        stack = self.text.undo if what == "undo" else self.text.redo
-        if not stack:
+        if not (self.text.undo if what == "undo" else self.text.redo):
             raise ChangeError(f"nothing to {what}")
-        step = stack[-1]
-        record = step.record.again(what, self.annotator, round(time.time()))
-        self._add(record)
-        self.text.show_again(step)
-        return next(number for number in [record.s, *ids_of(record)] if number in self.text.by_id)
+        record = {"op": what, "by": self.annotator, "at": round(time.time())}
+        self.place = self._make(record, lambda: self.text.back(what))
+        return self.place[0]
 
-    def _add(self, record: ChangeRecord) -> None:
+    def _make(self, record: Record, make: Callable[[], T]) -> T:
+        """Makes a change once it is on the disk."""
         self._n_added += 1
-        self.journal.add(record.to_json())
-        self.text.apply(record)
-        self.place = _place_of(record)
+        self.journal.add(record)
+        found = make()
         self.is_unsaved = True
+        return found
 
     def put(self, number: int, version: int, guess: Guess) -> bool:
         """Adopts a guess made for this version of a sentence; returns whether that is still the version."""
@@ -359,15 +324,6 @@ class Session:
         marked.put(guess)
         self.is_unsaved |= marked.is_touched and not marked.is_as_found(marked.state)
         return True
-
-    def keep_first_parse(self) -> None:
-        """Records the present trees as those of the first parse, where there was none before."""
-        known = self.text.progress.first_heads
-        new = [m for m in self.sentences if m.sure and m.id not in known and UNSET not in m.heads]
-        if new:
-            heads = {marked.id: heads_by_wid(marked) for marked in new}
-            self.journal.add({"first": {str(s): list(its.values()) for s, its in heads.items()}})
-            known.update(heads)
 
     # --------------------------------------------------------------------------------------- the file
     def save(self) -> bool:
@@ -453,12 +409,6 @@ class Session:
     def release(self) -> None:
         self._file.close()
         self.journal.close()
-
-
-def _place_of(record: ChangeRecord) -> tuple[int, int]:
-    """The sentence and the word that somebody has changed."""
-    sentences = record.new.sentences
-    return (sentences[0].id if sentences else record.s), max(1, record.w)
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:

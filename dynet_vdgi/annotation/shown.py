@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from dynet_vdgi.annotation.column_changes import note_of, sentence_note
-from dynet_vdgi.annotation.marked import NOTHING, MarkedSentence
+from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
+from dynet_vdgi.annotation.marked import NOTHING, MarkedColumns, MarkedSentence
 from dynet_vdgi.annotation.problems import grouped_problems
 from dynet_vdgi.annotation.relations import Relations
-from dynet_vdgi.annotation.sentence_layout import has_space_after
+from dynet_vdgi.annotation.sentence_layout import Range, SentenceLayout, has_space_after
 from dynet_vdgi.data.tags import UD2_TAGS
 
 Pairs = Sequence[tuple[str, float]]
@@ -32,9 +32,15 @@ def shown_sentence(
     number: int, marked: MarkedSentence, relations: Relations, choices: Choices | None = None
 ) -> dict[str, Any]:
     """A sentence for the page; `number` is its place in the file, from 0."""
-    choices = choices or Choices()
-    others = _other_lines(marked)
-    columns = marked.columns
+    layout = _layout(marked)
+    place = {word: k for k, word in enumerate(layout.words, 1)}
+    space_after = dict.fromkeys(layout.words, False)
+    for token in layout.tokens():
+        space_after[token.last if isinstance(token, Range) else token] = has_space_after(token.columns[9])
+    words = [_word(marked, k, relations, choices or Choices()) for k in range(1, len(marked) + 1)]
+    for word, shown in zip(layout.words, words):
+        deps = "" if word.columns[8] == NOTHING else word.columns[8]
+        shown |= {"after": space_after[word], "deps": deps, "deps_wrong": _contradicts(deps, shown["head"])}
     return {
         "id": marked.id,
         "number": number,
@@ -46,42 +52,52 @@ def shown_sentence(
         "translation": marked.comment(r"text_\w+"),
         "note": sentence_note(marked),
         "flag": marked.is_flagged,
-        "ranges": others.ranges,
-        "empty": others.empty,
-        "problems": grouped_problems(marked),
-        "words": [
-            {
-                "wid": marked.wids[k],
-                "form": marked.forms[k],
-                "tag": tag,
-                "upos": marked.state.columns[k].upos,
-                "xpos": columns[k].xpos,
-                "xpos_given": marked.state.columns[k].xpos != NOTHING,
-                "feats": columns[k].feats,
-                "lemma": columns[k].lemma,
-                "misc": [part.partition("=")[::2] for part in columns[k].misc.split("|") if part != NOTHING],
-                "tag_by": columns[k].tag_by,
-                "feats_by": columns[k].feats_by,
-                "lemma_by": columns[k].lemma_by,
-                "xpos_by": columns[k].xpos_by,
-                "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
-                "bundles": _rounded(choices.bundles[k] if choices.bundles else ()),
-                "note": note_of(columns[k]),
-                "deps": others.deps[k],
-                "deps_wrong": _contradicts(others.deps[k], arc.head),
-                "after": others.after[k],
-                "head": arc.head,
-                "label": arc.label,
-                "head_by": arc.head_by,
-                "label_by": arc.label_by,
-                "likely": _rounded(likely_relations(marked, k + 1, relations, choices)),
-                "sure": None
-                if not marked.sure or marked.sure[k] is None
-                else round(marked.sure[k] or 0.0, 3),
-            }
-            for k, (tag, arc) in enumerate(zip(marked.tags, marked.arcs))
+        "ranges": [
+            {"from": place[span.first], "to": place[span.last], "form": span.columns[1]}
+            for span in layout.ranges
         ],
+        "empty": [
+            {
+                "after": place[one.after] if one.after else 0,
+                "id": one.columns[0],
+                "form": one.columns[1],
+                "upos": one.columns[3],
+            }
+            for one in layout.empties
+        ],
+        "problems": grouped_problems(marked),
+        "words": words,
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
+    }
+
+
+def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Choices) -> dict[str, Any]:
+    """A word for the page; `more` are columns besides those that the page knows."""
+    k = place - 1
+    arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
+    sure = marked.sure[k] if marked.sure else None
+    more = [(what, column) for what, column in COLUMNS.items() if column.key not in MarkedColumns._fields]
+    return {
+        "wid": marked.wids[k],
+        "form": marked.forms[k],
+        "tag": shown.upos,
+        "upos": said.upos,
+        "xpos": shown.xpos,
+        "xpos_given": said.xpos != NOTHING,
+        "feats": shown.feats,
+        "lemma": shown.lemma,
+        "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NOTHING],
+        "more": [{"what": what, "title": column.title, "value": column.of(said)} for what, column in more],
+        "tag_by": said.tag_by,
+        "feats_by": said.feats_by,
+        "lemma_by": said.lemma_by,
+        "xpos_by": said.xpos_by,
+        "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
+        "bundles": _rounded(choices.bundles[k] if choices.bundles else ()),
+        "note": note_of(said),
+        **arc._asdict(),
+        "likely": _rounded(likely_relations(marked, place, relations, choices)),
+        "sure": None if sure is None else round(sure, 3),
     }
 
 
@@ -103,13 +119,14 @@ def offered_xpos(
 ) -> list[str]:
     """The tagger's best XPOS of a word, then those of the text: first the usual ones of its form and tag."""
     said = [name for name, _ in choices.xpos[word - 1]] if choices and choices.xpos else []
-    own = marked.forms[word - 1], marked.tags[word - 1]
-    counts: Counter[tuple[bool, bool, str]] = Counter()
-    for each in sentences:
-        for form, columns in zip(each.forms, each.state.columns):
-            if columns.xpos != NOTHING:
-                counts[columns.upos == own[1], form == own[0], columns.xpos] += 1
-    ranked = sorted(counts, key=lambda kind: (not kind[0], not kind[1], -counts[kind], kind[2]))
+    own_form, own_tag = marked.forms[word - 1], marked.tags[word - 1]
+    counts = Counter(
+        (columns.upos != own_tag, form != own_form, columns.xpos)
+        for each in sentences
+        for form, columns in zip(each.forms, each.state.columns)
+        if columns.xpos != NOTHING
+    )
+    ranked = sorted(counts, key=lambda kind: (*kind[:2], -counts[kind], kind[2]))
     return list(dict.fromkeys([*said, *(name for _, _, name in ranked)]))
 
 
@@ -123,44 +140,16 @@ def _tags(pairs: Pairs) -> list[list[Any]]:
     return _rounded(pairs) + [[name, 0.0] for name in TAGS if name not in known]
 
 
-class _Others(NamedTuple):
-    """What stands in the lines of a sentence beside the columns that a person can change."""
-
-    ranges: list[dict[str, Any]]
-    empty: list[dict[str, Any]]
-    deps: list[str]  # by word; "": none
-    after: list[bool]  # by word: whether a space follows it in the text
-
-
-def _other_lines(marked: MarkedSentence) -> _Others:
-    others = _Others([], [], [], [])
-    if marked.source is None:
-        return others._replace(deps=[""] * len(marked), after=[True] * len(marked))
-    ends: dict[int, bool] = {}  # of multiword tokens: whether a space follows
-    start, inside = 0, 0
-    for line in marked.source.lines:
-        if line.startswith("#"):
-            continue
-        number, form, _, upos, _, _, _, _, deps, misc = line.split("\t")
-        if "-" in number:
-            start, inside = map(int, number.split("-"))
-            others.ranges.append({"from": start, "to": inside, "form": form})
-            ends[inside] = has_space_after(misc)
-        elif "." in number:
-            after = int(number.partition(".")[0])
-            others.empty.append({"after": after, "id": number, "form": form, "upos": upos})
-        else:
-            place = int(number)
-            others.deps.append("" if deps == NOTHING else deps)
-            is_inside = start <= place < inside
-            others.after.append(False if is_inside else ends.get(place, has_space_after(misc)))
-    return others
+def _layout(marked: MarkedSentence) -> SentenceLayout:
+    """The lines of a sentence as they are in the file, with what a person cannot change."""
+    assert marked.source is not None
+    return SentenceLayout.of("\n".join(marked.source.lines), marked.wids)
 
 
 def deps_that_contradict(marked: MarkedSentence) -> list[int]:
     """The words whose enhanced dependencies have heads, but not the basic one."""
-    pairs = zip(_other_lines(marked).deps, marked.heads)
-    return [place for place, (deps, head) in enumerate(pairs, 1) if _contradicts(deps, head)]
+    pairs = zip(_layout(marked).words, marked.heads)
+    return [place for place, (word, head) in enumerate(pairs, 1) if _contradicts(word.columns[8], head)]
 
 
 def _contradicts(deps: str, head: int) -> bool:
@@ -168,5 +157,5 @@ def _contradicts(deps: str, head: int) -> bool:
 
     They may differ by UD's rules, if a word depends on an empty node or is in ellipsis.
     """
-    heads = [part.partition(":")[0] for part in deps.split("|")] if deps else []
+    heads = [part.partition(":")[0] for part in deps.split("|")] if deps not in ("", NOTHING) else []
     return bool(heads) and head >= 0 and str(head) not in heads and not any("." in number for number in heads)

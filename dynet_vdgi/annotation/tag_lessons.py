@@ -24,6 +24,9 @@ the sentences that a person has tagged."""
 MOST_TEACHING = 300
 """Sentences tagged by the first tagger that the next ones learn from, besides what a person has said."""
 
+AHEAD = 50
+"""Sentences that are chosen in advance."""
+
 SHORTEST, LONGEST = 3, 30
 """Words of the sentences that are chosen for their doubtful tags."""
 
@@ -87,17 +90,14 @@ class TagLessons:
         self._sentences: dict[int, Sentence] = {}
 
     def learn(
-        self, news: Mapping[int, Sentence | None], own: Sequence[int], count: int
+        self, news: Mapping[int, Sentence | None], own: Sequence[int], count: int = AHEAD
     ) -> tuple[TagLesson, Tagger] | None:
         """Learns again if there is anything to learn from; None: there is no tagger yet.
 
         `news` are sentences that are new or others than before; None: this one is no more.
         """
-        for k, sentence in news.items():
-            if sentence is None:
-                self._sentences.pop(k, None)
-            else:
-                self._sentences[k] = sentence
+        both = {**self._sentences, **news}
+        self._sentences = {k: one for k, one in both.items() if one is not None}
         if own or self.first is None:
             self.tagger = learn(self._sentences, own, self.first) or self.tagger
         if self.tagger is None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, Snapshot, Step
 from dynet_vdgi.annotation.marked import (
     NOTHING,
     MarkedArc,
@@ -22,19 +22,17 @@ from dynet_vdgi.annotation.marked import (
     block,
 )
 from dynet_vdgi.annotation.mending import UNSET, CircleError, mended
-from dynet_vdgi.annotation.old_journals import check_arc
-from dynet_vdgi.annotation.records import ChangeRecord, Replaced, WholeSentence, whole
 from dynet_vdgi.errors import DataError
 
 
-def record_of(
+def step_of(
     text: AnnotatedText,
     found: Sequence[MarkedSentence],
     in_file: Sequence[MarkedSentence],
     path: Path,
     journal: Path,
     right_by: str = "",
-) -> ChangeRecord | None:
+) -> Step | None:
     """The change that makes the text of the sentences found in the file; None: nothing is to be changed.
 
     `in_file`: the sentences when the session last wrote the file. `right_by`: who has said that the file's
@@ -45,39 +43,46 @@ def record_of(
     partner = _aligned(in_file, found)
     rebuilt = _rebuilt(in_file, text.sentences)
     place = {m: k for k, m in partner.items()}
-    result: list[WholeSentence] = []
+    result: list[MarkedSentence] = []
     next_id = text.new_id()
     for k, theirs in enumerate(found):
         before = in_file[partner[k]] if k in partner else None
+        is_same = before is not None and block(theirs) == block(before)
         if before is not None and before.id in rebuilt:
             olds, news = rebuilt[before.id]
-            if any(m not in place for m in olds) or block(theirs) != block(before):
+            if not is_same or any(m not in place for m in olds):
                 raise _contradiction(path, journal, theirs, "a sentence that was cut, joined or split here")
             if partner[k] == olds[0]:
-                result += map(whole, news)
+                result += news
             continue
         is_given = before is None or (before.given and before.is_as_found(before.state))
         if right_by and is_given and theirs.has_tree_without_marks:
             theirs.take_as_right(right_by)
         if before is None or before.id not in text.by_id:
             theirs.id, next_id = next_id, next_id + 1
-            result.append(whole(theirs))
-        elif block(theirs) == block(before):
-            result.append(whole(text.by_id[before.id]))
+            result.append(theirs)
+        elif is_same:
+            result.append(text.by_id[before.id])
         else:
-            result.append(_merged(text.by_id[before.id], before, theirs, text, path, journal))
-    old = [whole(marked) for marked in text.sentences]
+            try:
+                _merge(text.by_id[before.id], before, theirs, text)
+            except _ContradictionError as error:
+                raise _contradiction(path, journal, theirs, str(error), error.word) from None
+            result.append(theirs)
+    old = text.sentences
     if result == old:
         return None
-    start = 0
-    while start < min(len(old), len(result)) - 1 and old[start] == result[start]:
+    start = end = 0
+    while start < min(len(old), len(result)) - 1 and old[start] is result[start]:
         start += 1
-    end = 0
-    while end < min(len(old), len(result)) - start - 1 and old[-1 - end] == result[-1 - end]:
+    while end < min(len(old), len(result)) - start - 1 and old[-1 - end] is result[-1 - end]:
         end += 1
-    new_part = Replaced(sentences=tuple(result[start : len(result) - end]))
-    old_part = Replaced(sentences=tuple(old[start : len(old) - end]))
-    return ChangeRecord(result[start].id, "outside", new_part, old_part)
+    changed = [
+        Snapshot.of(one)._replace(recorded=one.recorded or block(one, form="journal"))
+        for one in result[start : len(result) - end]
+    ]
+    gone = tuple(map(Snapshot.of, old[start : len(old) - end]))
+    return Step("outside", 0, "", 0, gone, tuple(changed))
 
 
 def _aligned(before: Sequence[MarkedSentence], found: Sequence[MarkedSentence]) -> dict[int, int]:
@@ -144,19 +149,25 @@ def _rebuilt(
     }
 
 
-def _merged(
-    mine: MarkedSentence,
-    before: MarkedSentence,
-    theirs: MarkedSentence,
-    text: AnnotatedText,
-    path: Path,
-    journal: Path,
-) -> WholeSentence:
-    """The file's sentence with what the session has said about the words that are still there."""
+class _ContradictionError(Exception):
+    """Two changes of one thing since the file was last written, of which only a person can choose one."""
+
+    def __init__(self, what: str, word: int = 0) -> None:
+        super().__init__(what)
+        self.word = word
+
+
+def _merge(mine: MarkedSentence, before: MarkedSentence, theirs: MarkedSentence, text: AnnotatedText) -> None:
+    """Gives the file's sentence what the session has said about the words that are still there."""
     is_given = before.given and before.is_as_found(before.state)  # then the file has no marks
     if theirs.forms == before.forms and not is_given:
         for number, (one, other) in enumerate(zip(before.arcs, theirs.arcs), 1):
-            check_arc(path, journal, theirs, number, one, other)
+            is_other_label = one.label_by and one.label != other.label
+            if (one.head_by and one.head != other.head) or is_other_label:
+                what = (
+                    f"confirmed word {number} to {other.head} {other.label}, which is {one.head} {one.label}"
+                )
+                raise _ContradictionError(f"{what} here", number)
     place: dict[int, int] = {}  # of words of the file, the place in the session
     for a, b, size in SequenceMatcher(None, mine.forms, theirs.forms, autojunk=False).get_matching_blocks():
         place.update(zip(range(b + 1, b + size + 1), range(a + 1, a + size + 1)))
@@ -169,35 +180,34 @@ def _merged(
             arc._replace(head=theirs_of.get(arc.head, UNSET))
             for arc in (mine.arcs[m - 1], before.arcs[m - 1])
         )
-        if not (is_given and one == old):
-            arcs[k - 1] = _merged_arc(one, arcs[k - 1], k)
-        for name, ours, was, its in zip(
-            MarkedColumns._fields, mine.state.columns[m - 1], before.state.columns[m - 1], columns[k - 1]
-        ):
-            if name == "misc":
-                ours = "|".join(_with_changes(*(v.split("|") for v in (ours, was, its)))) or NOTHING
-            elif ours != was and its not in (was, ours) and not name.endswith("_by"):
-                what = f"{name} of word {k} to {its!r}, which is {ours!r} here"
-                raise _contradiction(path, journal, theirs, what, k)
-            if name == "misc" or ours != was:
-                columns[k - 1] = columns[k - 1]._replace(**{name: ours})
-    for k, m in place.items():
-        one, other = arcs[k - 1], theirs.arcs[k - 1]
-        moved = other.head != theirs_of.get(before.arcs[m - 1].head, UNSET)
-        if moved and other.head_by and one.head_by and one.head != other.head:
-            what = f"the head of word {k} to {other.head}, which is {one.head} here"
-            raise _contradiction(path, journal, theirs, what, k)
-    theirs.id, theirs.wids = mine.id, wids
-    theirs.moved, theirs.renamed = mine.moved & {*wids}, mine.renamed & {*wids}
+        its, columns_now = theirs.arcs[k - 1], (mine.state.columns[m - 1], before.state.columns[m - 1])
+        arc = its if is_given and one == old else _merged_arc(one, its, k)
+        if its.head != old.head and its.head_by and arc.head_by and arc.head != its.head:
+            raise _ContradictionError(f"the head of word {k} to {its.head}, which is {arc.head} here", k)
+        arcs[k - 1], columns[k - 1] = arc, _merged_columns(*columns_now, columns[k - 1], k)
     comments = _with_changes(mine.state.comments, before.state.comments, theirs.state.comments)
     try:
         heads = mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
     except (ValueError, CircleError) as error:
-        what = f"this tree, but with what is confirmed here, {error}"
-        raise _contradiction(path, journal, theirs, what) from None
+        raise _ContradictionError(f"this tree, but with what is confirmed here, {error}") from None
     tree = tuple([arc if arc.head == head else arc._replace(head=head) for arc, head in zip(arcs, heads)])
+    theirs.id, theirs.wids = mine.id, wids
     theirs.state = SentenceState(tree, tuple(columns), tuple(comments))
-    return whole(theirs)
+
+
+def _merged_columns(
+    mine: MarkedColumns, before: MarkedColumns, theirs: MarkedColumns, word: int
+) -> MarkedColumns:
+    """The file's columns of a word with what the session has changed."""
+    new = {}
+    for name, ours, was, its in zip(MarkedColumns._fields, mine, before, theirs):
+        if name == "misc":
+            new[name] = "|".join(_with_changes(*(v.split("|") for v in (ours, was, its)))) or NOTHING
+        elif ours != was:
+            if its not in (was, ours) and not name.endswith("_by"):
+                raise _ContradictionError(f"{name} of word {word} to {its!r}, which is {ours!r} here", word)
+            new[name] = ours
+    return theirs._replace(**new)
 
 
 def _merged_arc(mine: MarkedArc, theirs: MarkedArc, word: int) -> MarkedArc:
@@ -217,7 +227,7 @@ def _with_changes(mine: Sequence[str], before: Sequence[str], theirs: Sequence[s
 
 
 def _contradiction(path: Path, journal: Path, theirs: MarkedSentence, what: str, word: int = 0) -> DataError:
-    """Two changes of one thing since the file was last written, of which only a person can choose one."""
+    """That two have changed one thing, with its line and the ways out."""
     assert theirs.source is not None
     line = theirs.source.line + (theirs.source.rows[word - 1] if word else 0)
     hint = (

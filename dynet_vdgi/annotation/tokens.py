@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dynet_vdgi.annotation.changes import NO_TEXT
 from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, ChangeError
 from dynet_vdgi.annotation.sentence_layout import (
     NOTHING,
@@ -27,82 +28,88 @@ _FORM, _LEMMA, _DEPREL, _MISC = 1, 2, 7, 9
 LONGEST_FORM = 200
 MOST_PARTS = 20
 
+TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue")
+
 _SPACES = ("SpaceAfter=", "SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
 _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
-_RANGE = re.compile(r"TokenRange=(\d+):(\d+)")
-_CHARACTERS = re.compile(r"start_char=(\d+)\|end_char=(\d+)")
+_OFFSET_FORMS = (
+    (re.compile(r"TokenRange=(\d+):(\d+)"), "TokenRange={}:{}"),
+    (re.compile(r"start_char=(\d+)\|end_char=(\d+)"), "start_char={}|end_char={}"),
+)
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
+_IS_TEXT = re.compile(r"#\s*text\s*=.*")
 _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
-"""Comments that are not joined when sentences are."""
+"""Comments that are not joined when sentences are; translations, `text_en`, are."""
 
 
-def form_of(value: Any) -> str:
-    """A form that a person has typed. Raises: ChangeError, CoNLL-U cannot hold it."""
+def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: Iterable[int]) -> None:
+    """Makes a change within a sentence; the comment `# text` follows the tokens. Raises: ChangeError."""
+    before = layout.text()
+    if what == "range":
+        set_range(layout, value)
+    elif what == "split":
+        split(layout, layout.words[place - 1], value, new_wids)
+    elif what == "join":
+        join(layout, layout.words[place - 1])
+    else:
+        set_space(layout, layout.words[place - 1], value)
+    if (after := layout.text()) != before:
+        layout.set_text(after)
+
+
+def form_of(value: Any, *, of_range: bool = False) -> str:
+    """A form that a person has typed. Raises: ChangeError, CoNLL-U cannot hold it, or UD forbids it."""
     if type(value) is not str or not value or has_stray_space(value) or len(value) > LONGEST_FORM:
-        raise ChangeError(
-            f"{str(value)[:20]!r} is no form (up to {LONGEST_FORM} letters, single blanks inside)"
-        )
-    if any(
-        ord(letter) < 32 or letter in "\x7f\u2028\u2029\x85" or 0xD800 <= ord(letter) < 0xE000
-        for letter in value
-    ):
+        expected = f"up to {LONGEST_FORM} letters, single blanks inside"
+        raise ChangeError(f"{str(value)[:20]!r} is no form ({expected})")
+    if NO_TEXT.search(value):
         raise ChangeError(f"{value[:20]!r} is no form: it has a control character")
+    if of_range and any(map(str.isspace, value)):
+        remedy = "UD has none in a multiword token, so make it several tokens"
+        raise ChangeError(f"{value[:20]!r} has a blank: {remedy}")
     return value
-
-
-def token_form_of(value: Any) -> str:
-    """The form of a multiword token. Raises: ChangeError, it is no form, or UD forbids its white space."""
-    form = form_of(value)
-    if any(letter.isspace() for letter in form):
-        raise ChangeError(
-            f"{form[:20]!r} has a blank: UD has none in a multiword token, so make it several tokens"
-        )
-    return form
 
 
 # ------------------------------------------------------------------------------------------- words
 def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int]) -> None:
     """Splits a word after so many letters, or into forms; forms outside a multiword token become one."""
-    is_letters = type(value) is int
-    if is_letters:
+    if type(value) is int:
         if not 0 < value < len(word.form):
             raise ChangeError(f"{word.form[:20]!r} cannot be split after {value} letters")
-        halves = word.form[:value], word.form[value:]
-        forms = [form_of(half.strip()) for half in halves]
+        forms = [form_of(half.strip()) for half in (word.form[:value], word.form[value:])]
     elif isinstance(value, list) and 2 <= len(value) <= MOST_PARTS:
         forms = [form_of(form) for form in value]
     else:
         raise ChangeError("a word is split after a number of letters, or into forms such as de, le")
-    misc = word.columns[_MISC]
-    own = without(misc, (*COLUMN_MARKS.values(), *_SPACES, *_OFFSETS))
-    text_parts = only(misc, (*_SPACES, *_OFFSETS))
-    parts = [word]
-    for wid in list(new_wids)[: len(forms) - 1]:
-        parts.append(Word(wid, ["", *[NOTHING] * 9], word if word.head is not None else None))
-        if word.head is not None:
-            parts[-1].columns[_DEPREL] = "dep"
-    old_form = word.form
-    word.columns[_LEMMA] = NOTHING
-    for part, form in zip(parts, forms):
+    old_form, misc, has_head = word.form, word.columns[_MISC], word.head is not None
+    own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
+    of_text = only(misc, (*_SPACES, *_OFFSETS))
+    columns = ["", *[NOTHING] * 6, "dep" if has_head else NOTHING, *[NOTHING] * 2]
+    rest = [Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])]
+    for part, form in zip((word, *rest), forms):
         part.columns[_FORM] = form
-    place = layout.words.index(word)
+    word.columns[_LEMMA], word.columns[_MISC] = NOTHING, own
     span = layout.range_of(word)
-    layout.words[place + 1 : place + 1] = parts[1:]
-    word.columns[_MISC] = own
+    place = layout.words.index(word) + 1
+    layout.words[place:place] = rest
     for empty in layout.empties:
         if empty.after is word:
-            empty.after = parts[-1]
+            empty.after = rest[-1]
     if span is not None:
-        span.last = parts[-1] if span.last is word else span.last
-    elif is_letters:
-        first, second = _split_offsets(
-            text_parts, len(forms[0]), len(old_form) - len(forms[1]), len(old_form)
-        )
-        word.columns[_MISC] = with_space(_joined_misc(own, first), len("".join(forms)) < len(old_form))
-        parts[1].columns[_MISC] = second
+        span.last = rest[-1] if span.last is word else span.last
+    elif type(value) is int:  # offsets stay true, and SpaceAfter and the like go to the second part
+        first, second, length = NOTHING, without(of_text, _OFFSETS), len(old_form)
+        for pattern, offsets in _OFFSET_FORMS:
+            found = pattern.search(of_text)
+            if found and int(found[2]) - int(found[1]) == length:
+                start, end = int(found[1]), int(found[2])
+                first = _joined(first, offsets.format(start, start + len(forms[0])))
+                second = _joined(second, offsets.format(end - len(forms[1]), end))
+        word.columns[_MISC] = with_space(_joined(own, first), len("".join(forms)) < length)
+        rest[0].columns[_MISC] = second
     else:
-        form = token_form_of(old_form)
-        layout.ranges.append(Range(word, parts[-1], ["", form, *[NOTHING] * 7, text_parts]))
+        form = form_of(old_form, of_range=True)
+        layout.ranges.append(Range(word, rest[-1], ["", form, *[NOTHING] * 7, of_text]))
 
 
 def only(misc: str, prefixes: tuple[str, ...]) -> str:
@@ -110,27 +117,12 @@ def only(misc: str, prefixes: tuple[str, ...]) -> str:
     return "|".join([part for part in misc.split("|") if part.startswith(prefixes)]) or NOTHING
 
 
-def _joined_misc(one: str, other: str) -> str:
+def _joined(one: str, other: str) -> str:
     """The parts of both; of the second only those whose key the first has not."""
     parts = [part for part in one.split("|") if part != NOTHING]
     keys = {part.partition("=")[0] for part in parts}
     parts += [p for p in other.split("|") if p != NOTHING and p.partition("=")[0] not in keys]
     return "|".join(parts) or NOTHING
-
-
-def _split_offsets(misc: str, end: int, begin: int, length: int) -> tuple[str, str]:
-    """MISC of the parts of a word of this length, of which one ends and the other begins at a letter.
-
-    Offsets stay true, and SpaceAfter and the like go to the second.
-    """
-    first, second = NOTHING, without(misc, _OFFSETS)
-    for pattern, form in ((_RANGE, "TokenRange={}:{}"), (_CHARACTERS, "start_char={}|end_char={}")):
-        found = pattern.search(misc)
-        if found and int(found[2]) - int(found[1]) == length:
-            start = int(found[1])
-            first = _joined_misc(first, form.format(start, start + end))
-            second = _joined_misc(second, form.format(start + begin, found[2]))
-    return first, second
 
 
 def join(layout: SentenceLayout, word: Word) -> None:
@@ -139,80 +131,67 @@ def join(layout: SentenceLayout, word: Word) -> None:
     if place + 1 == len(layout.words):
         raise ChangeError("there is no next word to join with")
     other = layout.words[place + 1]
-    span, its = layout.range_of(word), layout.range_of(other)
-    if span is not its:
+    span = layout.range_of(word)
+    if span is not layout.range_of(other):
         raise ChangeError("one of the words is in a multiword token: remove that first")
     one, two = word.columns, other.columns
     if span is not None and span.first is word and span.last is other:  # the token is one word now
         one[_FORM] = span.columns[_FORM]
-        end = span.columns[_MISC]
         layout.ranges.remove(span)
-        misc = _joined_misc(without(one[_MISC], _SPACES), end)
+        misc = _joined(without(one[_MISC], _SPACES), span.columns[_MISC])
     else:
         blank = " " if span is None and has_space_after(one[_MISC]) else ""
         one[_FORM] = form_of(one[_FORM] + blank + two[_FORM])
-        start, end = only(one[_MISC], _OFFSETS), only(two[_MISC], _OFFSETS)
-        misc = _joined_misc(without(one[_MISC], (*_SPACES, *_OFFSETS)), only(two[_MISC], _SPACES))
-        misc = _joined_misc(misc, _joined_offsets(start, end))
+        misc = _joined(without(one[_MISC], (*_SPACES, *_OFFSETS)), only(two[_MISC], _SPACES))
+        for pattern, offsets in _OFFSET_FORMS:
+            first, last = pattern.search(one[_MISC]), pattern.search(two[_MISC])
+            if first and last:
+                misc = _joined(misc, offsets.format(first[1], last[2]))
         if span is not None and span.last is other:
             span.last = word
     marks = one[_MISC]
     if word.head is other:
         word.head, one[_DEPREL], marks = other.head, two[_DEPREL], two[_MISC]
-    kept = only(marks, (HEAD_BY, LABEL_BY))
-    misc = _joined_misc(without(misc, MARKS), without(two[_MISC], (*MARKS, *_SPACES, *_OFFSETS)))
-    one[_MISC] = _joined_misc(misc, kept)
+    misc = _joined(without(misc, MARKS), without(two[_MISC], (*MARKS, *_SPACES, *_OFFSETS)))
+    one[_MISC] = _joined(misc, only(marks, (HEAD_BY, LABEL_BY)))
     one[_LEMMA] = NOTHING
+    layout.words.remove(other)
     for each in layout.words:
-        if each.head is other:
-            each.head = word
+        each.head = word if each.head is other else each.head
     for empty in layout.empties:
-        if empty.after in (word, other):
-            empty.after = word
+        empty.after = word if empty.after is other else empty.after
     for node, pairs in layout.deps.items():
         layout.deps[node] = [(word if to is other else to, label) for to, label in pairs]
     if word in layout.deps:
-        merged = [*layout.deps[word], *layout.deps.get(other, [])]
-        layout.deps[word] = list(dict.fromkeys(pair for pair in merged if pair[0] is not word))
-    layout.words.remove(other)
-
-
-def _joined_offsets(one: str, other: str) -> str:
-    joined = NOTHING
-    for pattern, form in ((_RANGE, "TokenRange={}:{}"), (_CHARACTERS, "start_char={}|end_char={}")):
-        first, last = pattern.search(one), pattern.search(other)
-        if first and last:
-            joined = _joined_misc(joined, form.format(first[1], last[2]))
-    return joined
+        both = [*layout.deps[word], *layout.deps.get(other, [])]
+        layout.deps[word] = list(dict.fromkeys(pair for pair in both if pair[0] is not word))
 
 
 def set_range(layout: SentenceLayout, value: Any) -> None:
     """Makes the words of two places a multiword token of a form; "" as the form: makes it none."""
-    is_sound = isinstance(value, list) and len(value) == 3 and [type(v) for v in value] == [int, int, str]
+    is_sound = isinstance(value, list) and [type(v) for v in value] == [int, int, str]
     if not is_sound or not 1 <= value[0] < value[1] <= len(layout.words):
         raise ChangeError("a multiword token is from one word to a later one, with its form: [3, 4, 'du']")
-    first, last = layout.words[value[0] - 1], layout.words[value[1] - 1]
     covered = layout.words[value[0] - 1 : value[1]]
     spans = {id(span): span for word in covered if (span := layout.range_of(word))}
-    (known,) = spans.values() if len(spans) == 1 else (None,)
-    is_same = known is not None and (known.first, known.last) == (first, last)
+    same = [s for s in spans.values() if len(spans) == 1 and (s.first, s.last) == (covered[0], covered[-1])]
     if not value[2]:
-        if not is_same or known is None:
+        if not same:
             raise ChangeError(f"there is no multiword token {value[0]}-{value[1]}")
-        layout.ranges.remove(known)
-        parts = only(known.columns[_MISC], (*_SPACES, *_OFFSETS))
-        last.columns[_MISC] = _joined_misc(last.columns[_MISC], without(parts, _OFFSETS))
+        layout.ranges.remove(same[0])
+        last = covered[-1].columns
+        last[_MISC] = _joined(last[_MISC], only(same[0].columns[_MISC], _SPACES))
         return
-    form = token_form_of(value[2])
-    if is_same and known is not None:
-        known.columns[_FORM] = form
+    form = form_of(value[2], of_range=True)
+    if same:
+        same[0].columns[_FORM] = form
         return
     if spans:
         raise ChangeError("a word can be in one multiword token only: remove the other first")
-    parts = only(last.columns[_MISC], _SPACES)
+    spaces = only(covered[-1].columns[_MISC], _SPACES)
     for word in covered:
         word.columns[_MISC] = without(word.columns[_MISC], _SPACES)
-    layout.ranges.append(Range(first, last, ["", form, *[NOTHING] * 7, parts]))
+    layout.ranges.append(Range(covered[0], covered[-1], ["", form, *[NOTHING] * 7, spaces]))
 
 
 def set_space(layout: SentenceLayout, word: Word, value: Any) -> None:
@@ -235,24 +214,23 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
     span = layout.range_of(word)
     if span is not None and span.first is not word:
         raise ChangeError("a multiword token cannot be cut: remove it first")
-    first, second = layout.words[:place], layout.words[place:]
-    rest = SentenceLayout([], second)
-    rest.ranges = [span for span in layout.ranges if span.first in second]
-    rest.empties = [empty for empty in layout.empties if empty.after in second]
-    layout.words = first
+    rest = SentenceLayout([], layout.words[place:])
+    rest.ranges = [span for span in layout.ranges if span.first in rest.words]
+    rest.empties = [empty for empty in layout.empties if empty.after in rest.words]
+    layout.words = layout.words[:place]
     layout.ranges = [span for span in layout.ranges if span not in rest.ranges]
     layout.empties = [empty for empty in layout.empties if empty not in rest.empties]
-    nodes = {*second, *rest.empties}
-    rest.deps = {node: layout.deps.pop(node) for node in list(layout.deps) if node in nodes}
-    rest.copies = {node: layout.copies.pop(node) for node in list(layout.copies) if node in nodes}
+    nodes = (*rest.words, *rest.empties)
+    rest.deps = {node: layout.deps.pop(node) for node in nodes if node in layout.deps}
+    rest.copies = {node: layout.copies.pop(node) for node in nodes if node in layout.copies}
     names = set(taken)
     for comment in layout.comments:
         if found := _SENT_ID.fullmatch(comment):
-            name, k = found[2], 2
-            while f"{name}-{k}" in names:
+            k = 2
+            while f"{found[2]}-{k}" in names:
                 k += 1
-            rest.comments.append(f"{found[1]}{name}-{k}")
-    if any(_is_text(comment) for comment in layout.comments):
+            rest.comments.append(f"{found[1]}{found[2]}-{k}")
+    if any(map(_IS_TEXT.match, layout.comments)):
         rest.comments.append("# text = ")
     for part in (layout, rest):
         part.set_text(part.text())
@@ -262,10 +240,11 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
 
 def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     """Adds the next sentence to this one; its root depends on this root as `parataxis`, a guess."""
-    if layout.text() and not any(_is_text(c) for c in layout.comments) and any(map(_is_text, other.comments)):
+    has_text, other_has = (any(map(_IS_TEXT.match, each.comments)) for each in (layout, other))
+    if layout.text() and other_has and not has_text:
         layout.comments.append("# text = ")
     roots = [[word for word in each.words if word.head == ROOT] for each in (layout, other)]
-    if roots[0] and roots[1]:
+    if roots[0]:
         for word in roots[1]:
             _hang(word, roots[0][0], "parataxis")
     for empty in other.empties:
@@ -283,12 +262,10 @@ def _glued_comments(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """The comments of both; translations and notes are joined, the second's own name and text go."""
     found = list(one)
     for comment in other:
-        if _OWN.fullmatch(comment) and not re.match(r"#\s*text_", comment):
+        if _OWN.fullmatch(comment) or comment in found:
             continue
         key, sign, value = comment.partition("=")
         same = [k for k, mine in enumerate(found) if sign and mine.partition("=")[0].strip() == key.strip()]
-        if comment in found:
-            continue
         if same and comment != FLAG:
             found[same[0]] += " " + value.strip()
         else:
@@ -296,11 +273,7 @@ def _glued_comments(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return found
 
 
-def _is_text(comment: str) -> bool:
-    return re.match(r"#\s*text\s*=", comment) is not None
-
-
-def _hang(word: Word, head: Word | int, label: str) -> None:
+def _hang(word: Word, head: Word | int | None, label: str) -> None:
     """Gives a word a head that nobody has confirmed."""
     word.head = head
     word.columns[_DEPREL] = label
@@ -309,17 +282,15 @@ def _hang(word: Word, head: Word | int, label: str) -> None:
 
 def _make_tree(layout: SentenceLayout) -> None:
     """Words whose head is not in the sentence hang from its root; if it has none, the first of them is it."""
-    if any(word.head is None for word in layout.words):  # no tree
-        for word in layout.words:
-            if isinstance(word.head, Word) and word.head not in layout.words:
-                _hang(word, ROOT, NOTHING)
-                word.head = None
-        return
-    roots = [word for word in layout.words if word.head == ROOT]
+    is_tree = all(word.head is not None for word in layout.words)
+    root = next((word for word in layout.words if word.head == ROOT), None)
     for word in layout.words:
-        if isinstance(word.head, Word) and word.head not in layout.words:
-            if roots:
-                _hang(word, roots[0], "dep")
-            else:
-                _hang(word, ROOT, "root")
-                roots.append(word)
+        if not isinstance(word.head, Word) or word.head in layout.words:
+            continue
+        if not is_tree:
+            _hang(word, None, NOTHING)
+        elif root is not None:
+            _hang(word, root, "dep")
+        else:
+            _hang(word, ROOT, "root")
+            root = word

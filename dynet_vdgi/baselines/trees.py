@@ -28,15 +28,10 @@ def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, D
     """
     lengths = [len(sentence) for sentence in sentences]
     rng = np.random.default_rng(0)
+    prior = Prior.of_text(rules, sentences)
     return {
         "left branching": [[left_branching(n) for n in lengths]],
         "right branching": [[right_branching(n) for n in lengths]],
         "random": [[random_transitions(n, rng) for n in lengths] for _ in range(RANDOM_DRAWS)],
-        RULES_ONLY: rules_only_trees(sentences, rules),
+        RULES_ONLY: [rules_only(sentences, prior, seed) for seed in range(TIE_SEEDS)],
     }
-
-
-def rules_only_trees(sentences: Sequence[Sentence], rules: RuleSet) -> Draws:
-    """The trees of "rules only", one draw for each seed that breaks ties."""
-    prior = Prior.of_text(rules, sentences)
-    return [rules_only(sentences, prior, seed) for seed in range(TIE_SEEDS)]

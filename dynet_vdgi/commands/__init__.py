@@ -6,36 +6,45 @@ A module's docstring is its help text. Modules import what is heavy (NumPy, DyNe
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import re
 import shutil
 import textwrap
 import zipfile
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.errors import UsageError, VdgiError
 
 WIDEST = 80
 """Columns of help, on a wide terminal, too."""
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def wrapped(line: str, indent: str) -> str:
+    """A line in as many as the terminal needs, the others indented."""
+    return textwrap.fill(line, _width(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 class HelpFormatter(argparse.HelpFormatter):
     """Help as wide as the terminal: paragraphs are filled, indented lines are commands, one line each."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=min(shutil.get_terminal_size().columns, WIDEST) - 2)
+        super().__init__(prog, width=_width() - 2)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         blocks = re.split(r"\n\s*\n", text.strip("\n"))
-        return "\n\n".join(_filled(block, width) for block in blocks)
-
-
-def _filled(block: str, width: int) -> str:
-    if block.startswith("  "):
-        return "\n".join(_command(line, width) for line in block.split("\n"))
-    return textwrap.fill(block, width, break_on_hyphens=False)
+        return "\n\n".join(
+            "\n".join(_command(line, width) for line in block.split("\n"))
+            if block.startswith("  ")
+            else textwrap.fill(block, width, break_on_hyphens=False)
+            for block in blocks
+        )
 
 
 def _command(line: str, width: int) -> str:
@@ -45,6 +54,52 @@ def _command(line: str, width: int) -> str:
     command, _, comment = line.partition("  # ")
     words = textwrap.wrap(command.strip(), width - 8, break_on_hyphens=False, break_long_words=False)
     return "\n".join([*([f"  # {comment}"] if comment else []), "  " + " \\\n      ".join(words)])
+
+
+class FaultsFoundError(VdgiError):
+    """At least one fault was listed."""
+
+    exit_status = 3
+
+
+Add = Callable[[argparse.ArgumentParser], None]
+Run = Callable[[argparse.Namespace], None]
+
+
+def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | None) -> None:
+    """The parser of a verb or task, whose help is `about`; its first line is the summary."""
+    about = inspect.cleandoc(about or "")
+    summary = about.partition("\n")[0]
+    parser = parsers.add_parser(name, help=summary, description=about, formatter_class=HelpFormatter)
+    parser.set_defaults(run=run, parser=parser)
+    add(parser)
+    for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
+        parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+Tasks = Mapping[str, tuple[Add, Run]]
+"""By name: what adds the arguments of a task, and what carries it out; the latter's docstring is the help."""
+
+
+def add_tasks(parser: argparse.ArgumentParser, tasks: Tasks, usual: str = "", metavar: str = "TASK") -> None:
+    """The tasks of a verb; `usual` is the one that is meant where none is named."""
+    parsers = parser.add_subparsers(dest="task", metavar=metavar, required=True)
+    for name, (add, run) in tasks.items():
+        add_parser(parsers, name, run.__doc__, add, run)
+    parser.default_task = usual  # type: ignore[attr-defined]
+
+
+def add_output(add: Options, replaced: str = "is replaced") -> None:
+    """The option -o, by default standard output; `replaced`: what becomes of a file that exists."""
+    what = f"where to write (default: standard output); a file that exists {replaced}"
+    add("-o --output FILE", what, default="-")
+
+
+def add_tags(add: Options) -> None:
+    """The option --tags of verbs about rule tables."""
+    from dynet_vdgi.data.conllu import TAG_COLUMNS
+
+    add("--tags", "column of the rules' tags", default="upos", choices=TAG_COLUMNS)
 
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:
@@ -68,40 +123,11 @@ def model_first(model: str, names: Sequence[str], usual: str) -> None:
         raise UsageError(f"{model}: this is a text, and the model before it is missing: {usual} {model}")
 
 
-def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.ArgumentParser:
-    """The parser of a verb or task: its help is the module's docstring, whose first line is the summary."""
-    summary, _, details = (module.__doc__ or "").partition("\n")
-    parser: argparse.ArgumentParser = parsers.add_parser(
-        name,
-        help=summary,
-        description=f"{summary}\n{details}",
-        formatter_class=HelpFormatter,
-    )
-    module.add_arguments(parser)
-    for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
-        parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    return parser
+def one_file(pattern: str, what: str) -> str:
+    """The file that a name or pattern stands for. Raises: UsageError, there is none, or several."""
+    from dynet_vdgi.data import files
 
-
-def add_output(parser: argparse.ArgumentParser, replaced: str = "is replaced") -> None:
-    """The option -o, by default standard output; `replaced`: what becomes of a file that exists."""
-    what = f"where to write (default: standard output); a file that exists {replaced}"
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help=what)
-
-
-def add_tags(parser: argparse.ArgumentParser) -> None:
-    """The option --tags of verbs about rule tables."""
-    from dynet_vdgi.data.conllu import TAG_COLUMNS
-
-    parser.add_argument(
-        "--tags",
-        default="upos",
-        choices=TAG_COLUMNS,
-        help="column of the rules' tags (default: %(default)s)",
-    )
-
-
-def check_at_least_1(option: str, number: int) -> None:
-    """Raises: UsageError, the number of an option is below 1."""
-    if number < 1:
-        raise UsageError(f"{option} {number}: must be at least 1")
+    names = files.expand([pattern])
+    if len(names) > 1:
+        raise UsageError(f"{what} must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}")
+    return names[0]

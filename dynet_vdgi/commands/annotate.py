@@ -1,4 +1,4 @@
-"""Correct trees in a page of your browser while the parser learns from it.
+"""Correct trees in your browser while the parser learns from them.
 
 Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their doubtful arcs
 marked. The parser learns from the arcs that you confirm: after every ten sentences it parses the rest again,
@@ -23,7 +23,8 @@ A file that has trees but no marks needs --given: `right` trees are kept, punctu
 `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also vdgi agreement.
+file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also
+vdgi evaluate --agreement.
 """
 
 from __future__ import annotations
@@ -33,10 +34,9 @@ import getpass
 import logging
 import os
 import re
-from collections.abc import Sequence
 
 from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 
@@ -46,61 +46,30 @@ _NAME = re.compile(r"[\w.@+-]{1,40}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="CoNLL-U, which is written to; or text (.txt)")
-    parser.add_argument(
-        "--given", choices=("right", "guessed"), help="what the trees of a file without marks are"
-    )
-    parser.add_argument("--annotator", metavar="NAME", help="name in the marks (default: your user name)")
-    parser.add_argument(
-        "--every",
-        type=int,
-        metavar="N",
-        help="sentences after which the parser learns again (default: 10)",
-    )
-    parser.add_argument(
-        "--order",
-        choices=("choose", "document"),
-        help="which sentence is next: the most useful one (default), or the next one of the file",
-    )
-    parser.add_argument("--port", type=int, metavar="N", help="port of the page (default: 0, any free one)")
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        metavar="HOST",
-        help="name, with its port, by which a tunnel or proxy shows the page, such as localhost:8000; may be "
-        "repeated",
-    )
-    parser.add_argument("--prefix", metavar="PATH", help="path of the page behind a proxy, such as /annotate")
-    parser.add_argument("--no-browser", action="store_true", help="print the address only")
-    parser.add_argument(
-        "--preset",
-        action="append",
-        metavar="NAME",
-        help="how the parser learns: universal-trees (default), best, another preset of these recipes, or a "
-        ".toml file; if repeated, the last is on top",
-    )
-    parser.add_argument("--rules", metavar="FILE", help="rule table: a file, or a name such as best")
-    parser.add_argument(
-        "--language-facts", metavar="FILE", help="facts about the language, such as `objects = before`"
-    )
-    parser.add_argument(
-        "--tagger", metavar="FILE", help="a tagger that proposes tags until it is clear what yours are"
-    )
-    parser.add_argument("--tokeniser", metavar="FILE", help="a tokeniser that splits FILE, if it is text")
-    parser.add_argument("--lines", action="store_true", help="each line of FILE is a sentence, if it is text")
-    parser.add_argument(
-        "--labels", metavar="LIST", help="file of the project's relations; others are marked, never lost"
-    )
-    parser.add_argument(
-        "--beside",
-        metavar="OTHER",
-        help="decide between FILE and OTHER, two annotations of one text; neither is written to",
-    )
-    parser.add_argument("-o", "--output", metavar="OUT", help="file of the decisions, with --beside")
-    parser.add_argument("--export", metavar="OUT", help="write FILE without marks to OUT, and open no page")
-    parser.add_argument(
-        "--finished", action="store_true", help="with --export: write finished sentences only"
-    )
+    add = Options(parser)
+    add("FILE", "CoNLL-U, which is written to; or text (.txt)")
+    add("--given", "what the trees of a file without marks are", choices=("right", "guessed"))
+    add("--annotator NAME", "name in the marks (default: your user name)")
+    add("--every N", "sentences after which the parser learns again (default: 10)", least=1)
+    orders = "which sentence is next: the most useful one (default), or the next one of the file"
+    add("--order", orders, choices=("choose", "document"))
+    add("--port N", "port of the page (default: 0, any free one)", least=0, most=65535)
+    host = "name, with its port, by which a tunnel or proxy shows the page, such as localhost:8000"
+    add("--allow-host HOST", f"{host}; may be repeated", action="append")
+    add("--prefix PATH", "path of the page behind a proxy, such as /annotate")
+    add("--no-browser", "print the address only")
+    presets = "how the parser learns: universal-trees (default), best, another preset of these recipes"
+    add("--preset NAME", f"{presets}, or a .toml file; if repeated, the last is on top", action="append")
+    add("--rules FILE", "rule table: a file, or a name such as best")
+    add("--language-facts FILE", "facts about the language, such as `objects = before`")
+    add("--tagger FILE", "a tagger that proposes tags until it is clear what yours are")
+    add("--tokeniser FILE", "a tokeniser that splits FILE, if it is text")
+    add("--lines", "each line of FILE is a sentence, if it is text")
+    add("--labels LIST", "file of the project's relations; others are marked, never lost")
+    add("--beside OTHER", "decide between FILE and OTHER, two annotations of one text; neither is written to")
+    add("-o --output OUT", "file of the decisions, with --beside")
+    add("--export OUT", "write FILE without marks to OUT, and open no page")
+    add("--finished", "with --export: write finished sentences only")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -115,25 +84,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.export is not None:
         _export(path, arguments)
         return
-    if arguments.finished:
-        raise UsageError("--finished belongs to --export OUT")
-    if (arguments.beside is None) != (arguments.output is None):
-        raise UsageError("--beside OTHER and -o OUT belong together: OUT gets what you decide")
-    port = arguments.port or 0
     name = arguments.annotator or _user()
-    if not 0 <= port < 65536:
-        raise UsageError(f"--port {port}: must be from 0 to 65535")
     if not _NAME.fullmatch(name):
         raise UsageError(f"--annotator {name!r}: up to 40 letters, digits and any of . @ + - _")
-    if arguments.beside is None:
-        _annotate(path, name, port, arguments)
-    else:
-        _decide(path, name, port, arguments)
+    (_annotate if arguments.beside is None else _decide)(path, name, arguments.port or 0, arguments)
 
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
-    every = 10 if arguments.every is None else arguments.every
-    check_at_least_1("--every", every)
     from dynet_vdgi.annotation import serving  # first, because it says what is not installed
     from dynet_vdgi.annotation.helpers import Helpers
     from dynet_vdgi.annotation.live import ORDERS, Live
@@ -161,7 +118,8 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels
         try:
-            live = Live(session, Helpers(course, arguments.tagger), every, arguments.order or ORDERS[0])
+            helpers = Helpers(course, arguments.tagger)
+            live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
             server.serve(live, listener, announce, reach)
         finally:
             session.close()
@@ -170,11 +128,6 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
 
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
-    _refuse(
-        "beside",
-        arguments,
-        ("given", "every", "order", "preset", "rules", "language-facts", "tagger", "labels"),
-    )
     from dynet_vdgi.annotation import serving
 
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
@@ -203,13 +156,6 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     logger.info("%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open")
 
 
-def _refuse(option: str, arguments: argparse.Namespace, others: Sequence[str]) -> None:
-    """Raises: UsageError, one of the other options was given, which has no effect with this one."""
-    for other in others:
-        if getattr(arguments, other.replace("-", "_")) not in (None, False):
-            raise UsageError(f"--{other} has no effect with --{option}")
-
-
 def _user() -> str:
     try:
         return re.sub(r"[^\w.@+-]", "_", getpass.getuser())[:40] or "me"
@@ -219,11 +165,8 @@ def _user() -> str:
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
-    of_page = ("given", "annotator", "every", "order", "port", "allow-host", "prefix", "preset", "rules")
-    of_text = ("language-facts", "tagger", "tokeniser", "lines", "labels")
-    _refuse("export", arguments, (*of_page, *of_text, "no-browser", "beside", "output"))
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.problems import has_errors
+    from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count
@@ -238,7 +181,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     rest = [marked for marked in sentences if not marked.is_done]
     if arguments.finished and not done:
         raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
-    write_marked(done if arguments.finished else sentences, arguments.export, marks=False)
+    write_marked(done if arguments.finished else sentences, arguments.export, "export")
     untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
@@ -246,6 +189,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
         logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
-    if faulty := sum(map(has_errors, done)):
+    if faulty := sum(any(problem.is_error for problem in problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
-        logger.info("%s: vdgi validate %s --level 2 lists them", which, arguments.export)
+        logger.info("%s: vdgi check --ud %s --level 2 lists them", which, arguments.export)

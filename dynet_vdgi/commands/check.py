@@ -1,50 +1,74 @@
 """Check CoNLL-U files before training or parsing.
 
 Lists every structural fault as FILE:LINE, also in unfinished trees, then describes the file: sentences,
-words, tags, lengths, trees, how much of it training would use, and how well the rules fit. What UD forbids
-but this program reads, `vdgi validate` tells. Exits with status 3 if there are faults.
+words, tags, lengths, trees, how much of it training would use, and how well the rules fit. Exits with status
+3 if there are faults.
+
+With --ud, tells what Universal Dependencies forbids but this program reads: runs UD's own validator
+(udtools, the extra `validate`) on the files together, as one treebank, and lists what it says by rule, with
+number and first places: errors, then warnings. Levels 1 and 2 are the form of lines, columns and trees, 3 the
+guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with
+status 3 if there are errors, with 0 if there are warnings only.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my
+  vdgi check my.conllu --ud --lang ta
+  vdgi check train.conllu test.conllu --ud --level 2
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import FaultsFoundError
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.tags import UD_TAGS
-from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
 
+if TYPE_CHECKING:
+    from dynet_vdgi.validation.official import Message
+
+FAULTS, PLACES = 20, 5
+"""Faults shown of a file, and places of a rule of UD."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U files; - is standard input")
-    parser.add_argument("--rules", metavar="FILE", help="rule table to check against (default: best)")
-    parser.add_argument(
-        "--model", metavar="MODEL", help="take rules, tags and limits from this model file or run folder"
-    )
-    parser.add_argument(
-        "--tags", choices=TAG_COLUMNS, help="column of the tags (default: upos, or the model's)"
-    )
-    parser.add_argument(
-        "--max-faults", type=int, default=20, metavar="N", help="faults shown per file (default: 20)"
-    )
+    add = Options(parser)
+    add("FILE...", "CoNLL-U files; - is standard input", dest="files")
+    add("--rules FILE", "rule table to check against (default: best)")
+    add("--model MODEL", "take rules, tags and limits from this model file or run folder")
+    add("--tags", "column of the tags (default: upos, or the model's)", choices=TAG_COLUMNS)
+    shown = f"faults shown of a file (default: {FAULTS}), with --ud of a rule (default: {PLACES})"
+    add("--max-faults N", shown, least=0)
+    add("--ud", "run UD's own validator instead")
+    add("--level", "the last level of --ud (default: 5 with --lang, else 3)", choices=tuple("12345"))
+    add("--lang CODE", "the language for --ud, such as ta; ud: what holds in all (default)")
 
 
 def run(arguments: argparse.Namespace) -> None:
+    names = files.expand(arguments.files)
+    file_checks.check_read_once(names)
+    (_validate if arguments.ud else _check)(names, arguments)
+
+
+def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.treebank_check import check
     from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named
     from dynet_vdgi.settings.presets import load_settings
 
-    if arguments.rules and arguments.model:
-        raise UsageError("--rules and --model both name rules: give one of them")
     if arguments.model:
         model = model_file.load(model_path(arguments.model))
         rules, data = model.rules, model.settings.data
@@ -52,22 +76,17 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         rules, data = rules_named(arguments.rules or DEFAULT_RULES).rules, load_settings().data
         known, hint = UD_TAGS | rules.mentioned_tags(), ""
+    tags, most = arguments.tags or data.tags, FAULTS if arguments.max_faults is None else arguments.max_faults
     n_faults = 0
-    for name in files.expand(arguments.files):
+    for name in names:
         faults = count()
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
-            if next(faults) < arguments.max_faults:
+            if next(faults) < most:
                 print(told(str(fault)))
 
-        summary = check(
-            name,
-            rules,
-            protocol_named(data.protocol),
-            data.max_len,
-            tags=arguments.tags or data.tags,
-            on_fault=report,
-        )
+        protocol = protocol_named(data.protocol)
+        summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
         try:
             check_known(summary.tags, known, files.shown(name), hint)
         except DataError as fault:
@@ -78,10 +97,46 @@ def run(arguments: argparse.Namespace) -> None:
         print(told("\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))))
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found")
-    print("sound: this program can use it; vdgi validate FILE tells whether it is valid UD")
+    print("sound: this program can use it; vdgi check --ud tells whether it is valid UD")
 
 
-class FaultsFoundError(VdgiError):
-    """At least one fault was listed."""
+def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
+    from dynet_vdgi.validation import official
 
-    exit_status = 3
+    most = PLACES if arguments.max_faults is None else arguments.max_faults
+    level, language = arguments.level or "", arguments.lang or ""
+    if level in ("4", "5") and not language and not os.environ.get(official.VARIABLE):
+        raise UsageError(f"--level {level} needs the language, such as --lang ta")
+    try:
+        found = official.messages(map(_text, names), language, level)
+    except official.CrashError as crash:
+        _show(crash.messages, names, most)
+        raise
+    _show(found, names, most)
+    program, *given = official.command(language, level) or [""]
+    print(told(f"{shlex.join([Path(program).name, *given])}: {official.counted(found)}"))
+    if n_errors := sum(message.is_error for message in found):
+        raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
+
+
+def _text(name: str) -> str:
+    with files.open_text(name, has_lines=False) as handle:
+        return handle.read()
+
+
+def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
+    for line in _lines(found, names, most):
+        print(told(line))
+
+
+def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
+    from dynet_vdgi.validation.official import grouped
+
+    for group in grouped(found):
+        first = group[0]
+        kind = "error" if first.is_error else "warning"
+        yield f"{counted(len(group), kind)}: {first.rule} (level {first.level})"
+        for message in group[:most]:
+            yield f"  {files.shown(names[message.file])}:{message.line}: {message.text}"
+        if 0 < most < len(group):
+            yield f"  and {len(group) - most:,} more (--max-faults N shows them)"

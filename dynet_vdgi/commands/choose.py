@@ -1,4 +1,4 @@
-"""Choose the sentences of a text that are worth correcting next.
+"""Choose the sentences or words that are worth correcting next.
 
 Prefers sentences whose pairs of neighbouring tags are frequent in the text, not yet in chosen or corrected
 sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
@@ -15,56 +15,65 @@ punctuation.
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
   vdgi choose runs/my2 my.conllu -n 20 --covered corrected-1.conllu -o to-correct-2.conllu
+
+With --words, lists the least certain words of files that have been parsed: by vdgi parse --confidence, which
+writes HeadConf= to MISC and, where it tagged a word, TagConf=, or tagged by vdgi tag --confidence. A line
+gives the word's place in the file, its sentence (sent_id), number, form and tag, its head (number and form),
+its relation, and the value. Tags below 0.9 come before all heads, because a wrong tag misleads the parser:
+correct them first, and parse again; or say --heads. Heads of punctuation are not listed.
+
+  vdgi parse runs/my new.conllu --confidence -o sure.conllu
+  vdgi choose --words sure.conllu -n 20
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 
-from dynet_vdgi.commands import add_output, check_at_least_1, model_first
+from dynet_vdgi.commands import add_output, model_first
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import conllu, file_checks, files
-from dynet_vdgi.system.names import count
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.names import count, plain
 
 logger = logging.getLogger("dynet_vdgi")
 
+_COLUMNS = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="CoNLL-U; its heads are ignored")
-    parser.add_argument(
-        "-n", "--number", type=int, default=20, metavar="N", help="sentences (default: %(default)s)"
-    )
-    add_output(parser, "is kept, unless you say --overwrite")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace a file that exists, with its corrections"
-    )
-    parser.add_argument(
-        "--covered",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later",
-    )
-    parser.add_argument(
-        "--labels",
-        default="ud2",
-        metavar="TABLE",
-        help="relations, as in vdgi parse: a table of labels, or none (default: %(default)s)",
-    )
+    add = Options(parser)
+    add("MODEL", "model file, or the folder of a run; with --words, a parsed file, as those that follow")
+    add("[TEXT...]", "CoNLL-U; its heads are ignored, unless --words is said")
+    add("-n --number N", "sentences or words", default=20, least=1)
+    add_output(add, "is kept, unless you say --overwrite")
+    add("--overwrite", "replace a file that exists, with its corrections")
+    covered = "CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later"
+    add("--covered FILE...", covered)
+    add("--labels TABLE", "relations, as in vdgi parse: a table of labels, or none", default="ud2")
+    add("--words", "list words of parsed files instead")
+    add("--heads", "list heads only, even if tags are doubtful")
+    add("--json", "list words as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.words:
+        _list_words(files.expand([arguments.model, *arguments.text]), arguments)
+        return
     model_first(arguments.model, arguments.text, "vdgi choose universal")
+    if not arguments.text:
+        raise UsageError("name the text to choose from: vdgi choose MODEL TEXT")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
-    check_at_least_1("-n", arguments.number)
     from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
-    from dynet_vdgi.parsing.next_sentences import to_correct
+    from dynet_vdgi.parsing.choosing import LONGEST, SHORTEST, to_correct
     from dynet_vdgi.parsing.parser import load
-    from dynet_vdgi.parsing.worth import LONGEST, SHORTEST
     from dynet_vdgi.runs.run_folder import model_path
 
     model = model_path(arguments.model)
@@ -72,8 +81,10 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
-    text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
-    before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    text, before = (
+        [sentence for name in its for sentence in conllu.read(name, heads="ignored", tags=tags)]
+        for its in (names, covered)
+    )
     found = Counter(tag for sentence in text for tag in sentence.tags)
     check_known(found, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL)
     logger.info("parsing %s", count(len(text), "sentence"))
@@ -85,3 +96,28 @@ def run(arguments: argparse.Namespace) -> None:
     if len(blocks) < arguments.number:
         asked = count(arguments.number, "sentence")
         logger.warning("there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked)
+
+
+def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Prints the least certain words of parsed files."""
+    file_checks.check_read_once(names)
+    from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
+    from dynet_vdgi.system.text_tables import aligned
+
+    read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
+    found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)
+    if arguments.json:
+        print(json.dumps([doubt._asdict() for doubt in found], indent=1, ensure_ascii=False))
+        return
+    rows: list[list[str]] = []
+    for doubt, before in zip(found, [None, *found]):
+        if before is None or doubt.key != before.key:
+            rows.append([*_COLUMNS, doubt.key])
+        place = f"{files.shown(doubt.path)}:{doubt.line}"
+        head = ["_" if doubt.head is None else str(doubt.head), doubt.head_form]
+        known = [place, doubt.sent_id or "_", str(doubt.word), doubt.form, doubt.tag, *head, doubt.relation]
+        rows.append([*map(plain, known), f"{doubt.value:.4f}"])
+    if rows:
+        print(aligned(rows, left=8))
+    else:
+        logger.info("no tag is less sure than %s", SURE_OF_TAG)

@@ -14,10 +14,9 @@ from __future__ import annotations
 import argparse
 import logging
 import time
-from collections.abc import Sequence
 from functools import partial
 
-from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress
@@ -26,48 +25,28 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs="+", metavar="TEXT", help="text or CoNLL-U; - is standard input")
-    parser.add_argument(
-        "-c",
-        "--clusters",
-        type=int,
-        default=128,
-        metavar="N",
-        help="number of clusters (default: %(default)s)",
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="output file; - is standard output"
-    )
-    parser.add_argument("--keep-case", action="store_true", help="do not lower-case the words")
+    add = Options(parser)
+    add("TEXT...", "text or CoNLL-U; - is standard input", dest="texts")
+    add("-c --clusters N", "number of clusters", default=128, least=1)
+    add("-o --output FILE", "output file; - is standard output", required=True)
+    add("--keep-case", "do not lower-case the words")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    names = files.expand(arguments.texts)
-    check_at_least_1("-c", arguments.clusters)
+    names, asked = files.expand(arguments.texts), arguments.clusters
     file_checks.check_output(arguments.output, names, ending=".paths")
-    cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
-
-
-def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bool = True) -> None:
-    """Clusters the words of some texts and writes them to `output`.
-
-    Raises:
-        DataError: a text is malformed, or no text has words; the output is then unchanged.
-        UsageError: the output cannot be written.
-    """
     from dynet_vdgi.data import brown, text
 
     start = time.perf_counter()
-    with files.atomic_writer(output) as handle:
-        sentences = list(text.sentences(names, lowercase=lowercase))
+    with files.atomic_writer(arguments.output) as handle:
+        sentences = list(text.sentences(names, lowercase=not arguments.keep_case))
         if not sentences:
-            raise DataError(
-                ", ".join(map(files.shown, names)), None, "no words", "there is nothing to cluster"
-            )
-        clusters = brown.induce(sentences, n_clusters, partial(progress.over, unit="types"))
+            where = ", ".join(map(files.shown, names))
+            raise DataError(where, None, "no words", "there is nothing to cluster")
+        clusters = brown.induce(sentences, asked, partial(progress.over, unit="types"))
         handle.writelines(brown.lines(clusters))
-    if clusters.n_clusters < n_clusters:
-        logger.warning("the text has fewer than %d word types: each becomes its own cluster", n_clusters)
+    if clusters.n_clusters < asked:
+        logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
     logger.info(
         "%d types in %d clusters, bigram mutual information %.4f nats, %.1f s",
         len(clusters),

@@ -17,10 +17,10 @@ from __future__ import annotations
 import argparse
 import logging
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
-from dynet_vdgi.commands import HelpFormatter, add_output
+from dynet_vdgi.commands import add_output, add_parser
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -32,43 +32,45 @@ _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     corpora = parser.add_subparsers(dest="corpus", metavar="CORPUS", required=True)
-    parser = corpora.add_parser(
-        "wsj",
-        help="the Wall Street Journal in the Penn Treebank",
-        description=__doc__,
-        formatter_class=HelpFormatter,
-    )
-    parser.add_argument("folder", metavar="DIR", help="folder of the treebank")
-    parser.add_argument(
-        "--sections",
-        metavar="N-N,N",
-        help="sections to convert, all of which must exist (default: all that exist)",
-    )
-    parser.add_argument(
-        "--files",
-        metavar="N-N,N",
-        help="which files of these sections, numbered from 1 in order of their names (default: all)",
-    )
-    parser.add_argument(
-        "--heads",
-        default=head_rules.DEFAULT,
-        metavar="NAME",
-        help=f"head rules: {' or '.join(head_rules.names())} (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--policy",
-        choices=penn.POLICIES,
-        default="standard",
-        help="which tags count as punctuation (default: %(default)s)",
-    )
-    add_output(parser)
+    about = f"the Wall Street Journal in the Penn Treebank\n{(__doc__ or '').partition('.')[2]}"
+    add_parser(corpora, "wsj", about, _add_wsj, _run)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    rules = head_rules.load(arguments.heads)
+def _add_wsj(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("DIR", "folder of the treebank", dest="folder")
+    add("--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)")
+    which = "which files of these sections, numbered from 1 in order of their names (default: all)"
+    add("--files N-N,N", which)
+    add("--heads NAME", f"head rules: {' or '.join(head_rules.names())}", default=head_rules.DEFAULT)
+    add("--policy", "which tags count as punctuation", choices=penn.POLICIES, default="standard")
+    add_output(add)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)
-    convert(paths, arguments.output, rules, arguments.policy)
+    n_sentences = n_words = n_kept = 0
+    with files.atomic_writer(arguments.output) as handle:
+        for path in paths:
+            for number, tree in enumerate(penn.read(path), 1):
+                words = list(tree.words())
+                name = f"{path.stem}-{number}"
+                handle.write(penn.conllu_block(words, penn.heads(tree, rules), name, punctuation))
+                n_sentences += 1
+                n_words += len(words)
+                n_kept += sum(word.label not in punctuation for word in words)
+    logger.info(
+        "%s to %s (%d): %s, %s, %d without punctuation (policy %s)",
+        paths[0].stem,
+        paths[-1].stem,
+        len(paths),
+        count(n_sentences, "sentence"),
+        count(n_words, "word"),
+        n_kept,
+        arguments.policy,
+    )
 
 
 def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
@@ -80,10 +82,10 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
     there = sorted({penn.section(path) for path in paths})
     if sections is not None:
         wanted = _numbers(sections, "--sections")
-        if missing := wanted - set(there):
-            lacking = f"no file of section {min(missing)} in {folder!r}"
+        if missing := wanted - {*there}:
+            known = f"(sections there: {', '.join(map(str, there))})"
             raise UsageError(
-                f"--sections {sections}: {lacking} (sections there: {', '.join(map(str, there))})"
+                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}"
             )
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:
@@ -108,33 +110,3 @@ def _numbers(text: str, option: str) -> set[int]:
             raise UsageError(f"{option} {text}: expected numbers and ranges such as 2-21,23")
         numbers.update(range(first, last + 1))
     return numbers
-
-
-def convert(paths: Sequence[Path], output: str, rules: head_rules.HeadRules, policy: str) -> None:
-    """Writes the trees of some files as CoNLL-U to `output`.
-
-    Raises:
-        DataError: a file is malformed; the output is then unchanged.
-        UsageError: the output cannot be written.
-    """
-    punctuation = penn.POLICIES[policy]
-    n_sentences = n_words = n_kept = 0
-    with files.atomic_writer(output) as handle:
-        for path in paths:
-            for number, tree in enumerate(penn.read(path), 1):
-                words = list(tree.words())
-                heads = penn.heads(tree, rules)
-                handle.write(penn.conllu_block(words, heads, f"{path.stem}-{number}", punctuation))
-                n_sentences += 1
-                n_words += len(words)
-                n_kept += sum(word.label not in punctuation for word in words)
-    logger.info(
-        "%s to %s (%d): %s, %s, %d without punctuation (policy %s)",
-        paths[0].stem,
-        paths[-1].stem,
-        len(paths),
-        count(n_sentences, "sentence"),
-        count(n_words, "word"),
-        n_kept,
-        policy,
-    )

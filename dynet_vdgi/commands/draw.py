@@ -24,110 +24,72 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import add_output
+from dynet_vdgi.commands import add_output, one_file
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.pictures import DrawnTree
+    from dynet_vdgi.drawing.arcs import DrawnTree
 
 MAX_TREES = 100
 """Trees in one picture."""
 
-_NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d*)"), "sent_id="
+_RANGE, _ID = re.compile(r"([1-9]\d*)(?:-([1-9]\d*))?"), "sent_id="
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
-    parser.add_argument("--gold", metavar="GOLD", help="CoNLL-U file with gold trees of the same sentences")
-    parser.add_argument(
-        "--protocol",
-        default="standard",
-        metavar="NAME",
-        help="which heads to count below a tree, as in vdgi evaluate (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--sentence",
-        nargs="+",
-        default=[],
-        metavar="N",
-        help="draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)",
-    )
-    parser.add_argument(
-        "--format", choices=("text", "svg"), help="default: by the output's name, otherwise text"
-    )
-    add_output(parser)
-    parser.add_argument(
-        "--width",
-        type=int,
-        metavar="N",
-        help="columns of text (default: the terminal's, or 80) or pixels of a picture (default: 960)",
-    )
-
-
-class _Named(NamedTuple):
-    """A tree to draw, and its name."""
-
-    name: str  # for {}
-    tree: DrawnTree
+    add = Options(parser)
+    add("FILE...", "CoNLL-U with trees; - is standard input", dest="files")
+    add("--gold GOLD", "CoNLL-U file with gold trees of the same sentences")
+    add("--protocol NAME", "which heads to count below a tree, as in vdgi evaluate", default="standard")
+    which = "draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)"
+    add("--sentence N...", which)
+    add("--format", "default: by the output's name, otherwise text", choices=("text", "svg"))
+    add_output(add)
+    width = "columns of text (default: the terminal's, or 80) or pixels of a picture (default: 960)"
+    add("--width N", width, least=1)
 
 
 class _Choice:
     """The sentences requested by --sentence; records which of them were found."""
 
     def __init__(self, wanted: Sequence[str]) -> None:
-        self.wanted = list(wanted)
-        self._met: set[str] = set()
+        found = ((one, _RANGE.fullmatch(one)) for one in wanted)
+        self._wanted = {one: range(int(m[1]), int(m[2] or m[1]) + 1) if m else None for one, m in found}
+        self.missing = list(wanted)
         self.most = 0  # number of sentences in a file
 
     def takes(self, number: int, sent_id: str | None) -> bool:
         """True if the sentence is to be drawn."""
-        met = {one for one in self.wanted if _means(one, number, sent_id)}
-        self._met |= met
-        return bool(met) or not self.wanted
+        met = [
+            one
+            for one, numbers in self._wanted.items()
+            if (sent_id == one.removeprefix(_ID) if numbers is None else number in numbers)
+        ]
+        self.missing = [one for one in self.missing if one not in met]
+        return bool(met) or not self._wanted
 
     def is_past(self, number: int) -> bool:
         """True if no sentence from this number on is requested."""
-        last = [_last_number(one) for one in self.wanted]
-        return bool(last) and all(limit is not None and number > limit for limit in last)
-
-    def missing(self) -> list[str]:
-        """The requested sentences that were not found."""
-        return [one for one in self.wanted if one not in self._met]
-
-
-def _means(one: str, number: int, sent_id: str | None) -> bool:
-    if _NUMBER.fullmatch(one):
-        return int(one) == number
-    if bounds := _RANGE.fullmatch(one):
-        return int(bounds[1]) <= number <= int(bounds[2])
-    return sent_id is not None and sent_id == (one[len(_ID) :] if one.startswith(_ID) else one)
-
-
-def _last_number(one: str) -> int | None:
-    """The last sentence of a number or range; None for a sent_id."""
-    if _NUMBER.fullmatch(one):
-        return int(one)
-    bounds = _RANGE.fullmatch(one)
-    return int(bounds[2]) if bounds else None
+        every = self._wanted.values()
+        return bool(every) and all(numbers is not None and number >= numbers.stop for numbers in every)
 
 
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
-    gold = files.expand([arguments.gold]) if arguments.gold else [None]
-    if len(gold) > 1:
-        raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(gold)}")
-    inputs = [*names, *(one for one in gold if one)]
+    gold = one_file(arguments.gold, "--gold") if arguments.gold else None
+    inputs = [*names, gold] if gold else names
     file_checks.check_read_once(inputs)
     ending = Path(arguments.output).suffix.lower()
     form = arguments.format or ("svg" if ending == ".svg" else "text")
     file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
     choice = _Choice(arguments.sentence)
-    drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
+    drawn = _chosen(names, gold, choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     else:
@@ -137,8 +99,8 @@ def run(arguments: argparse.Namespace) -> None:
 # ------------------------------------------------------------------------------------------- reading
 def _chosen(
     names: Sequence[str], gold: str | None, choice: _Choice, protocol: protocols.Protocol
-) -> Iterator[_Named]:
-    """The requested trees, in order.
+) -> Iterator[tuple[str, DrawnTree]]:
+    """The requested trees, each with its name, in order.
 
     Raises: DataError, a file is malformed or has no trees, or the gold file has other sentences; UsageError,
     a requested sentence is in none of the files.
@@ -153,19 +115,15 @@ def _chosen(
             choice.most = max(choice.most, number)
             sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
-                caption = _caption(name, number, sent_id, sentence)
-                yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
-    missing = choice.missing()
-    if missing:
+                place = f"{files.shown(name)}:{sentence.source.line if sentence.source else 1}"
+                caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
+                yield f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption)
+    if choice.missing:
         whose = "it has" if len(names) == 1 else "the longest has"
         there = f"{whose} {counted(choice.most, 'sentence')}, 1 to {choice.most}"
-        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))} ({there})")
-
-
-def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) -> str:
-    assert sentence.source is not None
-    place = f"{files.shown(name)}:{sentence.source.line}"
-    return f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
+        raise UsageError(
+            f"no sentence {choice.missing[0]!r} in {', '.join(map(files.shown, names))} ({there})"
+        )
 
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
@@ -181,7 +139,7 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
 
 
 # ------------------------------------------------------------------------------------------- writing
-def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None:
+def _write_text(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:
     """Writes all drawings into one text, each under its caption."""
     from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
     from dynet_vdgi.drawing.text import MIN_WIDTH
@@ -200,34 +158,24 @@ def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None
             yield tree_text(tree, width, colour=colour) + "\n\n"
 
     if output == files.STANDARD:
-        for block in blocks():
-            sys.stdout.write(block if _can_print(_LINES) else block.translate(_IN_ASCII))
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        table = {} if _LINES.encode(encoding, "replace").decode(encoding) == _LINES else _IN_ASCII
+        sys.stdout.writelines(block.translate(table) for block in blocks())
     else:
         with files.atomic_writer(output) as handle:
             handle.writelines(blocks())
 
 
-_LINES = "─│┌┐└┘├┤┬┴┼╌╎"
-_IN_ASCII = str.maketrans(_LINES, "-|+++++++++~:")
+_LINES = "─│┌┐└┘├┤┬┴┼"
+_IN_ASCII = str.maketrans(_LINES, "-|+++++++++")
 
 
-def _can_print(text: str) -> bool:
-    """Whether standard output has all these letters."""
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _write_pictures(drawn: Iterable[_Named], output: str, width: int | None) -> None:
+def _write_pictures(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:
     """Writes one picture of all trees, or one of each."""
     from dynet_vdgi.drawing import pictures
 
     if width is None:
         width = pictures.WIDTH
-    elif width < 1:
-        raise UsageError(f"--width {width}: a number of pixels")
 
     def write(path: str, trees: Sequence[DrawnTree]) -> None:
         with files.atomic_writer(path) as handle:

@@ -1,4 +1,4 @@
-"""Score parses against gold trees.
+"""Score parses against gold trees, or compare two annotations.
 
 The first line says what was scored, because figures under different protocols cannot be compared. By
 sentence length follow the directed accuracy (DDA, the share of words with the right head), the undirected
@@ -14,95 +14,87 @@ draws), and the rules alone (mean of 5, ties broken at random). To see what a mo
 name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
 scorer (CoNLL 2018).
 
+  vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
+  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown
+  vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --format json
+
 --raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
 words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters, and
 heads that form trees. Where multiword tokens of both files overlap without being equal, the task's own script
 may align other words: its scores of words and tags then differ, in our trials by at most .2 points.
 
-  vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
-  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown
-  vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --format json
   vdgi evaluate --raw gold.conllu from-raw-text.conllu
+
+--agreement compares two annotations of the same characters, of which either may come from a program: F1 of
+tokens and words as under --raw, then agreement, Cohen's kappa and confusions over the words for which both
+files have a value: UPOS, XPOS, FEATS, lemma, head (UAS, unlabelled attachment score), relation, head and
+relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. DEPS,
+empty nodes, MISC and comments are not compared. Last come the sentences in which most words differ.
+
+  vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import sys
 
+from dynet_vdgi.commands import one_file
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import plain
-
-_MAX_LENS, _DRAWS = "10,15,40", 10_000
+from dynet_vdgi.system.names import plain, told
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
-_PROTOCOLS = f"{', '.join(_FIRST)} or {_LAST}"
+WORST, CONFUSIONS = 5, 10
+"""Lines of a list under --agreement."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("gold", metavar="GOLD", help="CoNLL-U file with gold trees")
-    parser.add_argument(
-        "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with parses of the same sentences"
-    )
-    parser.add_argument(
-        "--max-len", default=_MAX_LENS, metavar="N,N", help="length limits (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--protocol",
-        default="standard",
-        metavar="NAME",
-        help=f"{_PROTOCOLS} (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--by", default="", metavar="WHAT,WHAT", help="also break down by tag, rule, pair, distance or length"
-    )
-    parser.add_argument(
-        "--rules",
-        metavar="MODEL",
-        help="rules for --by rule and --baselines: a model or run folder, a rule file, or a name such as ud "
-        "(default: best)",
-    )
-    parser.add_argument(
-        "--raw",
-        action="store_true",
-        help="score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS",
-    )
-    parser.add_argument("--baselines", action="store_true", help="also score parsers that learn nothing")
-    parser.add_argument(
-        "--bootstrap",
-        type=int,
-        default=_DRAWS,
-        metavar="N",
-        help="draws for intervals and p values; 0: none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--json",
-        action="store_const",
-        const="json",
-        dest="format",
-        help="short for --format json: all figures, accuracies from 0 to 1",
-    )
+    add = Options(parser)
+    add("GOLD", "CoNLL-U file with gold trees, or one annotation; - is standard input")
+    add("[PARSE...]", "CoNLL-U files with parses of the same sentences, or another annotation", dest="parses")
+    add("--max-len N,N", "length limits", default="10,15,40")
+    add("--protocol NAME", f"{', '.join(_FIRST)} or {_LAST}", default="standard")
+    add("--by WHAT,WHAT", "also break down by tag, rule, pair, distance or length")
+    rules = "rules for --by rule and --baselines: a model or run folder, a rule file, or a name such as ud"
+    add("--rules MODEL", f"{rules} (default: best)")
+    add("--baselines", "also score parsers that learn nothing")
+    add("--bootstrap N", "draws for intervals and p values; 0: none", default=10_000, least=0)
+    add("--format", "how to print figures", choices=("text", "markdown", "json"), default="text")
+    json_is = "short for --format json: all figures, accuracies from 0 to 1"
+    add("--json", json_is, action="store_const", const="json", dest="format")
+    add("--raw", "score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS")
+    add("--agreement", "compare GOLD, an annotation, with another one")
+    add("--worst N", f"with --agreement: most different sentences to list (default: {WORST})", least=0)
+    add("--confusions N", f"with --agreement: confusions to list per column (default: {CONFUSIONS})", least=0)
+    add("--no-punct", "with --agreement: leave out words that are PUNCT in either file")
+    figures = "with --agreement: the figures as CSV, one a line"
+    add("--csv", figures, action="store_const", const="csv", dest="format")
 
 
 def run(arguments: argparse.Namespace) -> None:
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
     file_checks.check_read_once([arguments.gold, *arguments.parses])
-    if arguments.bootstrap < 0:
-        raise UsageError(f"--bootstrap {arguments.bootstrap}: a number of draws, or 0 for none")
-    by = [name.strip() for name in arguments.by.split(",") if name.strip()]
-    gold = _one_file(arguments.gold)
-    if arguments.raw:
+    gold = one_file(arguments.gold, "GOLD")
+    if arguments.agreement:
+        _compare(gold, arguments)
+    elif arguments.raw:
         _score_raw(gold, arguments)
-        return
+    else:
+        _score(gold, arguments)
+
+
+def _score(gold: str, arguments: argparse.Namespace) -> None:
+    """Prints the scores of trees."""
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
+    by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
         gold,
@@ -123,17 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
-    """Prints the scores of parses of raw text. Raises: UsageError, an option has no effect on them."""
-    of_trees = {
-        "--by": arguments.by,
-        "--rules": arguments.rules,
-        "--baselines": arguments.baselines,
-        "--max-len": arguments.max_len != _MAX_LENS,
-        "--protocol": arguments.protocol != protocols.STANDARD.name,
-        "--bootstrap": arguments.bootstrap != _DRAWS,
-    }
-    if useless := [option for option, said in of_trees.items() if said]:
-        raise UsageError(f"--raw scores all words of all sentences: leave out {', '.join(useless)}")
+    """Prints the scores of parses of raw text."""
     from dynet_vdgi.evaluation import raw_scores
 
     found = raw_scores.score_files(gold, files.expand(arguments.parses))
@@ -144,11 +126,22 @@ def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
         print(plain(raw_scores.shown(found, markdown=arguments.format == "markdown")))
 
 
-def _one_file(pattern: str) -> str:
-    names = files.expand([pattern])
-    if len(names) > 1:
-        raise UsageError(f"GOLD must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}")
-    return names[0]
+def _compare(one: str, arguments: argparse.Namespace) -> None:
+    """Prints the agreement of two annotations."""
+    from dynet_vdgi.evaluation.agreement import HEADING, agreement
+    from dynet_vdgi.evaluation.two_files import TwoFiles
+
+    if len(arguments.parses) != 1:
+        raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")
+    found = agreement(TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct)
+    worst = WORST if arguments.worst is None else arguments.worst
+    confusions = CONFUSIONS if arguments.confusions is None else arguments.confusions
+    if arguments.format == "json":
+        print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
+    elif arguments.format == "csv":
+        csv.writer(sys.stdout, lineterminator="\n").writerows([HEADING, *found.rows()])
+    else:
+        print(told(found.shown(worst, confusions)))
 
 
 def _max_lens(text: str) -> list[int | None]:

@@ -1,4 +1,4 @@
-"""Tell how accurate the universal parser will be on a text, before you have a tree of it.
+"""Tell how accurate the universal parser will be on a text.
 
 The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
 sentences are enough, and no more than the first 20,000 words are measured. Tags count as right, unless they
@@ -24,7 +24,7 @@ import logging
 import textwrap
 from functools import partial
 
-from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.bundled import bundled
@@ -33,25 +33,17 @@ from dynet_vdgi.system.text_tables import aligned
 
 logger = logging.getLogger("dynet_vdgi")
 
+_LEARNT_FROM = (
+    "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the figures "
+    "below are for other languages; trees of yours will help less than they say, and a few perhaps not at all"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="tagged CoNLL-U, one text; - is standard input",
-    )
-    parser.add_argument(
-        "--model", default="universal", metavar="MODEL", help="a universal model (default: %(default)s)"
-    )
-    parser.add_argument(
-        "-n",
-        "--number",
-        type=int,
-        default=5,
-        metavar="N",
-        help="treebanks to name (default: %(default)s)",
-    )
+    add = Options(parser)
+    add("FILE...", "tagged CoNLL-U, one text; - is standard input", dest="files")
+    add("--model MODEL", "a universal model", default="universal")
+    add("-n --number N", "treebanks to name", default=5, least=1)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -59,17 +51,15 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
-    check_at_least_1("-n", arguments.number)
-    from dynet_vdgi.parsing.outlook import ENOUGH, look
+    from dynet_vdgi.parsing.choosing import ENOUGH, look
     from dynet_vdgi.parsing.parser import load
     from dynet_vdgi.parsing.steps import Steps
 
-    parser = load(arguments.model)
+    parser, steps = load(arguments.model), Steps()
     logger.info("parsing the beginning of the text")
-    tags = parser.model.settings.data.tags
-    steps = Steps()
-    read = conllu.checked(steps.passages(names), "ignored", tags)
+    read = conllu.checked(steps.passages(names), "ignored", parser.model.settings.data.tags)
     outlook = look(parser, read, partial(steps.accuracy, names))
+    is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"
     print(told(f"{', '.join(map(files.shown, names))}: {amount} measured"))
     near = [f"{name} {distance:.2f}" for name, distance in outlook.nearest[: arguments.number]]
@@ -77,21 +67,16 @@ def run(arguments: argparse.Namespace) -> None:
     print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
     if outlook.n_words < ENOUGH:
         print("if your language is among them, more heads will be right than this table says")
-    if outlook.right_tags < 1:
+    if is_guessed:
         print(f"right tags, by the tagger's own estimate: {100 * outlook.right_tags:.0f} %")
     if outlook.learnt_from:
-        logger.warning(
-            "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the "
-            "figures below are for other languages; trees of yours will help less than they say, and a few "
-            "perhaps not at all",
-            outlook.learnt_from,
-        )
-    rows = [["gold trees", *(str(each.trees) for each in outlook.shares)]]
-    rows.append(["right heads, %", *(f"{100 * each.share:.0f}" for each in outlook.shares)])
-    intervals = ([f"{100 * end:.0f}" for end in each.interval] for each in outlook.shares)
-    rows.append(["for 9 of 10 languages", *("-".join(ends) for ends in intervals)])
-    print(aligned(rows, left=1))
-    if outlook.right_tags < 1:
+        logger.warning(_LEARNT_FROM, outlook.learnt_from)
+    columns = [["gold trees", "right heads, %", "for 9 of 10 languages"]]
+    for each in outlook.shares:
+        low, high = each.interval
+        columns.append([str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"])
+    print(aligned([list(row) for row in zip(*columns)], left=1))
+    if is_guessed:
         logger.info(
             "with guessed tags, gold trees help only a parser whose tagger learns from their tags, too"
         )

@@ -1,33 +1,22 @@
-"""Run a plan of experiments: treebanks x systems x seeds.
+"""Run plans of treebanks x systems x seeds, and print their tables.
 
-PLAN is a TOML file, or the name of one in resources/experiments, such as demo, ud2 or paper-wsj.
-Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses, result.json and log.txt.
-Finished runs are skipped and interrupted runs resume when you repeat the command. A run is repeated only
-if its settings, files, rules or code have changed; the old one is moved to DIR/.replaced. At the end,
-prints the tables of vdgi table.
-
-  vdgi experiment demo --out runs/grid --jobs 2
-  vdgi experiment my-plan.toml --out runs/my --dry-run
-  vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules --seeds 1 2
-
-With --scheduler, the workers of a Dask cluster run the tasks. They must see the same files under the same
-names:
-
-  dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
-  vdgi experiment paper-ud --out runs/ud --scheduler tcp://HOST:8786
+vdgi experiment paper-ud --data DIR --out runs/ud --jobs 2
+vdgi experiment table runs/ud --like paper
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import sys
 from pathlib import Path
 
 import msgspec
 
-from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.commands import add_tasks
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system.names import plain
 
 logger = logging.getLogger("dynet_vdgi")
@@ -38,36 +27,46 @@ class FailedError(VdgiError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("plan", metavar="PLAN", help="plan.toml, or the name of one in resources/experiments")
-    parser.add_argument(
-        "--out", required=True, metavar="DIR", help="folder for all results; created if missing"
-    )
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help="folder of the plan's files (default: the plan's folder, then $VDGI_DATA)",
-    )
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="run these treebanks and systems only"
-    )
-    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="seeds, instead of the plan's")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: 1)")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster that shares the file system"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="list the runs and their state, do nothing")
+    add_tasks(parser, {"run": (_add_run, _run), "table": (_add_table, _table)}, usual="run")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("PLAN", "plan.toml, or the name of one in resources/experiments")
+    add("--out DIR", "folder for all results; created if missing", required=True)
+    add("--data DIR", "folder of the plan's files (default: the plan's folder, then $VDGI_DATA)")
+    add("--only NAME...", "run these treebanks and systems only")
+    add("--seeds N...", "seeds, instead of the plan's", least=0)
+    add("--jobs N", "runs at a time", default=1, least=1)
+    add("--scheduler ADDRESS", "address of a Dask cluster that shares the file system")
+    add("--dry-run", "list the runs and their state, do nothing")
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    """Run a plan; `run` may be left out.
+
+    PLAN is a TOML file, or the name of one in resources/experiments, such as demo, ud2 or paper-wsj.
+    Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses, result.json and log.txt.
+    Finished runs are skipped and interrupted runs resume when you repeat the command. A run is repeated only
+    if its settings, files, rules or code have changed; the old one is moved to DIR/.replaced. At the end,
+    prints the tables.
+
+      vdgi experiment demo --out runs/grid --jobs 2
+      vdgi experiment my-plan.toml --out runs/my --dry-run
+      vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules --seeds 1 2
+
+    With --scheduler, the workers of a Dask cluster run the tasks. They must see the same files under the same
+    names:
+
+      dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
+      vdgi experiment paper-ud --out runs/ud --scheduler tcp://HOST:8786
+    """
     from dynet_vdgi.experiments import job, plan, runner, tables
 
-    check_at_least_1("--jobs", arguments.jobs)
     files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
     content = plan.load(path)
     if arguments.seeds:
-        if min(arguments.seeds) < 0:
-            raise UsageError(f"--seeds {min(arguments.seeds)}: must be 0 or more")
         content = msgspec.structs.replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
     folders = plan.folders_of(path, arguments.data)
     jobs = plan.jobs_of(content, plan.select(content, arguments.only), folders, arguments.out)
@@ -83,3 +82,34 @@ def run(arguments: argparse.Namespace) -> None:
         for line in failed:
             logger.error("%s", line)
         raise FailedError(f"{len(failed)} of {len(jobs)} runs failed; the same command tries them again")
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("DIR...", "folder of vdgi experiment --out, or a CSV file of runs", dest="folders")
+    add("--like TABLE", "set figures beside published ones: 'paper', or a table of resources/published.csv")
+    rows = "rows: the runs as CSV, a line each (default: %(default)s)"
+    add("--format", rows, default="markdown", choices=("markdown", "rows"))
+
+
+def _table(arguments: argparse.Namespace) -> None:
+    """Print the tables of vdgi experiment.
+
+    Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
+    table for each protocol and length. Notes below name the commit and every use of gold trees. With --like,
+    systems stand below the published model of their name, and languages in the column of their published
+    data set. Instead of a folder, DIR may be a CSV file of runs, which --format rows writes.
+
+      vdgi experiment table runs/ud
+      vdgi experiment table runs/ud runs/wsj --like paper
+      vdgi experiment table runs/ud --format rows > ud.csv
+      vdgi experiment table ud.csv --like Li2019-T6
+    """
+    from dynet_vdgi.experiments import tables
+
+    rows = tables.read([Path(folder) for folder in arguments.folders])
+    if arguments.format == "rows":
+        sys.stdout.write(plain(tables.rows_as_csv(rows)))
+        return
+    found = tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
+    sys.stdout.write(plain(tables.markdown(found)))

@@ -1,13 +1,11 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC; but Windows
-line ends become those of Unix. Relations are those of UD 2: a table of rules over tags, FEATS and word order
-gives them, which you can copy, edit and name with --labels (see vdgi rules show ud2). A model that has learnt
-from trees with relations corrects the table.
-Heads in the input are replaced, sound or not, unless you say --keep-heads. If an input is malformed in
-another way, its output is not written; otherwise an output that exists is replaced. A parser of several
-languages warns if it was not trained on the language of the input, which it takes from --language or from a
-file name like UD's (fr_gsd-ud-test.conllu: French).
+Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become those of Unix. Relations are
+those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
+model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
+unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
+output that exists is replaced. A parser of several languages warns if it was not trained on that of the
+input, which it takes from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
@@ -40,22 +38,19 @@ from standard input is raw only if you say so: vdgi parse runs/my --tokeniser ru
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right. If the parser learnt without trees of the language, trust the order of these values more than their
-level: on a new language they may all be ten points too high or too low, or more. The model `universal` ends
-with an estimate of the share of right heads, which is lower where tags are guessed, and says between which
-shares 9 of 10 other languages were; after training with --trees there is no such estimate, so keep some trees
-aside and evaluate.
-Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=, the probability of their UPOS;
-vdgi doubts lists them first. Neural models have no confidences.
+right. Without trees of the language, trust the order of these values more than their level: all may be ten
+points too high or too low, or more. The model `universal` ends with an estimate of the share of right heads,
+and says between which shares 9 of 10 other languages were; after training with --trees there is none, so keep
+some trees aside and evaluate. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=,
+the probability of their UPOS; vdgi choose --words lists them first. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact is for students, as --preset best makes them: instead, their teacher finds the best tree, in time
-that is cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then
-slightly more accurate; otherwise it is the rule table with its measures of the text. Parsers that start from
-the universal one find the best tree anyway, unless you say --fast. If you gave no trees, they write the most
-probable tree, and with --exact the one of which most heads are expected to be right.
+--exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
+cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then slightly more
+accurate; otherwise it is the rule table. Parsers that start from the universal one find the best tree anyway;
+without trees of yours they write the most probable one, and with --exact that of most expected right heads.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
@@ -75,7 +70,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import check_at_least_1, model_first
+from dynet_vdgi.commands import model_first
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -88,69 +84,30 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        help="model file, the folder of a run, or universal, which needs no training",
+    add = Options(parser)
+    add("MODEL", "model file, the folder of a run, or universal, which needs no training")
+    inputs = "CoNLL-U, or raw text with --tokeniser; - is standard input (default)"
+    add("[FILE...]", inputs, dest="files", default=["-"])
+    one_each = "with {} in its name, one per input: {} is the input's name without .conllu"
+    add("-o --output FILE", f"output file (default: standard output); {one_each}", default="-")
+    sure = (
+        "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
     )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        default=["-"],
-        metavar="FILE",
-        help="CoNLL-U, or raw text with --tokeniser; - is standard input (default)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="output file (default: standard output); with {} in its name, one per input: {} is the input's "
-        "name without .conllu",
-    )
-    parser.add_argument(
-        "--confidence",
-        action="store_true",
-        help="write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the "
-        "word; not for neural models",
-    )
-    parser.add_argument(
-        "--keep-heads",
-        action="store_true",
-        help="fill in only heads that are _, by a projective tree that contains the given ones",
-    )
-    parser.add_argument(
-        "--fast",
-        action="store_true",
-        help="parse with the fast student that vdgi train keeps beside a universal parser",
-    )
-    parser.add_argument(
-        "--exact",
-        action="store_true",
-        help="let the parser's teacher find the best tree, in cubic instead of linear time; not for neural "
-        "models",
-    )
-    parser.add_argument(
-        "--tokeniser",
-        metavar="FILE",
-        help="splits raw text into words: the inputs, unless their names end in .conllu",
-    )
-    parser.add_argument("--tagger", metavar="FILE", help="tags the words without UPOS")
-    parser.add_argument("--lines", action="store_true", help="each line of raw text is a sentence")
-    parser.add_argument("--retag", action="store_true", help="tag the words with UPOS, too")
-    parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
-    parser.add_argument(
-        "--labels",
-        default="ud2",
-        metavar="TABLE",
-        help="relations: the name or file of a table of labels, or none for root and dep only "
-        "(default: %(default)s)",
-    )
-    parser.add_argument("--language", metavar="LABEL", help="the input's language, such as fr; for warnings")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="parse on the Dask cluster with this scheduler"
-    )
+    add("--confidence", f"{sure}; not for neural models")
+    add("--keep-heads", "fill in only heads that are _, by a projective tree that contains the given ones")
+    add("--fast", "parse with the fast student that vdgi train keeps beside a universal parser")
+    teacher = "let the parser's teacher find the best tree, in cubic instead of linear time"
+    add("--exact", f"{teacher}; not for neural models")
+    add("--tokeniser FILE", "splits raw text into words: the inputs, unless their names end in .conllu")
+    add("--tagger FILE", "tags the words without UPOS")
+    add("--lines", "each line of raw text is a sentence")
+    add("--retag", "tag the words with UPOS, too")
+    add("--in-place", "the output may replace an input")
+    labels = "relations: the name or file of a table of labels, or none for root and dep only"
+    add("--labels TABLE", labels, default="ud2")
+    add("--language LABEL", "the input's language, such as fr; for warnings")
+    add("--jobs N", "worker processes", default=1, least=1)
+    add("--scheduler ADDRESS", "parse on the Dask cluster with this scheduler")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -166,10 +123,6 @@ def run(arguments: argparse.Namespace) -> None:
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     _check_outputs(arguments, names, [output for _, output in outputs])
-    check_at_least_1("--jobs", arguments.jobs)
-    if arguments.jobs > 1 and arguments.scheduler:
-        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
-    _check_trees(arguments)
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import FileParser
@@ -190,12 +143,13 @@ def run(arguments: argparse.Namespace) -> None:
         n_unlabelled += totals.n_unlabelled
         n_unfilled += totals.n_unfilled
         unknown.update(totals.unknown_tags)
-    _say_what_was_tagged(steps, is_said=arguments.tagger is not None)
+    if steps.n_tagged:
+        logger.info("%s tagged", count(steps.n_tagged, "word"))
+    elif arguments.tagger is not None:
+        logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
     if n_unlabelled:
-        logger.warning(
-            "%s without universal tags (column 4): their relations are root and dep only",
-            count(n_unlabelled, "sentence"),
-        )
+        message = "%s without universal tags (column 4): their relations are root and dep only"
+        logger.warning(message, count(n_unlabelled, "sentence"))
     tell_unknown(unknown, set())
     if n_unfilled:
         raise KeepError(f"{count(n_unfilled, 'sentence')} left unchanged, any others are filled in")
@@ -224,33 +178,12 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     from dynet_vdgi.parsing.steps import Steps
 
     said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
-    steps = Steps.of(
-        arguments.model,
-        model,
-        said,
-        retag=arguments.retag,
-        notes=arguments.confidence,
-        lines=arguments.lines,
-    )
+    how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}
+    steps = Steps.of(arguments.model, model, said, **how)
     steps.check(names)
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")
     return steps
-
-
-def _say_what_was_tagged(steps: Steps, *, is_said: bool) -> None:
-    if steps.n_tagged:
-        logger.info("%s tagged", count(steps.n_tagged, "word"))
-    elif is_said:
-        logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
-
-
-def _check_trees(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError, the options contradict each other."""
-    if arguments.fast and arguments.exact:
-        raise UsageError("--fast and --exact are for different parsers: use one of them")
-    if arguments.confidence and arguments.exact:
-        raise UsageError("--confidence is about the tree found without it: leave out --exact")
 
 
 def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
@@ -258,18 +191,13 @@ def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str |
     if label and not known:
         logger.warning("the model file does not say which languages it was trained on")
     found = [_UD_NAME.fullmatch(Path(name).name) for name in names]
-    labels = [label] if label else [match[1] for match in found if match]
-    for language in dict.fromkeys(labels if known else ()):
-        if _without_treebank(language) not in map(_without_treebank, known):
+    languages = {each.partition("_")[0] for each in known}  # fr of fr_gsd
+    for each in dict.fromkeys([label] if label else [match[1] for match in found if match]):
+        if known and each.partition("_")[0] not in languages:
             logger.warning(
-                "the model was not trained on '%s' (only on %s): zero-shot", language, ", ".join(known)
+                "the model was not trained on '%s' (only on %s): zero-shot", each, ", ".join(known)
             )
 
 
 _UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
 """The name of a file of a UD treebank: the code of the language, perhaps followed by the treebank's name."""
-
-
-def _without_treebank(label: str) -> str:
-    """The language of a label: `fr` for `fr_gsd`."""
-    return label.partition("_")[0]

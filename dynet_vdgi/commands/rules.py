@@ -1,25 +1,7 @@
 """Read, explain and estimate rule tables.
 
-A rule table holds knowledge about trees before anything is learnt.
-
-`show` prints a table as it is in its file; ud2 is the table of labels by which vdgi parse writes relations:
-edit a copy and name it with --labels.
-
-`explain` prints the trees that the rules alone, without learning, give to the first sentences of a text.
-Trees in the file serve for comparison only. With --sentence, it shows for each word of one sentence what
-every part of the table adds to the arc from its head, and to the arc that would replace it in the best tree
-without it. Numbers are natural logarithms; their sum is the potential of the arc.
-
-`estimate` counts the expectations of rules in gold trees and writes a rule file. The expectation of a rule is
-the share of arcs among all pairs of words that the rule could link, in short, projective sentences of a
-treebank, without punctuation. This is the paper's setting "WeaklySupervised".
-
-  vdgi rules show best
-  vdgi rules show ud2 > my-labels.txt
-  vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
-  vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
-  vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
-  vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
+A rule table holds knowledge about trees before anything is learnt; ud2 is the table of labels by which vdgi
+parse writes relations: edit a copy and name it with --labels.
 """
 
 from __future__ import annotations
@@ -30,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.commands import add_output, add_tags, check_at_least_1
+from dynet_vdgi.commands import add_output, add_tags, add_tasks
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.bundled import rules_path
@@ -43,61 +26,55 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dynet_vdgi")
 
-SHOWN = 3
+SHOWN, MIN_WIDTH = 3, 40
 """Number of trees drawn without --sentence."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    show = tasks.add_parser("show", help="print a table")
-    show.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file; or ud2")
-    show.add_argument(
-        "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
-    )
-    show.set_defaults(task_run=_show)
-    explain = tasks.add_parser("explain", help="what a table makes of a text")
-    explain.add_argument("text", nargs="+", metavar="FILE", help="tagged text, with trees or without")
-    explain.add_argument(
-        "--rules", default="best", metavar="NAME", help="a table's name, or a file (default: %(default)s)"
-    )
-    explain.add_argument(
-        "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
-    )
-    explain.add_argument(
-        "--language-facts", metavar="FILE", help="facts about the language, added to the evidence of the text"
-    )
-    explain.add_argument(
-        "--sentence", metavar="N", help="explain this sentence: a number from 1, or a sent_id"
-    )
-    explain.add_argument(
-        "--width", type=int, default=80, metavar="N", help="columns of the drawings (default: %(default)s)"
-    )
-    add_tags(explain)
-    explain.set_defaults(task_run=_explain)
-    estimate = tasks.add_parser("estimate", help="count the expectations of rules in gold trees")
-    estimate.add_argument(
-        "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
-    )
-    estimate.add_argument(
-        "--rules", default="ud", metavar="FILE", help="rules whose expectations to count (default: ud)"
-    )
-    estimate.add_argument(
-        "--max-len",
-        type=int,
-        default=10,
-        metavar="N",
-        help="longest sentence, in words without punctuation (default: %(default)s)",
-    )
-    add_tags(estimate)
-    add_output(estimate)
-    estimate.set_defaults(task_run=_estimate)
+    tasks = {
+        "show": (_add_show, _show),
+        "explain": (_add_explain, _explain),
+        "estimate": (_add_estimate, _estimate),
+    }
+    add_tasks(parser, tasks)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    arguments.task_run(arguments)
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("NAME", "a rule table: the name of one, or a file; or ud2", dest="rules")
+    _add_without(add)
+
+
+def _add_without(add: Options) -> None:
+    add("--without PART", "leave out this part; repeatable", action="append", default=[])
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("FILE...", "tagged text, with trees or without", dest="text")
+    add("--rules NAME", "a table's name, or a file", default="best")
+    _add_without(add)
+    add("--language-facts FILE", "facts about the language, added to the evidence of the text")
+    add("--sentence N", "explain this sentence: a number from 1, or a sent_id")
+    add("--width N", "columns of the drawings", default=80, least=MIN_WIDTH)
+    add_tags(add)
+
+
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("TREEBANK...", "CoNLL-U files with trees; - is standard input", dest="treebanks")
+    add("--rules FILE", "rules whose expectations to count", default="ud")
+    add("--max-len N", "longest sentence, in words without punctuation", default=10, least=1)
+    add_tags(add)
+    add_output(add)
 
 
 def _show(arguments: argparse.Namespace) -> None:
+    """Print a table as it is in its file.
+
+    vdgi rules show best
+    vdgi rules show ud2 > my-labels.txt
+    """
     from dynet_vdgi.labels.label_table import bundled_tables
     from dynet_vdgi.system.limits import read_table
 
@@ -110,12 +87,18 @@ def _show(arguments: argparse.Namespace) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> None:
+    """Print the trees that the rules alone, without learning, give to the first sentences of a text.
+
+    Trees in the file serve for comparison only. With --sentence, it shows for each word of one sentence what
+    every part of the table adds to the arc from its head, and to the arc that would replace it in the best
+    tree without it. Numbers are natural logarithms; their sum is the potential of the arc.
+
+      vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
+      vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
+    """
     from dynet_vdgi.baselines.rules_only import rules_only
-    from dynet_vdgi.drawing.text import MIN_WIDTH
     from dynet_vdgi.grammar.explanation import explained
 
-    if arguments.width < MIN_WIDTH:
-        raise UsageError(f"--width {arguments.width}: at least {MIN_WIDTH} columns are needed")
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
     chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:SHOWN]
@@ -209,10 +192,18 @@ def _drawn(item: Numbered, heads: Sequence[int], width: int) -> str:
 
 
 def _estimate(arguments: argparse.Namespace) -> None:
+    """Count the expectations of rules in gold trees, and write a rule file.
+
+    The expectation of a rule is the share of arcs among all pairs of words that the rule could link, in
+    short, projective sentences of a treebank, without punctuation. This is the paper's setting
+    "WeaklySupervised".
+
+      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
+      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
+    """
     from dynet_vdgi.grammar.estimated_rules import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 
-    check_at_least_1("--max-len", arguments.max_len)
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)
     file_checks.check_output(arguments.output, [*names, path], ending=".txt")

@@ -1,32 +1,17 @@
-"""Split raw text into sentences, tokens and words.
+"""Split raw text into sentences, tokens and words; learn how.
 
-`vdgi tokenize train` learns from CoNLL-U how a language is written; the tokeniser then makes CoNLL-U of plain
-text. It needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to
-begin. It learns multiword tokens, such as French du = de le, and scripts without spaces.
-
-  vdgi tokenize train my.conllu -o my.tokeniser
-  vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
-  vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
-
-An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. If each line
-of your text is a sentence, say --lines: then no sentence ends elsewhere. The comment `# newdoc`
-begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
-spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
-
-Web and e-mail addresses, numbers such as 1,234.5, times, @names and #tags stay whole unless what was learnt
-from cuts them. Characters that cannot be seen, such as soft hyphens, stay with the letters before them.
-
--o replaces a text that exists, but a tokeniser only with --overwrite.
+vdgi tokenize train my.conllu -o my.tokeniser
+vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
+vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import os
-from collections.abc import Sequence
 
-from dynet_vdgi.commands import model_first
+from dynet_vdgi.commands import add_output, add_tasks, model_first
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.data.conllu_faults import SPLIT
 from dynet_vdgi.errors import DataError, UsageError
@@ -34,63 +19,78 @@ from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-TRAIN = "train"
-
-LEARNS = f"vdgi tokenize {TRAIN} learns from CoNLL-U whose words somebody has split, best with `# text`"
+LEARNS = "vdgi tokenize train learns from CoNLL-U whose words somebody has split, best with `# text`"
 FEW_WORDS = 0.95
 SPLIT_WRONGLY = "a wrongly split word has a wrong head, and often its neighbours have: give it more sentences"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi tokenize`."""
-    parser.add_argument(
-        "model", metavar="MODEL", help=f"a tokeniser, or a run that keeps one; {TRAIN}: make one"
-    )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        default=["-"],
-        metavar="FILE",
-        help=f"text; after {TRAIN}: CoNLL-U; - is standard input (default)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help=f"output file (default: standard output); after {TRAIN}: the tokeniser's",
-    )
-    parser.add_argument(
-        "--lines", action="store_true", help="each line of the text is a sentence, whatever it ends with"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help=f"after {TRAIN}: replace a tokeniser that exists"
-    )
+    """The tasks; `vdgi tokenize MODEL FILE` is short for `vdgi tokenize text MODEL FILE`."""
+    add_tasks(parser, {"text": (_add_text, _split), "train": (_add_train, _train)}, usual="text")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi tokenize`."""
+def _add_text(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("MODEL", "a tokeniser, or a run that keeps one")
+    add("[FILE...]", "text; - is standard input (default)", dest="files", default=["-"])
+    add("--lines", "each line of the text is a sentence, whatever it ends with")
+    add_output(add)
+
+
+def _split(arguments: argparse.Namespace) -> None:
+    """Split text by a tokeniser; `text` may be left out.
+
+    An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. If each
+    line of your text is a sentence, say --lines: then no sentence ends elsewhere. The comment `# newdoc`
+    begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
+    spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
+
+    Web and e-mail addresses, numbers such as 1,234.5, times, @names and #tags stay whole unless what was
+    learnt from cuts them. Characters that cannot be seen, such as soft hyphens, stay with the letters
+    before them.
+
+      vdgi tokenize my.tokeniser raw.txt -o raw.conllu
+    """
+    from dynet_vdgi.parsing.steps import loaded
+    from dynet_vdgi.runs.run_folder import model_path
+
     model_first(arguments.model, arguments.files, "vdgi tokenize my.tokeniser")
-    if arguments.model == "evaluate" and not os.path.exists(arguments.model):
-        raise UsageError("vdgi tokenize has no evaluate: vdgi evaluate --raw GOLD FILE scores what it writes")
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
-    if arguments.model == TRAIN:
-        if arguments.lines:
-            raise UsageError(f"--lines has no effect after {TRAIN}: CoNLL-U says where sentences end")
-        _train(names, arguments.output, overwrite=arguments.overwrite)
-    elif arguments.overwrite:
-        raise UsageError(f"--overwrite is for vdgi tokenize {TRAIN}: a text is replaced without it")
-    else:
-        tokenise(arguments.model, names, arguments.output, lines=arguments.lines)
+    file_checks.check_output(arguments.output, [model_path(arguments.model), *names])
+    tokeniser, n_sentences, n_tokens = loaded("tokeniser", arguments.model), 0, 0
+    with files.atomic_writer(arguments.output) as handle:
+        for k, name in enumerate(names, 1):
+            is_followed, lines = k < len(names), arguments.lines
+            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines, is_followed=is_followed):
+                handle.write(text)
+                n_sentences += len(part.sentences)
+                n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)
+    logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))
 
 
-def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    add = Options(parser)
+    add("FILE...", "CoNLL-U", dest="files")
+    add("-o --output FILE", "the tokeniser's file", required=True)
+    add("--overwrite", "replace a tokeniser that exists")
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    """Learn from CoNLL-U how a language is written.
+
+    Needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to begin.
+    It learns multiword tokens, such as French du = de le, and scripts without spaces. A tokeniser that exists
+    is replaced only with --overwrite.
+
+      vdgi tokenize train my.conllu -o my.tokeniser
+    """
+    names, output = files.expand(arguments.files), arguments.output
     if output == files.STANDARD:
-        raise UsageError(f"vdgi tokenize {TRAIN} needs a file for the tokeniser: -o my.tokeniser")
-    file_checks.check_output(output, names, ending=".tokeniser")
-    file_checks.check_new(output, overwrite=overwrite)
+        raise UsageError("a tokeniser goes to a file: -o my.tokeniser")
     file_checks.check_read_again(names, "it is read twice")
+    file_checks.check_output(output, names, ending=".tokeniser")
+    file_checks.check_new(output, overwrite=arguments.overwrite)
     from dynet_vdgi.tokenising import tokeniser_file
 
     try:
@@ -110,27 +110,3 @@ def _train(names: Sequence[str], output: str, *, overwrite: bool) -> None:
             ends,
             advice,
         )
-
-
-def tokenise(model: str, names: Sequence[str], output: str, *, lines: bool = False) -> None:
-    """Writes the sentences of some texts as CoNLL-U to `output`; `lines`: each line is one.
-
-    Raises:
-        ModelError: the model is no tokeniser.
-        DataError: a text is not UTF-8, or has nothing but white space; the output is then unchanged.
-        UsageError: the output cannot be written.
-    """
-    from dynet_vdgi.runs.run_folder import model_path
-
-    file_checks.check_output(output, [model_path(model), *names])
-    from dynet_vdgi.parsing.steps import loaded
-
-    tokeniser, n_sentences, n_tokens = loaded("tokeniser", model), 0, 0
-    with files.atomic_writer(output) as handle:
-        for k, name in enumerate(names, 1):
-            is_followed = k < len(names)
-            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines, is_followed=is_followed):
-                handle.write(text)
-                n_sentences += len(part.sentences)
-                n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)
-    logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))

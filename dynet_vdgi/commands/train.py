@@ -34,111 +34,44 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.commands import check_at_least_1
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_text_and_trees(parser)
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="DIR", help="folder of the run; created if missing"
-    )
-    parser.add_argument(
-        "--preset",
-        action="append",
-        metavar="NAME",
-        help=f"settings to start from: {presets.DEFAULT_PRESET} (default; with --trees "
-        f"{presets.DEFAULT_WITH_TREES}), best, paper, another of docs/settings.md, or a .toml file; if "
-        "repeated, the last is on top",
-    )
-    parser.add_argument("--init", metavar="MODEL", help="start from the weights of this neural model or run")
-    parser.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="rule table: a file, or a name such as best; short for --set rules=FILE",
-    )
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="PART",
-        help="leave this part out of the rule table, such as 'following conjunct'; repeat for others",
-    )
-    parser.add_argument(
-        "--language-facts",
-        action="append",
-        default=[],
-        metavar="[LABEL=]FILE",
-        help="facts about the language, such as `objects = before`, added to the evidence of the text; with "
-        "several languages, about the one with this label",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat for others"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="short for --set seed=N")
-    parser.add_argument(
-        "--resume", action="store_true", help="continue the run in DIR from its last checkpoint"
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processors for the teacher and the perceptron (default: 1); they do not change the model",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
-
-
-def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
-    parser.add_argument(
-        "--language",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("LABEL", "FILE"),
-        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
-        "once for each language",
-    )
-    parser.add_argument(
-        "--trees",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="gold trees to learn from, with or without text; HEAD may be _ for words without a head so far",
-    )
-    parser.add_argument(
-        "--treebank",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("LABEL", "FILE"),
-        help="gold trees of another language, once for each language: a new universal parser learns from "
-        "them, without text",
-    )
-    parser.add_argument(
-        "--raw",
-        nargs="*",
-        metavar="FILE",
-        help="learn a tokeniser and a tagger from the tagged words, and tag the others; and more text to "
-        "learn from: raw (.txt), or CoNLL-U without tags",
-    )
-    parser.add_argument(
-        "--lines", action="store_true", help="each line of raw text (.txt) is a sentence, for --raw"
-    )
-    parser.add_argument(
-        "--tokeniser", metavar="FILE", help="splits raw text (.txt) into words; is kept in the model"
-    )
-    parser.add_argument(
-        "--tagger",
-        metavar="FILE",
-        help="tags the words of texts and trees without UPOS; is kept in the model",
-    )
-    parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
-    )
+    add = Options(parser)
+    add("--train FILE...", "tagged text to learn from")
+    several = "for a parser of several languages, instead of --train: a label such as fr, then tagged text"
+    add("--language LABEL FILE...", f"{several}; once for each language", action="append")
+    trees = "gold trees to learn from, with or without text; HEAD may be _ for words without a head so far"
+    add("--trees FILE...", trees)
+    others = "gold trees of another language, once for each language: a new universal parser learns from them"
+    add("--treebank LABEL FILE...", f"{others}, without text", action="append")
+    raw = "learn a tokeniser and a tagger from the tagged words, and tag the others; and more text to learn"
+    add("--raw [FILE...]", f"{raw} from: raw (.txt), or CoNLL-U without tags", default=None)
+    add("--lines", "each line of raw text (.txt) is a sentence, for --raw")
+    add("--tokeniser FILE", "splits raw text (.txt) into words; is kept in the model")
+    add("--tagger FILE", "tags the words of texts and trees without UPOS; is kept in the model")
+    add("--dev FILE...", "gold trees to score during training")
+    add("-o --out DIR", "folder of the run; created if missing", required=True)
+    usual = f"{presets.DEFAULT_PRESET} (default; with --trees {presets.DEFAULT_WITH_TREES})"
+    others = "another of docs/settings.md, or a .toml file; if repeated, the last is on top"
+    add("--preset NAME", f"settings to start from: {usual}, best, paper, {others}", action="append")
+    add("--init MODEL", "start from the weights of this neural model or run")
+    add("--rules FILE", "rule table: a file, or a name such as best; short for --set rules=FILE")
+    part = "leave this part out of the rule table, such as 'following conjunct'; repeat for others"
+    add("--without PART", part, action="append", default=[])
+    facts = "facts about the language, such as `objects = before`, added to the evidence of the text"
+    whose = "with several languages, about the one with this label"
+    add("--language-facts [LABEL=]FILE", f"{facts}; {whose}", action="append", default=[])
+    add("--set KEY=VALUE", "change a setting; repeat for others", action="append", default=[])
+    add("--seed N", "short for --set seed=N", type=int)
+    add("--resume", "continue the run in DIR from its last checkpoint")
+    jobs = "processors for the teacher and the perceptron (default: 1); they do not change the model"
+    add("--jobs N", jobs, default=1, least=1)
+    add("--dry-run", "read and check everything, write nothing")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -147,31 +80,32 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.runs.run_folder import model_path
 
     files.check_named(arguments.out)
-    check_at_least_1("--jobs", arguments.jobs)
     changes: dict[str, Any] = {}
     if arguments.rules is not None:
         changes["rules"] = arguments.rules
     if arguments.seed is not None:
         changes["seed"] = arguments.seed
-    names = arguments.preset or [presets.default_preset(has_trees=bool(arguments.trees))]
-    settings = presets.load_settings(names, arguments.set, changes)
+    chosen = arguments.preset or [presets.default_preset(has_trees=bool(arguments.trees))]
+    settings = presets.load_settings(chosen, arguments.set, changes)
     languages = _by_label(arguments.language, "--language")
     treebanks = _by_label(arguments.treebank, "--treebank")
-    if languages and arguments.train:
-        raise UsageError("--train and --language exclude each other: give the files of --train a --language")
     texts = languages or {"": arguments.train}
+
+    def given(names: Sequence[str]) -> Given:
+        return Given(tuple(files.expand(names)))
+
     train(
         Inputs(
-            {label: Given(tuple(files.expand(given))) for label, given in texts.items()},
-            trees=Given(tuple(files.expand(arguments.trees))),
-            dev=Given(tuple(files.expand(arguments.dev))),
+            {label: given(names) for label, names in texts.items()},
+            trees=given(arguments.trees),
+            dev=given(arguments.dev),
             init=str(model_path(arguments.init)) if arguments.init else None,
             facts=_facts(arguments.language_facts, list(languages)),
             without=tuple(arguments.without),
-            treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
+            treebanks={label: given(names) for label, names in treebanks.items()},
             tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
             tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
-            raw=None if arguments.raw is None else Given(tuple(files.expand(arguments.raw))),
+            raw=None if arguments.raw is None else given(arguments.raw),
             lines=arguments.lines,
         ),
         settings,
@@ -179,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
         resume=arguments.resume,
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
-        preset=" + ".join(names),
+        preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
         said=presets.said_in(arguments.set, changes),
     )

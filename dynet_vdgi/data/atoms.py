@@ -8,7 +8,7 @@ Letters: N words, S sentences, c columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
@@ -55,13 +55,6 @@ class PackedRows(NamedTuple):
 def code_of(kind: str, text: str) -> int:
     """A 64-bit number for a text of some kind."""
     return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
-
-
-def codes_of(kind: str, texts: Iterable[str]) -> Codes:
-    """The numbers (N,) of `code_of` for texts."""
-    begin = f"{kind}\0"
-    digests = [blake2b((begin + text).encode(), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def packed_rows(atoms: Codes, first: Ints) -> tuple[PackedRows, Ints]:
@@ -137,13 +130,6 @@ def of_form(form: str) -> tuple[int, int]:
     """The atoms W and S."""
     lower = form.lower()
     return code_of("W", lower), _cached_code("S", lower[-3:])
-
-
-def of_forms(forms: Sequence[str]) -> Codes:
-    """The atoms (N, 2) of `of_form` for forms."""
-    lower = [form.lower() for form in forms]
-    ends = [_cached_code("S", text[-3:]) for text in lower]
-    return np.stack([codes_of("W", lower), np.array(ends, np.uint64)], 1)
 
 
 @lru_cache(maxsize=100_000)

@@ -1,4 +1,4 @@
-"""Converts sentences to and from objects of the library `conllu` (`TokenList`), and to graphs of NLTK."""
+"""Converts sentences to and from objects of the library `conllu` (`TokenList`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 
 if TYPE_CHECKING:
     import conllu
-    from nltk.parse import DependencyGraph
 
 
 def to_conllu(sentence: Sentence) -> conllu.TokenList:
@@ -58,25 +57,6 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
         what = "an empty line" if any(lines) else "no words"
         raise DataError("<TokenList>", lines.index("") + 1, f"a sentence with {what}")
     return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
-
-
-def to_nltk(sentence: Sentence) -> DependencyGraph:
-    """The sentence, which has heads, as a dependency graph of NLTK; its node n is word n, and 0 the root.
-
-    Comments, ranges and empty nodes are left out. `tag` is XPOS and `ctag` UPOS, as in NLTK's own reader.
-
-    Raises: UsageError, the sentence has no heads or is no `Sentence`, or NLTK is not installed.
-    """
-    check_kind("sentence", sentence, Sentence, "a Sentence")
-    if sentence.heads is None or FREE in sentence.heads:
-        raise UsageError("to_nltk: a word of the sentence has no head: parse it first")
-    try:
-        from nltk.parse import DependencyGraph
-    except ImportError:
-        raise UsageError("to_nltk needs the package nltk: pip install nltk") from None
-    words = [line for line in unchanged(sentence).split("\n") if line.partition("\t")[0].isdecimal()]
-    roots = [line.split("\t")[7] for line, head in zip(words, sentence.heads) if head == 0]
-    return DependencyGraph("\n".join(words), cell_separator="\t", top_relation_label=roots[0])
 
 
 def _head(columns: list[str], index: int) -> int | str | None:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_faults import fault_of_text, fault_of_value
-from dynet_vdgi.data.files import AnyPath, check_path, shown
+from dynet_vdgi.data.files import AnyPath, check_named, check_path, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count, of_these
@@ -55,6 +55,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
     Raises: UsageError, another value of `heads` or `tags`, or no path.
     """
     check_path("path", path)
+    check_named(path, "file")
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 

@@ -39,18 +39,9 @@ _TEXT = re.compile(rb"[^ ]* [-+]?[\d.]+(?:[eE][-+]?\d+)?[ \r\n]")  # a word and 
 _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 
 # What gensim raises on damaged files, besides wrong arrays.
-_GENSIM_FAILS = (
-    AssertionError,
-    EOFError,
-    IndexError,
-    MemoryError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
+_GENSIM_FAILS: tuple[type[Exception], ...]
+_GENSIM_FAILS = (ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, OSError, RuntimeError)
+_GENSIM_FAILS += (TypeError, ValueError, struct.error)
 
 # Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
 # With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.
@@ -88,32 +79,28 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
     vectors = _read(path, head)
     values = np.zeros((len(words), vectors.vector_size), np.float32)
     found = np.zeros(len(words), np.bool_)
-    times = {"by the lower-case form": 0, "by character n-grams": 0}
+    times = Counter[str]()
     for i, word in enumerate(words):
-        for form, how in ((word, ""), (word.lower(), "by the lower-case form")):
-            if form in vectors.key_to_index:
-                values[i], found[i] = vectors.vectors[vectors.key_to_index[form]], True
-                if how:
-                    times[how] += 1
-                break
-        else:
-            if _has_ngrams(vectors, word):
-                values[i], found[i] = vectors.get_vector(word), True
-                times["by character n-grams"] += 1
+        if word in vectors.key_to_index:
+            values[i], found[i] = vectors.vectors[vectors.key_to_index[word]], True
+        elif word.lower() in vectors.key_to_index:
+            values[i], found[i] = vectors.vectors[vectors.key_to_index[word.lower()]], True
+            times["by the lower-case form"] += 1
+        elif _has_ngrams(vectors, word):
+            values[i], found[i] = vectors.get_vector(word), True
+            times["by character n-grams"] += 1
+    name = files.shown(path)
     for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
         message = f"the vector of {words[i]!r} has a number that is not finite"
-        raise DataError(files.shown(path), None, message, "mend the row or delete it")
+        raise DataError(name, None, message, "mend the row or delete it")
     if words and not found.any():
         begins = ", ".join(map(repr, vectors.index_to_key[:3]))
         hint = f"vectors of another language, or with another letter case? It begins with {begins}"
-        raise DataError(
-            files.shown(path), None, f"it has none of the {counted(len(words), 'word')} wanted", hint
-        )
+        raise DataError(name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint)
     coverage = f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
-    notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {files.shown(path)}"]
-    return Embeddings(
-        values, found, (*notes, *(f"  {counted(n, 'word')} {how}" for how, n in times.items() if n))
-    )
+    notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {name}"]
+    notes += [f"  {counted(times[how], 'word')} {how}" for how in sorted(times, reverse=True)]
+    return Embeddings(values, found, tuple(notes))
 
 
 def _read(path: str, head: bytes) -> KeyedVectors:
@@ -127,10 +114,11 @@ def _read(path: str, head: bytes) -> KeyedVectors:
     header = None if is_fasttext else _HEADER.match(head)
     if is_fasttext:
         _check_fasttext(path, head)
-    elif header and os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1) < 2 * int(
-        header[1]
-    ) * int(header[2]):
-        raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
+    elif header:
+        most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
+        if most < 2 * int(header[1]) * int(header[2]):
+            message = "the file is smaller than its header says"
+            raise DataError(name, None, message, "cut off? download it again")
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
 

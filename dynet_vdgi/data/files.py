@@ -271,8 +271,9 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
     """
     target = os.fspath(path)
     descriptor = None if target == STANDARD else _descriptor(target)
-    mode = None if target == STANDARD or descriptor is not None else _writable_mode(target)
-    if target == STANDARD or descriptor is not None or (mode is not None and not stat.S_ISREG(mode)):
+    is_open = target == STANDARD or descriptor is not None
+    mode = None if is_open else _writable_mode(target)
+    if is_open or (mode is not None and not stat.S_ISREG(mode)):
         with tempfile.TemporaryFile(buffering=0) as file:
             spool = io.BufferedRandom(_Output(os.dup(file.fileno()), "r+b", tempfile.gettempdir()))
             with _closing(spool):
@@ -376,10 +377,10 @@ def _descriptor(target: str) -> int | None:
     return None
 
 
-def check_named(output: str) -> None:
+def check_named(path: AnyPath, what: str = "output") -> None:
     """Raises: `UsageError`, the name is empty, as from an unset shell variable."""
-    if not output:
-        raise UsageError("the name of the output is empty")
+    if not os.fspath(path):
+        raise UsageError(f"the name of the {what} is empty")
 
 
 def _writable_mode(target: str) -> int | None:
@@ -406,26 +407,19 @@ def _writable_mode(target: str) -> int | None:
 
 def _copy(spool: BinaryIO, target: str, descriptor: int | None) -> None:
     """Copies the written content to standard output, to an open file, or to a pipe or device."""
-    if target == STANDARD:
-        _copy_to_stdout(spool)
-        return
-    if descriptor == 1:
+    if target == STANDARD or descriptor == 1:
         sys.stdout.flush()
-    with writing(target, "nothing was kept"):
+    if target != STANDARD:
         file = target if descriptor is None else os.dup(descriptor)
-        with open(file, "wb") as device:
+        with writing(target, "nothing was kept"), open(file, "wb") as device:
             shutil.copyfileobj(spool, device, CHUNK)
-
-
-def _copy_to_stdout(spool: BinaryIO) -> None:
-    sys.stdout.flush()
-    binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:  # a text stream put in its place
+        return
+    if hasattr(sys.stdout, "buffer"):
+        shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK)
+    else:  # a text stream put in its place
         text = io.TextIOWrapper(spool, encoding="utf-8", newline="\n")
         shutil.copyfileobj(text, sys.stdout, CHUNK)
         text.detach()
-    else:
-        shutil.copyfileobj(spool, binary, CHUNK)
     sys.stdout.flush()
 
 
@@ -434,14 +428,13 @@ def sha256(path: AnyPath) -> str:
 
     Raises: `DataError` when the file cannot be read.
     """
-    digest = hashlib.sha256()
-    with ExitStack() as stack:
-        try:
-            handle = stack.enter_context(open(path, "rb"))
+    try:
+        with open(path, "rb") as handle:
+            digest = hashlib.sha256()
             while chunk := handle.read(CHUNK):
                 digest.update(chunk)
-        except OSError as error:
-            raise DataError(os.fspath(path), None, f"cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise DataError(os.fspath(path), None, f"cannot be read: {error.strerror}") from None
     return digest.hexdigest()
 
 
@@ -461,21 +454,18 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _matches(pattern: str) -> list[str]:
-    if pattern == STANDARD:
-        return [pattern]
     if os.path.isdir(pattern):
         raise UsageError(f"{pattern!r} is a directory (name the files in it)")
-    if os.path.exists(pattern):
+    if pattern == STANDARD or os.path.exists(pattern):
         return [pattern]
     if os.path.islink(pattern):
         raise UsageError(f"{pattern!r} is a link to {os.readlink(pattern)!r}, where there is no file")
-    what = "no such file:"
-    if glob.has_magic(pattern):
-        matches = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
-        if matches:
-            return matches
-        what = "no file matches"
+    is_pattern = glob.has_magic(pattern)
+    found = glob.glob(pattern, recursive=True) if is_pattern else []
+    if matches := sorted(path for path in found if not os.path.isdir(path)):
+        return matches
     hint = _similar(pattern)
+    what = "no file matches" if is_pattern else "no such file:"
     raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
 
 

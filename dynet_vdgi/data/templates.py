@@ -33,17 +33,6 @@ class Templates(NamedTuple):
     certain: int
 
 
-def random_words(count: int, state: int = 0) -> list[int]:
-    """64-bit numbers that are the same in every run (the generator splitmix64)."""
-    words = []
-    for _ in range(count):
-        state = (state + 0x9E3779B97F4A7C15) & MASK
-        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        words.append(z ^ (z >> 31))
-    return words
-
-
 def table_of(
     templates: Sequence[str], atoms: Sequence[str], optional: Collection[str], seed: int
 ) -> Templates:
@@ -54,20 +43,15 @@ def table_of(
 
     Raises: ValueError, a template names an unknown atom.
     """
-    ordered = sorted(templates, key=lambda template: not optional_free(template, optional))
+    can_be_absent = {template: any(name in optional for name in template.split()) for template in templates}
+    ordered = sorted(templates, key=can_be_absent.__getitem__)
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]
     width = max(map(len, rows))
     parts = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
-    certain = sum(optional_free(template, optional) for template in ordered)
-    of_template = np.array([_number(template, seed) for template in ordered], np.uint64)
-    return Templates(
-        parts, of_template, np.array([_number(name, seed) for name in atoms], np.uint64), certain
+    of_template, of_atom = (
+        np.array([_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms)
     )
-
-
-def optional_free(template: str, optional: Collection[str]) -> bool:
-    """Whether none of the template's atoms may be absent."""
-    return not any(name in optional for name in template.split())
+    return Templates(parts, of_template, of_atom, sum(not can_be_absent[template] for template in ordered))
 
 
 def without(templates: Iterable[str], columns: Collection[str]) -> tuple[str, ...]:
@@ -90,7 +74,10 @@ def shift_of(n_buckets: int) -> int:
 
 
 def _number(text: str, seed: int) -> int:
-    """An odd 64-bit number for a text."""
+    """An odd 64-bit number for a text, the same in every run (the generator splitmix64)."""
     from dynet_vdgi.data.atoms import code_of
 
-    return random_words(1, code_of(f"{seed}", text))[0] | 1
+    z = (code_of(f"{seed}", text) + 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31) | 1

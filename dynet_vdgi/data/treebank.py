@@ -59,16 +59,14 @@ class Filter:
             sentence, _ = without_punctuation(original, self.protocol.removed_tags)
             n_removed = len(original) - len(sentence)
             if n_removed and not len(sentence):
-                self._drop("punctuation only", 1, n_removed)
+                self._count("punctuation only", 1, n_removed)
                 continue
-            self._drop("punctuation", 0, n_removed)
-            reason = self._fault(sentence)
-            if reason:
-                self._drop(reason, 1, len(sentence))
+            self._count("punctuation", 0, n_removed)
+            if reason := self._fault(sentence):
+                self._count(reason, 1, len(sentence))
                 continue
             if self.protocol.projective_only and sentence.heads is None:
-                self._untested[0] += 1
-                self._untested[1] += len(sentence)
+                self._untested = [n + more for n, more in zip(self._untested, (1, len(sentence)))]
             yield sentence
 
     @property
@@ -83,19 +81,15 @@ class Filter:
             return []
         return [str(Dropped("kept without the projectivity test (no trees)", *self._untested))]
 
-    def _fault(self, sentence: Sentence) -> str | None:
+    def _fault(self, sentence: Sentence) -> str:
         if self.protocol.projective_only and sentence.heads is not None and not is_projective(sentence.heads):
             return "not projective"
         if len(sentence) < self.min_len:
             return self._too_short
-        if self.max_len is not None and len(sentence) > self.max_len:
-            return self._too_long
-        return None
+        return self._too_long if self.max_len is not None and len(sentence) > self.max_len else ""
 
-    def _drop(self, reason: str, sentences: int, words: int) -> None:
-        counts = self._counts[reason]
-        counts[0] += sentences
-        counts[1] += words
+    def _count(self, reason: str, sentences: int, words: int) -> None:
+        self._counts[reason] = [n + more for n, more in zip(self._counts[reason], (sentences, words))]
 
 
 def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -56,8 +56,6 @@ class Vocabulary:
         if len(words) != len(tags):
             raise ValueError(f"{len(words)} words but {len(tags)} tags")
         tag_ids = tuple([self._tag_ids.get(tag, UNKNOWN) for tag in tags])
-        if not self.words:
-            return Encoded(tag_ids, (UNKNOWN,) * len(tag_ids))
         forms = [word.lower() for word in words] if self.lowercase else words
         return Encoded(tag_ids, tuple([self._word_ids.get(form, UNKNOWN) for form in forms]))
 

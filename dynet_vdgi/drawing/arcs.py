@@ -1,4 +1,4 @@
-"""Shared by the drawings of trees: arcs and their kinds, the heights of arcs, and printable letters.
+"""What both drawings of a tree share: its arcs and their kinds, the heights of arcs, and printable letters.
 
 Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
 """
@@ -18,7 +18,7 @@ MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
 SURE, UNSURE, DOUBTFUL = "sure", "unsure", "doubtful"
 """Kinds of arcs without gold heads, if the probabilities of the heads are known."""
 
-LEAST_SURE = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}
+_LEAST = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}  # probability
 CONFIDENCE = {SURE: "80 % sure or more", UNSURE: "50 to 80 %", DOUBTFUL: "less than 50 %"}
 
 
@@ -29,35 +29,57 @@ class Arc(NamedTuple):
     dependent: int
     kind: str
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last word; the same one for an arc from the root."""
+        other = self.head or self.dependent
+        return min(other, self.dependent), max(other, self.dependent)
 
-def arcs_of(
-    forms: Sequence[str],
-    tags: Sequence[str],
-    heads: Sequence[int],
-    gold: Sequence[int] | None,
-    sure: Sequence[float | None] | None = None,
-) -> list[Arc]:
-    """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
 
-    `sure`: probability that each head is right, None if it is unknown; not together with gold heads.
+class DrawnTree(NamedTuple):
+    """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
 
-    Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
+    `relations` are written over the arcs; empty: none. `sure`: probability that each head is right, None if
+    it is unknown; it has no effect with gold heads.
     """
-    for name, values in (("tags", tags), ("heads", heads), ("gold heads", gold)):
-        if values is not None and len(values) != len(forms):
-            raise ValueError(f"{len(values)} {name} for {len(forms)} words")
-    for word, head in (pair for values in (heads, gold or ()) for pair in enumerate(values, 1)):
-        if not 0 <= head <= len(forms) or head == word:
-            raise ValueError(f"head {head} of word {word} in a sentence of {len(forms)} words")
-    arcs = []
-    for word, head in enumerate(heads, 1):
-        kind = PLAIN if gold is None else RIGHT if gold[word - 1] == head else WRONG
-        if gold is None and sure is not None and (known := sure[word - 1]) is not None:
-            kind = next(kind for kind, least in LEAST_SURE.items() if known >= least)
-        arcs.append(Arc(head, word, kind))
-        if gold is not None and kind == WRONG:
-            arcs.append(Arc(gold[word - 1], word, MISSED))
-    return arcs
+
+    forms: Sequence[str]
+    tags: Sequence[str]
+    heads: Sequence[int]
+    gold: Sequence[int] | None = None
+    caption: str = ""
+    note: str | None = None  # None: the number of right heads and of all heads
+    relations: Sequence[str] = ()
+    sure: Sequence[float | None] | None = None
+
+    def arcs(self) -> list[Arc]:
+        """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
+
+        Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
+        """
+        n, gold = len(self.forms), self.gold
+        for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
+            if values is not None and len(values) != n:
+                raise ValueError(f"{len(values)} {name} for {n} words")
+        for word, head in (pair for heads in (self.heads, gold or ()) for pair in enumerate(heads, 1)):
+            if not 0 <= head <= n or head == word:
+                raise ValueError(f"head {head} of word {word} in a sentence of {n} words")
+        arcs = []
+        for word, head in enumerate(self.heads, 1):
+            if gold is not None:
+                arcs.append(Arc(head, word, RIGHT if gold[word - 1] == head else WRONG))
+                if gold[word - 1] != head:
+                    arcs.append(Arc(gold[word - 1], word, MISSED))
+                continue
+            known = self.sure[word - 1] if self.sure is not None else None
+            kind = PLAIN if known is None else next(kind for kind, p in _LEAST.items() if known >= p)
+            arcs.append(Arc(head, word, kind))
+        return arcs
+
+    def note_on(self, arcs: Sequence[Arc]) -> str:
+        """The note, or its default."""
+        n_right = sum(arc.kind == RIGHT for arc in arcs)
+        return f"{n_right} of {len(self.forms)} heads right" if self.note is None else self.note
 
 
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
@@ -84,26 +106,6 @@ def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
         ends[last].add(level)
         result[k] = level
     return result
-
-
-def in_order(spans: Sequence[tuple[int, int]], word: int) -> list[int]:
-    """The order, from left to right, of the arcs at a word that avoids needless crossings.
-
-    `spans` (first, last) are the spans that the ends belong to. First come arcs to the left, the shortest
-    outermost, then arcs that go up (first == last), then arcs to the right. Of equal spans the later one
-    counts as longer, as in `levels`. Returns indices.
-
-    >>> in_order([(3, 9), (3, 3), (3, 4), (1, 3), (2, 3)], word=3)
-    [4, 3, 1, 0, 2]
-    """
-
-    def place(k: int) -> tuple[int, int, int]:
-        first, last = spans[k]
-        if first == last:
-            return 1, 0, k
-        return (2, first - last, -k) if first == word else (0, last - first, k)
-
-    return sorted(range(len(spans)), key=place)
 
 
 def clean(text: str) -> str:

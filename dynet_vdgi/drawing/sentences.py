@@ -10,7 +10,8 @@ from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, svg_document
+from dynet_vdgi.drawing.arcs import DrawnTree
+from dynet_vdgi.drawing.pictures import WIDTH, svg_document
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
@@ -82,30 +83,20 @@ def tree_of(
     if sentence.heads is None:
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
-    says_something = are_labels([sentence.deprels])
     # Without control characters, because terminals obey them and pictures must not contain them.
-    forms, tags, relations = (
-        tuple(map(plain, column))
-        for column in (sentence.forms, sentence.tags, sentence.deprels if says_something else ())
-    )
-    caption = plain(caption)
+    forms, tags, caption = list(map(plain, sentence.forms)), list(map(plain, sentence.tags)), plain(caption)
+    relations = list(map(plain, sentence.deprels)) if are_labels([sentence.deprels]) else []
     if gold is None:
         sure = _confidences(sentence)
         return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
     note = _note(gold, sentence, scoring_protocol(protocol))
-    relations = _compared(sentence, gold, relations)
+    if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
+        arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
+        relations = [
+            f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
+            for own, right, head, gold_head in arcs
+        ]
     return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
-
-
-def _compared(sentence: Sentence, gold: Sentence, relations: Sequence[str]) -> tuple[str, ...]:
-    """The relations; `obj/nsubj` if the head is right but the gold relation differs, as LAS counts."""
-    if not relations or not are_labels([gold.deprels]):
-        return tuple(relations)
-    arcs = zip(relations, gold.deprels, sentence.heads or (), gold.heads or ())
-    return tuple(
-        f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
-        for own, right, head, gold_head in arcs
-    )
 
 
 def _confidences(sentence: Sentence) -> list[float | None] | None:

@@ -11,21 +11,26 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
 from typing import NamedTuple
 
-from dynet_vdgi.drawing import arcs as _arcs
-from dynet_vdgi.drawing.arcs import CONFIDENCE, DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG, Arc
-from dynet_vdgi.drawing.layout import DrawnTree
+from dynet_vdgi.drawing.arcs import (
+    CONFIDENCE,
+    DOUBTFUL,
+    MISSED,
+    PLAIN,
+    RIGHT,
+    SURE,
+    UNSURE,
+    WRONG,
+    Arc,
+    DrawnTree,
+    clean,
+)
+from dynet_vdgi.drawing.arcs import levels as levels_of
 from dynet_vdgi.system.text_tables import column_count, columns, padded
 
 MIN_WIDTH = 40
 
 _TIPS = {PLAIN: "<", RIGHT: "<", WRONG: "x", MISSED: "o", SURE: "<", UNSURE: "?", DOUBTFUL: "!"}
-_COLOURS = {
-    RIGHT: "32",
-    WRONG: "31",
-    MISSED: "36",
-    UNSURE: "36",
-    DOUBTFUL: "31",
-}  # green, red, cyan (ECMA-48)
+_COLOURS = {RIGHT: "32", WRONG: "31", MISSED: "36", UNSURE: "36", DOUBTFUL: "31"}  # of ECMA-48
 _LEGEND = "< right, x wrong, o and the gold head"
 _LEGEND_SURE = f"? {CONFIDENCE[UNSURE]} sure, ! {CONFIDENCE[DOUBTFUL]}, others more"
 _ROOT = "root"
@@ -46,11 +51,10 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
-    arcs, tags = _arcs.arcs_of(tree.forms, tree.tags, tree.heads, tree.gold, tree.sure), tree.tags
+    arcs, tags = tree.arcs(), tree.tags
     if tree.relations:
         tags = [f"{tag} {relation}" for tag, relation in zip(tags, tree.relations)]
-    forms, tags = [_arcs.clean(form) for form in tree.forms], [_arcs.clean(tag) for tag in tags]
-    lines = _drawn(arcs, forms, tags, width, colour)
+    lines = _drawn(arcs, list(map(clean, tree.forms)), list(map(clean, tags)), width, colour)
     if tree.gold is not None:
         lines += [_LEGEND, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
@@ -60,7 +64,7 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
 
 # ------------------------------------------------------------------------------------------- branching lines
 class _Branch(NamedTuple):
-    """The arcs from one head to one side; missed gold arcs have a branch of their own."""
+    """The arcs from one head to one side."""
 
     head: int
     arcs: list[Arc]
@@ -69,17 +73,13 @@ class _Branch(NamedTuple):
     def words(self) -> list[int]:
         return [self.head, *(arc.dependent for arc in self.arcs)]
 
-    @property
-    def kind(self) -> str:
-        return MISSED if self.arcs[0].kind == MISSED else PLAIN
-
 
 def _branches(arcs: Iterable[Arc]) -> list[_Branch]:
-    """All arcs but those to the root."""
-    found: dict[tuple[int, bool, bool], _Branch] = {}
+    """All arcs but those to the root and missed ones, which are written."""
+    found: dict[tuple[int, bool], _Branch] = {}
     for arc in arcs:
-        if arc.head:
-            key = (arc.head, arc.dependent > arc.head, arc.kind == MISSED)
+        if arc.head and arc.kind != MISSED:
+            key = (arc.head, arc.dependent > arc.head)
             found.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
     return list(found.values())
 
@@ -93,10 +93,9 @@ class _Canvas:
         self._marks: dict[tuple[int, int], str] = {}
         self._joints: set[tuple[int, int]] = set()
 
-    def vertical(self, column: int, top: int, bottom: int, kind: str) -> None:
+    def vertical(self, column: int, top: int, bottom: int) -> None:
         for row in range(top, bottom + 1):
             self._links[row][column] |= _UP * (row > top) | _DOWNWARD * (row < bottom)
-            self._kinds[row][column] = kind
 
     def horizontal(self, row: int, left: int, right: int, kind: str) -> None:
         for column in range(left, right + 1):
@@ -109,15 +108,11 @@ class _Canvas:
         """Marks lines that cross here as connected."""
         self._joints.add((row, column))
 
-    def mark(self, row: int, column: int, characters: str, kind: str) -> None:
-        for k, character in enumerate(characters):
-            self._marks[row, column + k] = character
-            self._kinds[row][column + k] = kind
+    def mark(self, row: int, column: int, character: str, kind: str) -> None:
+        self._marks[row, column] = character
+        self._kinds[row][column] = kind
 
-    def lines(self, colour: bool) -> list[str]:
-        return [self._line(row, colour) for row in range(len(self._links))]
-
-    def _line(self, row: int, colour: bool) -> str:
+    def line(self, row: int, colour: bool) -> str:
         characters = [self._character(row, column) for column in range(len(self._links[row]))]
         if not colour:
             return "".join(characters)
@@ -128,18 +123,12 @@ class _Canvas:
         return "".join(parts)
 
     def _character(self, row: int, column: int) -> str:
-        mark = self._marks.get((row, column))
-        if mark is not None:
+        if mark := self._marks.get((row, column)):
             return mark
         glyph = _GLYPHS[self._links[row][column]]
-        if glyph == "┼" and (row, column) not in self._joints:
-            glyph = "│"
-        if self._kinds[row][column] == MISSED:
-            return {"│": "╎", "─": "╌"}.get(glyph, glyph)
-        return glyph
+        return "│" if glyph == "┼" and (row, column) not in self._joints else glyph
 
 
-# ------------------------------------------------------------------------------------------- along the line
 # ------------------------------------------------------------------------------------------- a word per line
 def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool) -> list[str]:
     """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
@@ -151,8 +140,8 @@ def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: in
     tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
     room = width - digits - form_width - tag_width - 3
 
-    branches = _branches(arc for arc in arcs if arc.kind != MISSED)
-    levels = _arcs.levels([(min(branch.words), max(branch.words)) for branch in branches], may_touch=False)
+    branches = _branches(arcs)
+    levels = levels_of([(min(branch.words), max(branch.words)) for branch in branches], may_touch=False)
     n_levels = min(max(levels, default=-1) + 1, room // 2)
     notes = _notes(arcs, branches, levels, n_levels)
     while n_levels and 2 * n_levels + 1 + max(map(len, notes.values()), default=0) > room:
@@ -161,13 +150,13 @@ def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: in
 
     n_lines = [max(map(len, pieces)) for pieces in labels]
     rows = list(accumulate(n_lines, initial=0))  # of each word's first line, and the end
-    drawing = _lines_beside(branches, levels, n_levels, rows).lines(colour)
+    canvas = _lines_beside(branches, levels, n_levels, rows)
     lines = []
     for word, (form_pieces, tag_pieces) in enumerate(labels, 1):
         for k, (form, tag) in enumerate(zip_longest(form_pieces, tag_pieces, fillvalue="")):
             number, note = (str(word), notes.get(word, "")) if k == 0 else ("", "")
             line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
-            lines.append(line + drawing[rows[word - 1] + k] + note)
+            lines.append(line + canvas.line(rows[word - 1] + k, colour) + note)
     return lines
 
 
@@ -179,10 +168,10 @@ def _lines_beside(
     drawn = sorted((pair for pair in zip(levels, branches) if pair[0] < n_levels), reverse=True)
     for level, branch in drawn:
         places = [rows[word - 1] for word in branch.words]
-        canvas.vertical(2 * level + 1, min(places), max(places), branch.kind)
+        canvas.vertical(2 * level + 1, min(places), max(places))
     for level, branch in drawn:  # the outermost first, so that pieces of lines look like their targets
         column = 2 * level + 1
-        canvas.horizontal(rows[branch.head - 1], 0, column, branch.kind)
+        canvas.horizontal(rows[branch.head - 1], 0, column, PLAIN)
         canvas.joint(rows[branch.head - 1], column)
         for arc in branch.arcs:
             row = rows[arc.dependent - 1]

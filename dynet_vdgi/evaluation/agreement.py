@@ -59,17 +59,15 @@ class Pairings:
     @property
     def kappa(self) -> float:
         """Cohen's kappa; NaN over nothing, and where both use one and the same value only."""
-        ones: Counter[str] = Counter()
-        others: Counter[str] = Counter()
+        ones, others = Counter[str](), Counter[str]()
+        n = same = 0
         for (one, other), times in self.pairs.items():
             ones[one] += times
             others[other] += times
-        n = sum(ones.values())
+            n += times
+            same += times * (one == other)
         by_chance = sum(times * others[value] for value, times in ones.items())
-        if not n or by_chance == n * n:
-            return math.nan
-        same = sum(times for (one, other), times in self.pairs.items() if one == other)
-        return (n * same - by_chance) / (n * n - by_chance)
+        return (n * same - by_chance) / (n * n - by_chance) if by_chance < n * n else math.nan
 
     def add(self, is_same: bool, values: tuple[str, str] | None = None) -> None:
         self.same += is_same
@@ -208,21 +206,17 @@ def _differences(
 
 def _compared(files: TwoFiles, pair: Pair, counts: dict[str, Pairings]) -> list[tuple[str, bool]]:
     """Counts two words; returns the comparable columns, and whether they agree."""
-    found = []
-    for column in COLUMNS:
-        if not files.is_comparable(pair, column):
-            continue
-        values, is_same = files.values(pair, column), files.is_same(pair, column)
-        if column == "deprel":
-            counts["subtype"].add(is_same, values)
-            values = relation_of(values[0]), relation_of(values[1])
-            is_right = values[0] == values[1]
-            counts["deprel"].add(is_right, values)
-            if files.is_comparable(pair, "head"):
-                counts["both"].add(is_right and files.is_same(pair, "head"))
-        else:
+    found = [(column, files.is_same(pair, column)) for column in COLUMNS if files.is_comparable(pair, column)]
+    for column, is_same in found:
+        values = files.values(pair, column)
+        if column != "deprel":
             counts[column].add(is_same, values if column in _WITH_KAPPA else None)
-        found.append((column, is_same))
+            continue
+        counts["subtype"].add(is_same, values)
+        values = relation_of(values[0]), relation_of(values[1])
+        counts["deprel"].add(values[0] == values[1], values)
+        if files.is_comparable(pair, "head"):
+            counts["both"].add(values[0] == values[1] and files.is_same(pair, "head"))
     return found
 
 

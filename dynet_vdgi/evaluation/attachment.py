@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import repeat, zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.data.corpus import Sentences, read, sentences_of
 from dynet_vdgi.data.files import AnyPath
@@ -57,55 +57,13 @@ def _share(part: float | None, whole: int) -> float:
     return part / whole if whole and part is not None else math.nan
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
-
-
-class _Accuracies:
-    """Shared by the counts over words and over sentences."""
-
-    words: Any
-    directed: Any
-    undirected: Any
-    _counts: ClassVar[tuple[str, ...]] = ("words", "directed", "undirected")
-    _figures: ClassVar[tuple[str, ...]] = ("dda", "uda")
-
-    @property
-    def dda(self) -> float:
-        return _share(self.directed, self.words)
-
-    @property
-    def uda(self) -> float:
-        return _share(self.undirected, self.words)
-
-    def to_dict(self) -> dict[str, float | int | None]:
-        numbers = {name: getattr(self, name) for name in (*self._counts, *self._figures)}
-        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
-
-
 @dataclass(frozen=True)
-class Tally(_Accuracies):
-    """Counts over words that need not form whole sentences; they can be added.
+class SentenceTally:
+    """Counts over whole sentences, or over words alone; they can be added, and right words may be means.
 
-    Over the gold arcs of one rule, `dda` is the rule's recall.
-    """
-
-    words: int = 0
-    directed: float = 0
-    undirected: float = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.words + other.words, self.directed + other.directed, self.undirected + other.undirected
-        )
-
-
-@dataclass(frozen=True)
-class SentenceTally(_Accuracies):
-    """Counts over whole sentences; they can be added, and counts of right words may be means.
-
-    `labelled` counts words whose head and relation are right, `labels` words whose relation is right; None
-    unless all sentences have relations on both sides.
+    `sentences` is 0 for words alone. `labelled` counts words whose head and relation are right, `labels`
+    words whose relation is right; None unless all sentences have relations on both sides. Over the gold arcs
+    of one rule, `dda` is its recall.
 
     >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
     >>> sum(tallies, SentenceTally()).dda
@@ -119,21 +77,21 @@ class SentenceTally(_Accuracies):
     roots: float = 0
     labelled: float | None = None
     labels: float | None = None
-    _counts = ("sentences", "words", "directed", "undirected", "roots")
-    _figures = ("dda", "uda", "root_accuracy", "las", "label_accuracy")
 
     def __add__(self, other: SentenceTally) -> SentenceTally:
-        if not self.sentences or not other.sentences:
-            return self if self.sentences else other
-        return SentenceTally(
-            self.sentences + other.sentences,
-            self.words + other.words,
-            self.directed + other.directed,
-            self.undirected + other.undirected,
-            self.roots + other.roots,
-            _sum(self.labelled, other.labelled),
-            _sum(self.labels, other.labels),
-        )
+        if not self.words or not other.words:
+            return self if self.words else other
+        both = zip(vars(self).values(), vars(other).values())
+        sums: list[Any] = [None if a is None or b is None else a + b for a, b in both]
+        return SentenceTally(*sums)
+
+    @property
+    def dda(self) -> float:
+        return _share(self.directed, self.words)
+
+    @property
+    def uda(self) -> float:
+        return _share(self.undirected, self.words)
 
     @property
     def root_accuracy(self) -> float:
@@ -146,6 +104,24 @@ class SentenceTally(_Accuracies):
     @property
     def label_accuracy(self) -> float:
         return _share(self.labels, self.words)
+
+    def to_dict(self, *, of_words: bool = False) -> dict[str, float | int | None]:
+        """Ready for JSON; `of_words`: without the figures of whole sentences."""
+        names = _OF_WORDS if of_words else _OF_SENTENCES
+        numbers = {name: getattr(self, name) for name in names}
+        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
+
+
+_OF_WORDS = ("words", "directed", "undirected", "dda", "uda")
+_OF_SENTENCES = (
+    "sentences",
+    *_OF_WORDS[:3],
+    "roots",
+    *_OF_WORDS[3:],
+    "root_accuracy",
+    "las",
+    "label_accuracy",
+)
 
 
 def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:
@@ -169,18 +145,12 @@ def score_sentence(
         directed += right_head == head
         undirected += _is_right_undirected(right_heads, dependent, head)
     roots_agree = all((right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted))
-    labelled, labels = _labels_right(gold, predicted, relations)
+    labelled = labels = None
+    if relations is not None and gold.deprels:
+        same = [relation_of(a) == relation_of(b) for a, b in zip(gold.deprels, relations)]
+        labelled = sum(r and a == b for r, a, b in zip(same, right_heads, predicted))
+        labels = sum(same)
     return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree), labelled, labels)
-
-
-def _labels_right(
-    gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None
-) -> tuple[int | None, int | None]:
-    """Number of words with the right head and relation, and with the right relation."""
-    if relations is None or not gold.deprels:
-        return None, None
-    same = [relation_of(a) == relation_of(b) for a, b in zip(gold.deprels, relations)]
-    return sum(r and a == b for r, a, b in zip(same, gold_heads(gold), predicted)), sum(same)
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
@@ -210,16 +180,15 @@ class Evaluation:
     """All figures of one system on one treebank; its printed form names the protocol first.
 
     `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
-    sentences. `breakdowns["length"]` holds SentenceTally, the others Tally. `significance` needs the
-    number of right heads and of all words of each sentence, `per_sentence`, and, if relations were scored, of
-    words whose head and relation are right, `labelled`.
+    sentences. `significance` needs the number of right heads and of all words of each sentence,
+    `per_sentence`, and, if relations were scored, of words whose head and relation are right, `labelled`.
     """
 
     protocol: Protocol
     all_sentences: int
     total: SentenceTally
     by_length: dict[int | None, SentenceTally]
-    breakdowns: dict[str, dict[str, Tally] | dict[str, SentenceTally]] = field(default_factory=dict)
+    breakdowns: dict[str, dict[str, SentenceTally]] = field(default_factory=dict)
     per_sentence: tuple[tuple[float, int], ...] = ()
     labelled: tuple[float, ...] = ()
 
@@ -242,7 +211,7 @@ class Evaluation:
             "total": self.total.to_dict(),
             "by_length": {length_label(m): tally.to_dict() for m, tally in self.by_length.items()},
             "by": {
-                name: {key: cell.to_dict() for key, cell in table.items()}
+                name: {key: cell.to_dict(of_words=name != "length") for key, cell in table.items()}
                 for name, table in self.breakdowns.items()
             },
         }
@@ -377,8 +346,7 @@ class GoldTrees:
     @property
     def policy(self) -> str:
         """One line for people about the scored text: sentences, words and the rules of the protocol."""
-        n_words = sum(map(len, self.sentences))
-        return _policy(self.protocol, len(self.sentences), self.all_sentences, n_words)
+        return _policy(self.protocol, len(self.sentences), self.all_sentences, sum(map(len, self.sentences)))
 
     @classmethod
     def of(cls, gold: Iterable[Sentence], protocol: str | Protocol = STANDARD) -> GoldTrees:
@@ -423,18 +391,14 @@ class GoldTrees:
             bands[_band(len(sentence), _LENGTHS)] += tally
             for counter in counters.values():
                 counter.add(sentence, heads)
-        breakdowns: dict[str, dict[str, Tally] | dict[str, SentenceTally]] = {
-            name: bands if name == "length" else counters[name].table()
-            for name in by
-            if name == "length" or name in counters
-        }
+        tables = {"length": bands, **{name: counter.table() for name, counter in counters.items()}}
         labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
         return Evaluation(
             self.protocol,
             self.all_sentences,
             sum(tallies, SentenceTally()),
             by_length,
-            breakdowns,
+            {name: tables[name] for name in by if name in tables},
             tuple((tally.directed, tally.words) for tally in tallies),
             labelled if len(labelled) == len(tallies) else (),
         )
@@ -445,45 +409,43 @@ def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
 
 
 class _WordCounter:
-    """Tallies over words, by a key of each word's gold arc."""
+    """Tallies over words, by a key of each word's gold arc: the tags of head and dependent, and the distance.
 
-    def __init__(self, key_of: Callable[[Sentence, int, int], str], keys: Iterable[str] = ()) -> None:
-        self._key_of = key_of
-        self._fixed_keys = tuple(keys)
-        self._counts: dict[str, list[int]] = {key: [0, 0, 0] for key in self._fixed_keys}
+    The table has the given keys; without any, the most frequent key comes first.
+    """
+
+    def __init__(self, key_of: Callable[[str, str, int], str], keys: Sequence[str] = ()) -> None:
+        self._key_of, self._keys = key_of, keys
+        self._counts: dict[str, list[int]] = {key: [0, 0, 0] for key in keys}
 
     def add(self, sentence: Sentence, predicted: Sequence[int]) -> None:
-        right_heads = gold_heads(sentence)
-        for dependent, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
-            counts = self._counts.setdefault(self._key_of(sentence, dependent, right_head), [0, 0, 0])
+        right_heads, tags = gold_heads(sentence), ("ROOT", *sentence.tags)
+        for word, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
+            key = self._key_of(tags[right_head], tags[word], abs(right_head - word) if right_head else 0)
+            counts = self._counts.setdefault(key, [0, 0, 0])
             counts[0] += 1
             counts[1] += right_head == head
-            counts[2] += _is_right_undirected(right_heads, dependent, head)
+            counts[2] += _is_right_undirected(right_heads, word, head)
 
-    def table(self) -> dict[str, Tally]:
-        """In the order of the fixed keys; without them, the most frequent first."""
-        counts = self._counts
-        keys = self._fixed_keys or sorted(counts, key=lambda key: (-counts[key][0], key))
-        return {key: Tally(*counts[key]) for key in keys}
+    def table(self) -> dict[str, SentenceTally]:
+        keys = self._keys or sorted(self._counts, key=lambda key: (-self._counts[key][0], key))
+        return {key: SentenceTally(0, *self._counts[key]) for key in keys}
 
 
 def _word_counters(by: Sequence[str], rules: RuleSet | None) -> dict[str, _WordCounter]:
-    def pair_of(sentence: Sentence, dependent: int, head: int) -> tuple[str, str]:
-        return (sentence.tags[head - 1] if head else "ROOT", sentence.tags[dependent - 1])
-
-    counters: dict[str, _WordCounter] = {}
-    if "tag" in by:
-        counters["tag"] = _WordCounter(lambda sentence, dependent, head: sentence.tags[dependent - 1])
-    if "pair" in by:
-        counters["pair"] = _WordCounter(lambda *arc: ">".join(pair_of(*arc)))
-    if "distance" in by:
-        counters["distance"] = _WordCounter(
-            lambda sentence, dependent, head: _band(abs(head - dependent), _DISTANCES) if head else "root",
+    counters = {
+        "tag": _WordCounter(lambda head, tag, distance: tag),
+        "pair": _WordCounter(lambda head, tag, distance: f"{head}>{tag}"),
+        "distance": _WordCounter(
+            lambda head, tag, distance: _band(distance, _DISTANCES) if distance else "root",
             ["root", *(label for label, _ in _DISTANCES)],
-        )
-    if "rule" in by and rules is not None:
-        names = {pair: ">".join(pair) for pair in rules.pairs()}
+        ),
+    }
+    if rules is not None:
+        names = [">".join(pair) for pair in rules.pairs()]
+        known = frozenset(names)
         counters["rule"] = _WordCounter(
-            lambda *arc: names.get(pair_of(*arc), _NO_RULE), [*names.values(), _NO_RULE]
+            lambda head, tag, distance: pair if (pair := f"{head}>{tag}") in known else _NO_RULE,
+            [*names, _NO_RULE],
         )
-    return counters
+    return {name: counter for name, counter in counters.items() if name in by}

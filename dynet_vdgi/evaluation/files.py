@@ -1,16 +1,24 @@
-"""Scores of CoNLL-U files."""
+"""Scores of CoNLL-U files, and of parsers that learn nothing, beside which they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
+from dynet_vdgi.baselines.trees import baseline_trees
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD, Protocol
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, evaluate
-from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.evaluation.attachment import (
+    BREAKDOWNS,
+    MAX_LENS,
+    Evaluation,
+    GoldTrees,
+    SentenceTally,
+    evaluate,
+)
 from dynet_vdgi.grammar.rules import RuleSet
 
 
@@ -34,17 +42,57 @@ def score_files(
     ConfigError, UsageError, no such protocol, no such break-down.
     """
     evaluations: dict[str, Evaluation] = {}
-    sentences: list[Sentence] = []
+    sentences = list(conllu.read(gold, heads="required", tags=tags))
     for path in parses:
-        sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
         parsed = conllu.read(path, heads="required", tags=tags)
         found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
         name = Path(path).name
         evaluations[str(path) if name in evaluations else name] = found
     if baselines:
-        sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
         trees = GoldTrees.of(sentences, protocol)
         if not trees.sentences:
             raise DataError(str(gold), None, f"no sentence is left under protocol {trees.protocol.name}")
         evaluations |= evaluate_baselines(trees, rules, max_lens=max_lens, by=by)
     return evaluations
+
+
+def evaluate_baselines(
+    gold: GoldTrees,
+    rules: RuleSet,
+    *,
+    max_lens: Sequence[int | None] = MAX_LENS,
+    by: Sequence[str] = BREAKDOWNS,
+) -> dict[str, Evaluation]:
+    """Scores of every baseline by name, as means over its draws; "rules only" uses the given table."""
+    return {
+        name: mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])
+        for name, draws in baseline_trees(gold.sentences, rules).items()
+    }
+
+
+def mean(draws: Sequence[Evaluation]) -> Evaluation:
+    """The evaluation whose counts are means over several draws of one system on the same words."""
+    first = draws[0]
+    return replace(
+        first,
+        total=_mean_tally([each.total for each in draws]),
+        by_length={m: _mean_tally([each.by_length[m] for each in draws]) for m in first.by_length},
+        breakdowns={
+            name: {key: _mean_tally([each.breakdowns[name][key] for each in draws]) for key in table}
+            for name, table in first.breakdowns.items()
+        },
+        per_sentence=tuple(
+            (sum(right for right, _ in cells) / len(cells), cells[0][1])
+            for cells in zip(*(each.per_sentence for each in draws))
+        ),
+        labelled=tuple(sum(cells) / len(cells) for cells in zip(*(each.labelled for each in draws))),
+    )
+
+
+def _mean_tally(tallies: Sequence[SentenceTally]) -> SentenceTally:
+    """Means of the counts; those of words and sentences, the same in every draw, stay whole numbers."""
+    counts: dict[str, Any] = {}
+    for name in (field.name for field in fields(SentenceTally) if field.name not in ("sentences", "words")):
+        values = [getattr(tally, name) for tally in tallies]
+        counts[name] = None if None in values else sum(values) / len(values)
+    return replace(tallies[0], **counts)

@@ -49,7 +49,8 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
             begins = f"{_where(sentence)} begins sentence {number}"
             raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
         last_gold, last_parsed = sentence, parse
-        _check_kind(parse)
+        if not isinstance(parse, Sentence):
+            _heads(parse, number)
         _check_same_words(sentence, parse, number)
         gold_heads(sentence)
         yield sentence, Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ())
@@ -77,20 +78,17 @@ def gold_heads(sentence: Sentence) -> Heads:
 
 
 def _heads(parse: Parsed, number: int) -> Heads:
-    heads = parse.heads if isinstance(parse, Sentence) else tuple(parse)
-    if heads is None:
-        path, line = _place(parse, "prediction")
-        raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
-    return heads
-
-
-def _check_kind(parse: Parsed) -> None:
-    """Raises: UsageError, the argument is neither a sentence nor heads."""
-    if isinstance(parse, (Sentence, np.ndarray)):
-        return
-    if not isinstance(parse, Sequence) or not all(isinstance(head, (int, np.integer)) for head in parse):
+    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
+    if isinstance(parse, Sentence):
+        if parse.heads is None:
+            path, line = _place(parse, "prediction")
+            raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
+        return parse.heads
+    is_list = isinstance(parse, Sequence) and all(isinstance(head, (int, np.integer)) for head in parse)
+    if not is_list and not isinstance(parse, np.ndarray):
         message = f"a {type(parse).__name__} where a Sentence or the heads of one are expected"
         raise UsageError(f"{message}: pipe() gives sentences, and each Parse has heads")
+    return tuple(parse)
 
 
 def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:

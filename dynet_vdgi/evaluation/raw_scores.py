@@ -27,40 +27,21 @@ from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system import text_tables
+from dynet_vdgi.system.text_tables import laid_out
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
 
-UNIVERSAL = {
-    "PronType",
-    "NumType",
-    "Poss",
-    "Reflex",
-    "Foreign",
-    "Abbr",
-    "Gender",
-    "Animacy",
-    "Number",
-    "Case",
-    "Definite",
-    "Degree",
-    "VerbForm",
-    "Mood",
-    "Tense",
-    "Aspect",
-    "Voice",
-    "Evident",
-    "Polarity",
-    "Person",
-    "Polite",
-}
+_UNIVERSAL = """
+PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense
+Aspect Voice Evident Polarity Person Polite
+"""
+UNIVERSAL = frozenset(_UNIVERSAL.split())
 """The features that UFeats compares."""
 
 MOST_PAIRS = 1 << 29
 """Pairs of words that are compared inside overlapping multiword tokens, of which each takes a bit."""
 
 Span = tuple[int, int]
-Range = tuple[int, int]
 
 _LEMMA, _UPOS, _XPOS, _FEATS, _HEAD, _DEPREL = range(2, 8)
 
@@ -100,7 +81,7 @@ class Side:
     words: list[Span]  # those of a multiword token have its span
     columns: list[list[str]]
     heads: list[int]  # by number in `columns`; -1: the root, -2: there is none
-    multiword: list[Range]  # first word and the one after the last, of each multiword token
+    multiword: list[Span]  # first word and the one after the last, of each multiword token
     lines: list[int]  # of the tokens
     blocks: list[Block]  # of the sentences, as they were read
     firsts: list[int]  # the number of each sentence's first word
@@ -328,7 +309,7 @@ def shown(by_name: Mapping[str, Mapping[str, Score]], *, markdown: bool = False)
     else:
         rows = [["F1", *METRICS]]
         rows += [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
-    return text_tables.markdown(rows) if markdown else text_tables.aligned(rows)
+    return laid_out(rows, markdown)
 
 
 def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float]]:

@@ -1,12 +1,12 @@
-"""Several systems side by side: tables in per cent (text or Markdown), JSON, means over draws."""
+"""Several systems side by side: tables in per cent (text or Markdown) and JSON, with bootstrap intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,48 +15,13 @@ from dynet_vdgi.evaluation.attachment import (
     LABEL_MEASURES,
     Evaluation,
     SentenceTally,
-    Tally,
     length_label,
     percent,
 )
 from dynet_vdgi.evaluation.significance import Difference, Interval
-from dynet_vdgi.system.text_tables import aligned
-from dynet_vdgi.system.text_tables import markdown as markdown_table
+from dynet_vdgi.system.text_tables import laid_out
 
-_Counts = TypeVar("_Counts", Tally, SentenceTally)
 _LEVEL = f"{100 * significance.LEVEL:.0f} %"
-
-
-def mean(draws: Sequence[Evaluation]) -> Evaluation:
-    """The evaluation whose counts are means over several draws of one system on the same words.
-
-    Raises: ValueError if the draws were scored on different words, or there are none.
-    """
-    first = _common_ground({str(k): evaluation for k, evaluation in enumerate(draws)})
-
-    def average(cells: Sequence[_Counts]) -> _Counts:
-        names = [field.name for field in fields(cells[0])]
-        columns = {name: [getattr(cell, name) for cell in cells] for name in names}
-        means = {name: None if None in row else sum(row) / len(row) for name, row in columns.items()}
-        # Words and sentences are the same in every draw, so they stay whole numbers.
-        whole = {name: getattr(cells[0], name) for name in ("sentences", "words") if name in names}
-        return replace(cells[0], **{**means, **whole})
-
-    breakdowns: dict[str, Any] = {
-        name: {key: average([evaluation.breakdowns[name][key] for evaluation in draws]) for key in table}  # type: ignore[type-var]
-        for name, table in first.breakdowns.items()
-    }
-    return replace(
-        first,
-        total=average([evaluation.total for evaluation in draws]),
-        by_length={m: average([evaluation.by_length[m] for evaluation in draws]) for m in first.by_length},
-        breakdowns=breakdowns,
-        per_sentence=tuple(
-            (sum(right for right, _ in cells) / len(cells), cells[0][1])
-            for cells in zip(*(evaluation.per_sentence for evaluation in draws))
-        ),
-        labelled=tuple(sum(cells) / len(cells) for cells in zip(*(each.labelled for each in draws))),
-    )
 
 
 @dataclass(frozen=True)
@@ -90,14 +55,15 @@ def compare(
 
     Raises: ValueError if the systems were scored on different words, or none has the measure.
     """
-    lengths = np.array([words for _, words in _common_ground(evaluations).per_sentence])
+    first = _common_ground(evaluations)
+    lengths = np.array([words for _, words in first.per_sentence])
     if measure == "las":
         counts = {name: each.labelled for name, each in evaluations.items() if each.has_labels}
     else:
         counts = {name: tuple(n for n, _ in each.per_sentence) for name, each in evaluations.items()}
     names, rows = list(counts), np.array(list(counts.values()))
     comparison = Comparison(draws, {}, {})
-    for max_len in _common_ground(evaluations).by_length:
+    for max_len in first.by_length:
         chosen = lengths <= (math.inf if max_len is None else max_len)
         intervals, differences = significance.compare(rows[:, chosen], lengths[chosen], draws=draws)
         comparison.intervals[max_len] = dict(zip(names, intervals))
@@ -118,7 +84,6 @@ _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     **LABEL_MEASURES,
 }
 
-
 LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction"
 """What the names of measures mean that UD's own evaluation does not have."""
 
@@ -132,45 +97,41 @@ def format_all(
 ) -> str:
     """Policy, the tables of accuracy in per cent, and the requested break-downs.
 
-    Tables of relations are included if any system has relations.
-
-    With comparisons, intervals and differences are in the table of a measure (Markdown) or below it (text).
+    Tables of relations are included if any system has relations. With comparisons, intervals and differences
+    are in the table of a measure (Markdown) or below it (text).
 
     Raises: ValueError if the systems were scored on different words.
     """
+    first = _common_ground(evaluations)
     has_labels = any(evaluation.has_labels for evaluation in evaluations.values())
     of_labels = "; LAS: right heads with the right relation" if has_labels else ""
-    parts = [f"{_common_ground(evaluations).policy}\n{LEGEND}{of_labels}"]
-    for measure in ("dda", "uda", "root", *(LABEL_MEASURES if has_labels else ())):
+    parts = [f"{first.policy}\n{LEGEND}{of_labels}"]
+    for measure, (title, value_of) in _MEASURES.items():
+        if measure in LABEL_MEASURES and not has_labels:
+            continue
         comparison = comparisons.get(measure)
-        tables = [format_table(evaluations, measure, markdown=markdown)]
+        rows = _heading(first, title)
+        for name, evaluation in evaluations.items():
+            cells = [percent(value_of(tally)) for tally in evaluation.by_length.values()]
+            if comparison is not None and markdown:
+                cells = [_with_limits(found.get(name)) for found in comparison.intervals.values()]
+            rows.append([name, *cells])
+        tables = [rows]
         if comparison is not None:
-            tables = [] if markdown else tables
-            tables.append(format_comparison(evaluations, comparison, measure, markdown=markdown))
-            tables += [comparison.note] if measure == "dda" else []
-        parts.append(("\n\n" if markdown else "\n").join(tables))
-    parts += [format_breakdown(evaluations, name, markdown=markdown) for name in by]
+            tables += _of_comparison(evaluations, comparison, markdown)
+        texts = [laid_out(table, markdown) for table in tables if len(table) > 1]
+        texts += [comparison.note] if comparison is not None and measure == "dda" else []
+        parts.append(("\n\n" if markdown else "\n").join(texts))
+    for name in by:
+        rows = [[name, "words", *evaluations]]
+        for key, cell in first.breakdowns[name].items():
+            shares = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
+            rows.append([key, str(cell.words), *shares])
+        parts.append(laid_out(rows, markdown))
     return "\n\n".join(parts)
 
 
-def format_table(
-    evaluations: Mapping[str, Evaluation], measure: str = "dda", *, markdown: bool = False
-) -> str:
-    """Systems x length buckets in per cent, below the number of sentences and words.
-
-    `measure` is "dda", "uda", "root", "las" or "label_accuracy".
-
-    Raises: ValueError if the systems were scored on different words.
-    """
-    title, value_of = _MEASURES[measure]
-    rows = _heading(evaluations, title)
-    for name, evaluation in evaluations.items():
-        rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
-    return _laid_out(rows, markdown)
-
-
-def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str]]:
-    first = _common_ground(evaluations)
+def _heading(first: Evaluation, title: str) -> list[list[str]]:
     return [
         [title, *map(length_label, first.by_length)],
         ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
@@ -178,40 +139,32 @@ def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str
     ]
 
 
-def format_comparison(
-    evaluations: Mapping[str, Evaluation],
-    comparison: Comparison,
-    measure: str = "dda",
-    *,
-    markdown: bool = False,
-) -> str:
-    """Tables of intervals and of differences to the first system with p.
-
-    In Markdown, the first table also has the measure, and differences have intervals. Systems without the
-    measure, those without relations, have dashes.
-    """
+def _of_comparison(
+    evaluations: Mapping[str, Evaluation], comparison: Comparison, markdown: bool
+) -> list[list[list[str]]]:
+    """Tables of intervals (not in Markdown, which has them with the measure) and of differences with p."""
     lengths = [*map(length_label, comparison.intervals)]
-    rows = _heading(evaluations, _MEASURES[measure][0]) if markdown else [[f"{_LEVEL} interval", *lengths]]
+    intervals = [[f"{_LEVEL} interval", *lengths]]
     for name in evaluations:
-        rows.append([name, *(_range(cells.get(name), markdown) for cells in comparison.intervals.values())])
+        intervals.append([name, *(_limits(cells.get(name)) for cells in comparison.intervals.values())])
     differences = [["difference", *lengths]]
     for name in next(iter(comparison.differences.values())):
         found = [_minus(cells[name], markdown) for cells in comparison.differences.values()]
         differences.append([name, *found])
-    tables = [_laid_out(table, markdown) for table in (rows, differences) if len(table) > 1]
-    return ("\n\n" if markdown else "\n").join(tables)
+    return [differences] if markdown else [intervals, differences]
+
+
+def _limits(cell: Interval | None) -> str:
+    return "-" if cell is None or math.isnan(cell.low) else f"{percent(cell.low)}-{percent(cell.high)}"
+
+
+def _with_limits(cell: Interval | None) -> str:
+    return "-" if cell is None else f"{percent(cell.estimate)} ({_limits(cell)})"
 
 
 def _minus(cell: Difference, markdown: bool) -> str:
     limits = f"({_signed(cell.low)} to {_signed(cell.high)}) " if markdown else ""
     return f"{_signed(cell.estimate)} {limits}{p_text(cell.p)}".strip()
-
-
-def _range(cell: Interval | None, markdown: bool) -> str:
-    if cell is None:
-        return "-"
-    limits = f"{percent(cell.low)}-{percent(cell.high)}" if not math.isnan(cell.low) else "-"
-    return f"{percent(cell.estimate)} ({limits})" if markdown else limits
 
 
 def _signed(fraction: float) -> str:
@@ -223,19 +176,6 @@ def p_text(p: float) -> str:
     if math.isnan(p):
         return ""
     return f"p={p:.3f}" if p >= 0.001 else "p<0.001"
-
-
-def format_breakdown(evaluations: Mapping[str, Evaluation], name: str, *, markdown: bool = False) -> str:
-    """One break-down as a table: words, then the DDA of each system in per cent.
-
-    Raises: ValueError if the systems were scored on different words.
-    """
-    table = _common_ground(evaluations).breakdowns[name]
-    rows = [[name, "words", *evaluations]]
-    for key, cell in table.items():
-        values = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
-        rows.append([key, str(cell.words), *values])
-    return _laid_out(rows, markdown)
 
 
 def to_dict(
@@ -258,6 +198,7 @@ def to_dict(
                 limits = None if math.isnan(cell.low) else [cell.low, cell.high]
                 systems[name]["by_length"][length_label(max_len)][f"{measure}_interval"] = limits
         first, *others = next(iter(comparison.intervals.values()))
+        prefix = "" if measure == "dda" else f"{measure}_"
         if measure == "dda":
             bootstrap = {
                 "draws": comparison.draws,
@@ -265,7 +206,6 @@ def to_dict(
                 "seed": significance.SEED,
                 "note": comparison.note,
             }
-        prefix = "" if measure == "dda" else f"{measure}_"
         bootstrap[f"{prefix}differences_to"] = first
         bootstrap[f"{prefix}differences"] = {
             name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
@@ -278,22 +218,17 @@ def _common_ground(evaluations: Mapping[str, Evaluation]) -> Evaluation:
     """Any one of the evaluations, after a check that all are about the same words."""
 
     def ground(evaluation: Evaluation) -> tuple[object, ...]:
-        lengths = {m: (tally.sentences, tally.words) for m, tally in evaluation.by_length.items()}
-        tables = {
-            name: {key: cell.words for key, cell in table.items()}
-            for name, table in evaluation.breakdowns.items()
+        tables: dict[str, Any] = {"": evaluation.by_length, **evaluation.breakdowns}
+        numbers = {
+            name: [(key, cell.sentences, cell.words) for key, cell in table.items()]
+            for name, table in tables.items()
         }
-        return evaluation.policy, lengths, tables
+        return evaluation.policy, numbers
 
     if not evaluations:
         raise ValueError("no evaluation to show")
-    names = list(evaluations)
-    first = evaluations[names[0]]
-    for name in names[1:]:
-        if ground(evaluations[name]) != ground(first):
-            raise ValueError(f"{names[0]} and {name} were not scored on the same words")
+    (name, first), *others = evaluations.items()
+    for other, evaluation in others:
+        if ground(evaluation) != ground(first):
+            raise ValueError(f"{name} and {other} were not scored on the same words")
     return first
-
-
-def _laid_out(rows: Sequence[Sequence[str]], markdown: bool) -> str:
-    return markdown_table(rows) if markdown else aligned(rows)

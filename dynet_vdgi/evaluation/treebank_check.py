@@ -58,8 +58,7 @@ class Summary:
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
-        self._count_other_tokens(sentence)
-        self._look_at_letters(sentence)
+        self._look_at_lines(sentence)
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -76,27 +75,18 @@ class Summary:
         self.with_trees += 1
         self.projective += is_projective(sentence.heads)
         self.arcs += len(kept)
-        self.rule_arcs += sum(
-            (kept.tags[head - 1] if head else "ROOT", tag) in self._pairs
-            for tag, head in zip(kept.tags, kept.heads)
-        )
+        tags = ("ROOT", *kept.tags)
+        self.rule_arcs += sum((tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads))
 
-    def _count_other_tokens(self, sentence: Sentence) -> None:
+    def _look_at_lines(self, sentence: Sentence) -> None:
+        """Counts tokens that are no words, and lines that are not in the form NFC, which UD requires."""
         source = sentence.source
-        if source is None or len(source.lines) == len(sentence):
-            return
-        for line in source.lines:
+        for row, line in enumerate(source.lines if source else ()):
             if line[0] != "#":
                 token = line.partition("\t")[0]
                 self.multiword_tokens += "-" in token
                 self.empty_nodes += "." in token
-
-    def _look_at_letters(self, sentence: Sentence) -> None:
-        """Counts lines that are not in Unicode's form NFC, which UD requires."""
-        source = sentence.source
-        for row, line in enumerate(source.lines if source else ()):
-            if not line.isascii() and not unicodedata.is_normalized("NFC", line):
-                assert source is not None
+            if source and not line.isascii() and not unicodedata.is_normalized("NFC", line):
                 self.unnormalised += 1
                 self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
 
@@ -104,9 +94,10 @@ class Summary:
         """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
+        others = f"{count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')}"
         facts = [
             ("sentences", f"{self.sentences:,}"),
-            ("words", f"{self.words:,}{self._other_tokens()}"),
+            ("words", f"{self.words:,}" + f" ({others})" * bool(self.multiword_tokens or self.empty_nodes)),
             ("tags", listed([f"{tag} {n}" for tag, n in self.tags.most_common()], limit("tags"))),
             ("tag set", self._tag_set()),
             ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
@@ -115,15 +106,14 @@ class Summary:
         partial = f"{count(self.in_part, 'tree')} in part ({count(self.heads_given, 'head')})"
         if self.with_trees:
             share = 100 * self.projective / self.with_trees
-            covered = 100 * self.rule_arcs / max(self.arcs, 1)
             whole = f"{count(self.with_trees, 'sentence')}, {share:.1f} % projective"
             facts.append(("trees", f"{whole}; {partial} besides" if self.in_part else whole))
             if self.rules.text:  # universal models have no rules
+                covered = 100 * self.rule_arcs / max(self.arcs, 1)
                 facts.append(("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"))
-        elif self.in_part:
-            facts.append(("trees", f"{partial}, none whole"))
         else:
-            facts.append(("trees", "none (not needed for training or parsing)"))
+            none = "none (not needed for training or parsing)"
+            facts.append(("trees", f"{partial}, none whole" if self.in_part else none))
         result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
         if self.unnormalised:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
@@ -134,13 +124,6 @@ class Summary:
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
         return [*result, *(f"  {warning}" for warning in warnings)]
-
-    def _other_tokens(self) -> str:
-        if not self.multiword_tokens and not self.empty_nodes:
-            return ""
-        return (
-            f" ({count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')})"
-        )
 
     def _tag_set(self) -> str:
         universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
@@ -153,9 +136,8 @@ class Summary:
     def _bands(self) -> list[str]:
         cells, previous = [], 0
         for band in (*BANDS, None):
-            inside = sum(
-                n for length, n in self.lengths.items() if length > previous and (not band or length <= band)
-            )
+            last = band or max(self.lengths)
+            inside = sum(n for length, n in self.lengths.items() if previous < length <= last)
             cells.append(f"{previous + 1}-{band}: {inside:,}" if band else f">{previous}: {inside:,}")
             previous = band or previous
         return cells
@@ -186,9 +168,7 @@ def check(
 ) -> Summary:
     """The contents of a file; calls `on_fault` with each fault and skips the faulty sentence.
 
-    Some heads may be missing; the others are checked.
-
-    `protocol` and `max_len` are the settings for training.
+    Some heads may be missing; the others are checked. `protocol` and `max_len` are the settings for training.
 
     Raises: `DataError` for the first fault, without `on_fault`.
     """

@@ -57,13 +57,9 @@ class TwoFiles:
     pairs: tuple[Pair, ...]
 
     @classmethod
-    def read(cls, one: AnyPath, other: AnyPath) -> TwoFiles:
+    def read(cls, first: AnyPath, second: AnyPath) -> TwoFiles:
         """Raises: DataError, a file is malformed, or the texts differ."""
-        return cls.of(read(one), read(other))
-
-    @classmethod
-    def of(cls, one: Side, other: Side) -> TwoFiles:
-        """Raises: DataError, the texts differ."""
+        one, other = read(first), read(second)
         check_same_characters(one, other)
         return cls(one, other, tuple(Pair(*pair) for pair in aligned(one, other)))
 
@@ -80,23 +76,15 @@ class TwoFiles:
         """The word of the first file for each aligned word of the other."""
         return {other: one for one, other in self.pairs}
 
-    def head_in_first(self, word: int) -> int | None:
-        """The head of a word of the other file as a word of the first; None if it has no partner there."""
-        head = self.other.heads[word]
-        return self._partner.get(head) if head >= 0 else head
-
     def is_comparable(self, pair: Pair, column: str) -> bool:
         """Whether both words have a value in the column."""
-        if column in self.empty:
-            return False
-        k = COLUMNS[column]
-        both = self.one.columns[pair.one][k], self.other.columns[pair.other][k]
-        return column == "feats" or "_" not in both
+        return column not in self.empty and (column == "feats" or "_" not in self.values(pair, column))
 
     def is_same(self, pair: Pair, column: str) -> bool:
         """Whether both words have the same value; two without one have."""
         if column == "head":
-            return self.one.heads[pair.one] == self.head_in_first(pair.other)
+            head = self.other.heads[pair.other]  # a word without a partner is like no word of the first file
+            return self.one.heads[pair.one] == (self._partner.get(head) if head >= 0 else head)
         one, other = self.values(pair, column)
         return _sorted_feats(one) == _sorted_feats(other) if column == "feats" else one == other
 
@@ -107,10 +95,10 @@ class TwoFiles:
 
     def is_punctuation(self, pair: Pair) -> bool:
         """Whether either file says so by UPOS, or has no UPOS and says so by XPOS."""
-        for columns in (self.one.columns[pair.one], self.other.columns[pair.other]):
-            if columns[3] == "PUNCT" or (columns[3] == "_" != columns[4] and is_punctuation(columns[4])):
-                return True
-        return False
+        return any(
+            upos == "PUNCT" or (upos == "_" != xpos and is_punctuation(xpos))
+            for upos, xpos in zip(self.values(pair, "upos"), self.values(pair, "xpos"))
+        )
 
     def disagreements(self, stretch: Stretch) -> list[Disagreement]:
         """The values of aligned words that differ, comparable or not, in the order of the text."""

@@ -29,7 +29,7 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
-from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.evaluation.files import evaluate_baselines
 from dynet_vdgi.experiments.tables import RESULT, Row, recorded
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules

@@ -1,4 +1,4 @@
-"""Exact sums, maxima and k-best lists over projective trees with one root, for scores of single arcs.
+"""Exact sums and maxima over projective trees with one root, for scores of single arcs.
 
 These are Eisner's half-trees (1996, "Three new probabilistic models for dependency parsing"), cubic in the
 number of words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the arcs [head,
@@ -239,108 +239,6 @@ def find_trees(
 _FIND_TREE, _FIND_TREES = Kernel(find_tree, "exact parsing"), Kernel(find_trees, "exact parsing")
 
 
-# ------------------------------------------------------------------------------------------- k best
-@compiled
-def offer(score: float, split: int, first: int, second: int, scores: Floats, origin: Ints) -> None:
-    """Puts a candidate in its place among the k best of an item, scores (k,) and origin (k, 3)."""
-    place = len(scores)
-    while place > 0 and score > scores[place - 1]:  # of equal scores the first stays ahead
-        place -= 1
-    for k in range(len(scores) - 1, place, -1):
-        scores[k] = scores[k - 1]
-        for column in range(3):
-            origin[k, column] = origin[k - 1, column]
-    if place < len(scores):
-        scores[place] = score
-        origin[place, 0], origin[place, 1], origin[place, 2] = split, first, second
-
-
-@compiled
-def combine(left: Floats, right: Floats, extra: float, split: int, scores: Floats, origin: Ints) -> None:
-    """Offers those sums of two items, k best each, that can be among the k best."""
-    count = len(scores)
-    for first in range(count):
-        for second in range(count // (first + 1)):
-            score = left[first] + right[second] + extra
-            if not score > scores[count - 1]:
-                break
-            offer(score, split, first, second, scores, origin)
-
-
-@compiled
-def best_charts(scores: Floats, chart: Floats, origin: Ints, roots: Floats, root_origin: Ints) -> None:
-    """Fills a chart (2, n, n, k) with the k best scores of every item, and where they come from.
-
-    origin (2, n, n, k, 3): the split, and the ranks of the two parts; roots (k,) and root_origin (k, 3) are
-    the same for the whole tree, whose split is the root.
-    """
-    n = len(scores) - 1
-    link, closed = chart[LINK], chart[CLOSED]
-    for i in range(n):
-        closed[i, i, 0] = 0.0
-    for width in range(1, n):
-        for i in range(n - width):
-            j = i + width
-            for m in range(i, j):
-                right, left = scores[i + 1, j + 1], scores[j + 1, i + 1]
-                combine(closed[i, m], closed[j, m + 1], right, m, link[i, j], origin[LINK, i, j])
-                combine(closed[i, m], closed[j, m + 1], left, m, link[j, i], origin[LINK, j, i])
-            for m in range(i, j):
-                combine(link[i, m + 1], closed[m + 1, j], 0.0, m + 1, closed[i, j], origin[CLOSED, i, j])
-                combine(link[j, m], closed[m, i], 0.0, m, closed[j, i], origin[CLOSED, j, i])
-    for root in range(n):
-        combine(closed[root, 0], closed[root, n - 1], scores[0, root + 1], root, roots, root_origin)
-
-
-@compiled
-def put(agenda: Ints, at: int, kind: int, head: int, end: int, rank: int) -> None:
-    """Fills in a row of the agenda of `read_off`."""
-    agenda[at, 0], agenda[at, 1], agenda[at, 2], agenda[at, 3] = kind, head, end, rank
-
-
-@compiled
-def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints, agenda: Ints) -> None:
-    """Heads (n,) of the tree with this rank, 0 the best; the agenda (2 * n + 2, 4) is workspace."""
-    root = root_origin[rank, 0]
-    heads[root] = 0
-    put(agenda, 0, CLOSED, root, 0, root_origin[rank, 1])
-    put(agenda, 1, CLOSED, root, len(heads) - 1, root_origin[rank, 2])
-    size = 2
-    while size:
-        size -= 1
-        kind, head, end, own = agenda[size, 0], agenda[size, 1], agenda[size, 2], agenda[size, 3]
-        if head == end:
-            continue
-        split, first = origin[kind, head, end, own, 0], origin[kind, head, end, own, 1]
-        second = origin[kind, head, end, own, 2]
-        if kind == CLOSED:
-            put(agenda, size, LINK, head, split, first)
-            put(agenda, size + 1, CLOSED, split, end, second)
-        else:
-            heads[end] = head + 1
-            put(agenda, size, CLOSED, min(head, end), split, first)
-            put(agenda, size + 1, CLOSED, max(head, end), split + 1, second)
-        size += 2
-
-
-@compiled
-def maxima(
-    scores: Floats, heads: Ints, values: Floats, chart: Floats, origin: Ints, root_origin: Ints, agenda: Ints
-) -> None:
-    """Heads (k, n) and scores (k,) of the k best trees, if there are that many.
-
-    values (k,) and the chart (2, n, n, k) must be minus infinity. Further workspace: origin (2, n, n, k, 3),
-    root_origin (k, 3), agenda (2 * n + 2, 4).
-    """
-    best_charts(scores, chart, origin, values, root_origin)
-    for rank in range(len(values)):
-        if values[rank] > -np.inf:
-            read_off(origin, root_origin, rank, heads[rank], agenda)
-
-
-_MAXIMA = Kernel(maxima, "exact parsing")
-
-
 # ------------------------------------------------------------------------------------------- for Python
 def _checked(scores: Floats) -> Floats:
     matrix = np.ascontiguousarray(scores, np.float64)
@@ -385,27 +283,6 @@ def best(scores: Floats) -> Heads:
     if FREE in heads:
         raise ValueError(NO_TREE)
     return tuple(heads.tolist())
-
-
-def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
-    """Scores and heads (n,) of the k best trees, the best first; fewer if fewer trees exist.
-
-    Time grows with k log k, memory with k.
-    """
-    if k < 1:
-        raise ValueError(f"k must be 1 or more, not {k}")
-    matrix = _checked(scores)
-    n = len(matrix) - 1
-    if not n:
-        return [(0.0, ())]
-    heads, values = np.zeros((k, n), np.int64), np.full(k, -np.inf)
-    chart, origin = np.full((2, n, n, k), -np.inf), np.zeros((2, n, n, k, 3), np.int64)
-    room = chart, origin, np.zeros((k, 3), np.int64), np.zeros((2 * n + 2, 4), np.int64)
-    _MAXIMA(matrix, heads, values, *room, work=5 * k * work_of_trees(n))
-    found = int((values > -np.inf).sum())
-    if not found:
-        raise ValueError(NO_TREE)
-    return [(value, tuple(tree)) for value, tree in zip(values[:found].tolist(), heads[:found].tolist())]
 
 
 def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> Heads:

@@ -63,7 +63,7 @@ class Prior:
         self.rules = rules
         self.text = Text(text) if isinstance(text, Statistics) else text or Text()
         self.statistics = self.text.order
-        self._table = rules.table or Table(strength=1.0, short_arcs=short)
+        self._table = rules.table or Table(rule_strength=1.0, short_arcs=short)
         names = _mentioned(rules, self._table)
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
         self._root, self._arcs = self._tables(names)
@@ -269,7 +269,7 @@ class Prior:
             dependents = [ids[tag] for tag in self.rules.dependents(rule)]
             for side in rule.sides:
                 weights[side][np.ix_(heads, dependents)] = rule.weight
-        arcs = self._table.strength * np.stack([weights[side] for side in SIDES])
+        arcs = self._table.rule_strength * np.stack([weights[side] for side in SIDES])
         root = arcs[LEFT, 0].copy()
         arcs[:, 0] = 0.0
         for tag, factor in self._table.leaf.items():

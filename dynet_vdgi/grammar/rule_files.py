@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
@@ -162,10 +163,7 @@ class TableReader(Reader):
         self.parts: list[Part] = []
         self.exceptions: list[Rule] = []
         self.only: dict[str, dict[str, tuple[str, ...]]] = {"head": {}, "dependent": {}}
-        self.numbers: dict[str, float] = {}
-        self.tags: dict[str, tuple[str, ...]] = {}
-        self.weighed: dict[str, dict[str, float]] = {name: {} for name in _WEIGHED_TAGS}
-        self.grouped: dict[str, Grouped] = {}
+        self.values: dict[str, Any] = {}  # of settings that are fields of the table
         self.measures: list[Measure] = []
         self.settings: list[Setting] = []
 
@@ -225,23 +223,23 @@ class TableReader(Reader):
         if name in SENTENCE_KINDS:
             self.settings.append(self.setting(name, value))
             return
-        if name in self.numbers or name in self.tags or name in self.grouped:
+        if name in self.values and name not in _WEIGHED_TAGS:
             raise self.fault(f"'{name}' is set twice")
         if not value:
             raise self.fault(f"'{name}' has no value")
         first, *others = value.split()
         if name in _NUMBERS:
-            self.numbers[name] = self.number_in(value, f"'{name}'")
+            self.values[name] = self.number_in(value, f"'{name}'")
         elif name in _TAGS:
-            self.tags[name] = (first, *others)
+            self.values[name] = (first, *others)
         elif not others:
             raise self.fault(f"expected a number and tags, such as {name} = 1 NOUN VERB")
         elif name in _WEIGHED_TAGS:
             self.weigh(name, self.number_in(first, f"'{name}'"), others)
         elif name == _VERB_FINAL:
-            self.grouped[name] = Grouped(self.share(first), (tuple(others),))
+            self.values[name] = Grouped(self.share(first), (tuple(others),))
         else:
-            self.grouped[name] = Grouped(self.number_in(first, f"'{name}'"), self.groups(" ".join(others)))
+            self.values[name] = Grouped(self.number_in(first, f"'{name}'"), self.groups(" ".join(others)))
 
     def setting(self, name: str, value: str) -> Setting:
         """punctuation = 2 ; most 2"""
@@ -275,10 +273,11 @@ class TableReader(Reader):
         """Gives tags a weight; other lines of the same setting may hold other tags."""
         if name == "leaf" and weight == 0:
             raise self.fault("leaf 0 would leave some sentences without a tree (0.01 does as well)")
+        weights = self.values.setdefault(name, {})
         for tag in tags:
-            if tag in self.weighed[name]:
+            if tag in weights:
                 raise self.fault(f"'{name}' has {tag} twice")
-            self.weighed[name][tag] = weight
+            weights[tag] = weight
 
     def groups(self, value: str) -> tuple[tuple[str, ...], ...]:
         """NOUN PRON | VERB"""
@@ -321,18 +320,13 @@ class TableReader(Reader):
 
     def check(self) -> None:
         """Raises: ConfigError, a part needs something that the table lacks."""
-        needs = [
-            ("conjunct" in self.grouped, "conjunct", "conjunction"),
-            (
-                "clause barrier" in self.grouped and "conjunction" not in self.tags,
-                "clause barrier",
-                "subordinator",
-            ),
-        ]
-        for is_needed, name, other in needs:
-            if is_needed and other not in self.tags:
-                raise ConfigError(f"{self.path}: '{name}' needs a line '{other} = TAG ...'")
-        if self.rules and "rule strength" not in self.numbers:
+        for name, others in (
+            ("conjunct", ("conjunction",)),
+            ("clause barrier", ("subordinator", "conjunction")),
+        ):
+            if name in self.values and self.values.keys().isdisjoint(others):
+                raise ConfigError(f"{self.path}: '{name}' needs a line '{others[0]} = TAG ...'")
+        if self.rules and "rule strength" not in self.values:
             raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
         names = list(dict.fromkeys(measure.name for measure in self.measures))
         for setting in self.settings:
@@ -345,22 +339,11 @@ class TableReader(Reader):
         """The table, even if something is missing."""
         reading = list(SENTENCE_KINDS)
         return Table(
-            measures=tuple(self.measures),
-            settings=tuple(sorted(self.settings, key=lambda setting: reading.index(setting.name))),
             parts=tuple(self.parts),
-            strength=self.numbers.get("rule strength", 0.0),
-            short_arcs=self.numbers.get("short arcs", 0.0),
             exceptions=tuple(self.exceptions),
             heads_only=self.only["head"],
             dependents_only=self.only["dependent"],
-            leaf=self.weighed["leaf"],
-            edge_statistics=self.weighed["edge statistics"],
-            name_run=self.weighed["name run"],
-            conjunction=self.tags.get("conjunction", ()),
-            subordinator=self.tags.get("subordinator", ()),
-            verb=self.tags.get("verb", ()),
-            conjunct=self.grouped.get("conjunct"),
-            clause_barrier=self.grouped.get("clause barrier"),
-            reading_order=self.tags.get("reading order", ()),
-            verb_final=self.grouped.get(_VERB_FINAL),
+            measures=tuple(self.measures),
+            settings=tuple(sorted(self.settings, key=lambda setting: reading.index(setting.name))),
+            **{re.sub("[ -]", "_", name): value for name, value in self.values.items()},
         )

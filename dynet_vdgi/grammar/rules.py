@@ -189,14 +189,6 @@ class RuleSet:
         others = [part.name for part in self.parts if part.kind not in kinds]
         return self._without(others, f"<rules of kinds {kinds}>")
 
-    def ablations(self) -> Iterator[tuple[Part, RuleSet]]:
-        """The table without each part that the others do not need."""
-        for part in self.parts:
-            try:
-                yield part, self.without(part.name)
-            except ConfigError:
-                continue
-
     @property
     def left_out(self) -> list[str]:
         """The parts that were switched off."""

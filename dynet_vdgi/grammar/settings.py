@@ -10,12 +10,12 @@ nats. `if MEASURE` multiplies it by the text's value of the measure, m from 0 to
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
-from dynet_vdgi.system.names import count, of_these
+from dynet_vdgi.system.names import count
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
@@ -26,7 +26,7 @@ class Syntax:
 
     `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
     A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
-    last group may occur several times. `choices`: the names allowed for an option, if they are few. `needs`:
+    last group may occur several times. `needs`:
     options that are required, with one name each.
     """
 
@@ -35,7 +35,6 @@ class Syntax:
     repeatable: bool = False
     weighed: bool = True
     more: bool = False
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
 
     def example(self, name: str) -> str:
@@ -112,21 +111,12 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
             options[option] = number_of(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
             options[option] = _group(values, name) if kind == "tags" else tuple(values)
-            _check_choices(name, option, values, syntax.choices.get(option, values))
     for needed in syntax.needs:
         given = options.get(needed)
         if not isinstance(given, tuple) or len(given) != 1:
             expected = syntax.example(name)
             raise ValueError(f"'{name}' needs the option '{needed}' with one name (expected {expected})")
     return Setting(name, weight, tuple(groups), options, conditions, negated, line)
-
-
-def _check_choices(setting: str, option: str, values: Sequence[str], choices: Sequence[str]) -> None:
-    """Raises: ValueError for a name that an option cannot have."""
-    for value in values:
-        if value not in choices:
-            hint = of_these(value, choices, 0.6)
-            raise ValueError(f"the option '{option}' of '{setting}' cannot be '{value}'{hint}")
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:

@@ -13,7 +13,6 @@ Several lines with one name are averaged. Kinds:
     after A | B | C     words of A in sentences with exactly one word of B; for it: those after the last of C
     ahead A | B         words of A in sentences with exactly one word of B; for it: those ahead of it
     before A | B        neighbours of A and B in either order; for it: A before B
-    edge A              sentences that begin or end with A; for it: those that begin
     share A | B         words of A and of B; for it: those of A
     told                nothing is counted: 0, unless a fact says otherwise (see `facts`)
 """
@@ -93,12 +92,6 @@ def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return right, right + sum(pairs[b, a] for a in first for b in second)
 
 
-def _edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
-    tags = groups[0].tags
-    first, last = (sum(view.tags[end] in tags for view in views if view.n > 1) for end in (0, -1))
-    return first, first + last
-
-
 def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     times = Counter(chain.from_iterable(zip(view.tags, view.feats) for view in views))
     first, second = (sum(n for pair, n in times.items() if group.has(*pair)) for group in groups)
@@ -111,7 +104,6 @@ MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases
     "ahead": (2, _ahead),
     "after": (3, _after),
     "before": (2, _before),
-    "edge": (1, _edge),
     "share": (2, _share),
     TOLD: (0, lambda views, groups: (0, 0)),
 }

@@ -74,10 +74,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Table:
-    """The content of a rule table besides its rules and classes. Weights are in nats, by tag in mappings."""
+    """The content of a rule table besides its rules and classes. Weights are in nats, by tag in mappings.
+
+    Fields have the names of their lines.
+    """
 
     parts: tuple[Part, ...] = ()
-    strength: float = 0.0
+    rule_strength: float = 0.0
     short_arcs: float = 0.0
     exceptions: tuple[Rule, ...] = ()
     heads_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further members of classes

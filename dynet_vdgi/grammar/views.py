@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.patterns import ANY, Group
-from dynet_vdgi.system.arrays import Flags, Ints
+from dynet_vdgi.system.arrays import Flags
 
 NOTHING = "_"
 
@@ -43,7 +41,7 @@ class View:
 
     `tags` are those of the text, `read` the tags that the table reads, `symbols` those of the dependency
     model; parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for
-    the first word. `marks[i]`: the punctuation marks removed before word i.
+    the first word.
     """
 
     def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:
@@ -57,14 +55,12 @@ class View:
             self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
         gaps = sentence.gaps[::step] if sentence.gaps else ()
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
-        self.marks: Sequence[str] = gaps[:n] if gaps else [""] * n
         self.read: list[str] = list(self.tags)
         self._flags: dict[tuple[int, bool], tuple[Group, Flags]] = {}  # for the words' present readings
         self.symbols: list[str] = list(self.tags)
         self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
-        self.linked: dict[
-            int, tuple[int, list[int]]
-        ] = {}  # linker: its verb, and nouns that the verb may depend on
+        self.linked: dict[int, tuple[int, list[int]]] = {}
+        """Linkers: their verbs, and nouns that the verb may depend on."""
         self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
         self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
@@ -83,17 +79,12 @@ class View:
         """The lower-case form of one word; most sentences need few of them."""
         return self._own_forms[word].lower()
 
-    @cached_property
-    def has_forms(self) -> bool:
-        """Whether the forms are known."""
-        return any(form != NOTHING for form in self._own_forms)
-
     @property
     def are_gaps(self) -> Flags:
         """The words (n,) just after removed punctuation; never the first word of a sentence."""
         return np.array(self.gaps, dtype=bool)
 
-    def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
+    def where(self, holds: Callable[[WordType], bool]) -> Flags:
         """The words (n,) for which `holds` is true."""
         return np.array([holds(word) for word in self.words], dtype=bool)
 
@@ -117,19 +108,10 @@ class View:
         self._flags[id(group), bare] = group, found
         return found
 
-    def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
-        """The results of a function for the lower-case forms of some words."""
-        return np.array([function(self.form(word)) for word in words.tolist()], dtype)
-
     def rename(self, word: int, tag: str, symbol: str) -> None:
         """Makes the table read a word as another tag, with a symbol of its own."""
         self.read[word], self.symbols[word] = tag, symbol
         self._flags.clear()
-
-    def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
-        """Makes the table read several words as another tag, with one symbol."""
-        for word in words:
-            self.rename(word, tag, symbol)
 
     def has(self, group: Group, word: int) -> bool:
         """Whether a word belongs to a group."""
@@ -142,10 +124,6 @@ class View:
             if group.has(self.read[word], self.feats[word]):
                 return word
         return -1
-
-    def set_symbol(self, word: int, symbol: str) -> None:
-        """Changes the symbol of a word only."""
-        self.symbols[word] = symbol
 
     def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
         """Replaces symbols that equal their word's tag by a finer one, if there is one: not "".
@@ -165,6 +143,3 @@ class View:
         """Adds a mark to the symbols of the flagged words (n,)."""
         for word in np.flatnonzero(flags).tolist():
             self.symbols[word] += mark
-
-    def end_of(self, word: int) -> int:
-        return self.n

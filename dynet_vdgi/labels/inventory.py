@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,28 +31,65 @@ _CLOSED = -1
 _UNIVERSAL = 0
 
 
-class Family(NamedTuple):
-    """The relations as arrays for kernels."""
+@dataclass(frozen=True, eq=False)
+class Family:
+    """How relations are chosen: first a universal part, then one of its subtypes or the part alone."""
 
     group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
-    n_subtypes: Ints  # (Y,), of universal parts
 
-    def chances(self, scores: Floats, root: int) -> Floats:
-        """The probabilities (n, Y) of relations with these scores (n, Y), in the order of choice; not `root`.
+    @cached_property
+    def universal(self) -> Ints:
+        """The universal parts that may be chosen."""
+        return np.flatnonzero(self.group == _UNIVERSAL)
+
+    @cached_property
+    def subtypes(self) -> dict[int, Ints]:
+        """The subtypes of universal parts that have some."""
+        parts = np.unique(self.group[self.group > 0]) - 1
+        return {part: np.flatnonzero(self.group == part + 1) for part in parts.tolist()}
+
+    def best(self, scores: Floats) -> Ints:
+        """The best relation (n,) by scores (n, Y): of those with the best universal part; never the root."""
+        choices = self.universal[self.universal != ROOT_LABEL]
+        found: Ints = choices[scores[:, choices].argmax(axis=1)]
+        for part, subtypes in self.subtypes.items():
+            words = np.flatnonzero(found == part)
+            own = scores[np.ix_(words, subtypes)]
+            is_alone = (own.max(axis=1) <= 0.0) & self.plain[part]  # alone it has the score 0
+            found[words] = np.where(is_alone, part, subtypes[own.argmax(axis=1)])
+        return found
+
+    def chances(self, scores: Floats) -> Floats:
+        """The probabilities (n, Y) of relations with these scores (n, Y), as they are chosen; 0 for the root.
 
         p(universal part), times p(subtype | universal part), where no subtype has the score 0.
         """
-        found = np.zeros_like(scores)
-        parts = np.flatnonzero((self.group == 0) & (np.arange(len(self.group)) != root))
-        found[:, parts] = _softmax(scores[:, parts])
-        for part in parts[self.n_subtypes[parts] > 0].tolist():
-            subtypes = np.flatnonzero(self.group == part + 1)
-            plain = np.zeros((len(scores), int(self.plain[part])))
-            shares = _softmax(np.concatenate([scores[:, subtypes], plain], axis=1)) * found[:, [part]]
+        found, choices = np.zeros_like(scores), self.universal[self.universal != ROOT_LABEL]
+        found[:, choices] = _softmax(scores[:, choices])
+        for part, subtypes in self.subtypes.items():
+            alone = np.zeros((len(scores), int(self.plain[part])))
+            shares = _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
             found[:, subtypes] = shares[:, : len(subtypes)]
             found[:, part] = shares[:, -1] if self.plain[part] else 0.0
         return found
+
+    def slopes(self, scores: Floats, gold: int, part: int) -> tuple[float, Floats]:
+        """The log-likelihood of a relation with this universal part, and its slopes by the scores (Y,)."""
+        slopes, log_likelihood = np.zeros_like(scores), 0.0
+        levels = [(self.universal, False, part)]
+        if part in self.subtypes:
+            levels.append((self.subtypes[part], bool(self.plain[part]), gold))
+        for choices, has_rest, chosen in levels:
+            own = scores[choices]
+            highest = max(own.max(), 0.0) if has_rest else own.max()
+            odds = np.exp(own - highest)
+            mass = odds.sum() + (np.exp(-highest) if has_rest else 0.0)
+            slopes[choices] = -odds / mass
+            is_chosen = choices == chosen  # nowhere, if a part with subtypes stands alone
+            slopes[choices[is_chosen]] += 1.0
+            log_likelihood += float(own[is_chosen].sum() - highest - np.log(mass))
+        return log_likelihood, slopes
 
 
 def _softmax(scores: Floats) -> Floats:
@@ -124,14 +161,14 @@ class Inventory:
 
     @cached_property
     def family(self) -> Family:
-        """The relations as arrays for kernels."""
+        """The relations in the order of choice."""
         n_relations, parts = len(self.names), self.parts
         is_part = parts == np.arange(n_relations)
-        n_subtypes = np.bincount(parts[~is_part], minlength=n_relations).astype(np.int64)
+        has_subtypes = np.bincount(parts[~is_part], minlength=n_relations) > 0
         plain = is_part.copy()
         plain[list(self.closed)] = False
-        group = np.where(is_part, np.where(plain | (n_subtypes > 0), _UNIVERSAL, _CLOSED), parts + 1)
-        return Family(group.astype(np.int64), plain, n_subtypes)
+        group = np.where(is_part, np.where(plain | has_subtypes, _UNIVERSAL, _CLOSED), parts + 1)
+        return Family(group.astype(np.int64), plain)
 
     def with_labels(self, labels: Iterable[str]) -> Inventory:
         """This inventory and the labels of a table that it lacks."""

@@ -20,20 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.atoms import COLUMNS, GAPS, PackedRows, of_type, packed_rows
+from dynet_vdgi.data.atoms import COLUMNS, GAPS, of_type, packed_rows
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
+from dynet_vdgi.labels.kernels import ArcText
 from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
 from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
-
-Bits = NDArray[np.uint64]
 
 FORMAT, FORMAT_WITH_LOG_P = 2, 3
 """Versions of the arrays, of weights over the two kinds of base; rise when features or hashing change."""
@@ -63,11 +61,10 @@ SLOW, FAST = 0.1, 0.2
 FEW_WORDS = 50
 """With fewer words the rate is smaller in proportion: a single tree says little of a language."""
 
-_TABLE, _WEIGH = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.add_weights, "labelling")
-_DECIDE = Kernel(kernels.decide, "labelling")
+_TABLE = Kernel(kernels.table_labels, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling")
-_LEARN = Kernel(kernels.learn, "labelling")
-_WORK, _LEARNING_WORK = 5, 20  # for choosing, or learning, the label of a word, in the unit of `Kernel`
+_WEIGH = Kernel(kernels.add_weights, "labelling")
+_WORK = 5  # of the features of a word, in the unit of `Kernel`
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
 """log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
@@ -114,38 +111,43 @@ class Labeller:
         labelled = [tree for tree in trees if tree.heads and tree.deprels]
         if not labelled:
             return self
-        text = self._of_bare(labelled, with_forms=True)
+        text = self._text_of(labelled, with_forms=True)
         deprels = [deprel for tree in labelled for deprel in tree.deprels]
         words = np.array(
-            [k for k, name in enumerate(deprels) if name != "_" and text.heads[k] >= 0], np.int64
+            [k for k, name in enumerate(deprels) if name != "_" and text.arcs.heads[k] >= 0], np.int64
         )
-        relations, tables = [deprels[k] for k in words], text.tables[words]
-        inventory = Inventory.of_trees(relations, tables.tolist(), text.heads[words] == 0, punctuation)
+        relations, tables = [deprels[k] for k in words], text.labels[words]
+        inventory = Inventory.of_trees(relations, tables.tolist(), text.arcs.heads[words] == 0, punctuation)
         self.inventory = inventory.with_labels(self.table.own_labels)
         self.alone = self._groups(_kept_alone(labelled))
         number = self.inventory.numbers
         gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
         buckets, ends = self._features(text)
         starts = np.concatenate([[0], ends[:-1]])
-        used = np.concatenate([buckets[starts[w] : ends[w]] for w in words] or [buckets[:0]])
-        self.buckets, rows = np.unique(used, return_inverse=True)
-        first = np.concatenate([[0], np.cumsum(ends[words] - starts[words])])
-        self.weights = self._learnt(rows + 1, first, self._offsets(text)[words], gold, len(labelled))
+        used = [buckets[starts[word] : ends[word]] for word in words]
+        self.buckets = np.unique(np.concatenate([*used, buckets[:0]]))
+        rows = [np.searchsorted(self.buckets, each) + 1 for each in used]
+        self.weights = self._learnt(rows, self._offsets(text)[words], gold, len(labelled))
         return self
 
-    def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
-        shape = (int(rows.max(initial=0)) + 1, len(self.inventory.names))
-        weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
+    def _learnt(self, rows: Sequence[Ints], offsets: Floats, gold: Ints, n_trees: int) -> Floats:
+        """Weights (R, Y) by AdaGrad, averaged; for each word to learn from: rows, offsets (Y,), relation."""
+        shape = (1 + max((int(own.max(initial=0)) for own in rows), default=0), len(self.names))
+        learnt, total = np.stack([np.zeros(shape), np.ones(shape)], axis=1), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
         rate *= min(1.0, len(gold) / FEW_WORDS)
-        examples = rows, first, offsets, gold, self.inventory.parts[gold], self.inventory.family
+        family, parts = self.inventory.family, self.inventory.parts[gold].tolist()
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
-            order = rng.permutation(len(gold))
-            learnt = order, rate, weights, squares, np.zeros(shape[1]), np.zeros(shape[1])
-            _LEARN(*examples, *learnt, work=_LEARNING_WORK * len(order))
+            for word in rng.permutation(len(gold)).tolist():
+                own = learnt[rows[word]]  # weights, and sums of squared slopes
+                scores = offsets[word] + own[:, 0].sum(axis=0)
+                _, slopes = family.slopes(scores, int(gold[word]), parts[word])
+                own[:, 1] += slopes * slopes
+                own[:, 0] += rate * slopes / np.sqrt(own[:, 1])
+                learnt[rows[word]] = own
             if epoch >= first_averaged:
-                total += weights
+                total += learnt[:, 0]
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 
@@ -159,9 +161,9 @@ class Labeller:
     def _offsets(self, text: _LabelledText) -> Floats:
         """What the base gives to relations (N, Y)."""
         starts = self.inventory.starts_of(self.table.names)
-        offsets = np.zeros((len(text.heads), len(self.names)))
+        offsets = np.zeros((len(text.arcs.heads), len(self.names)))
         if text.log_p is None:
-            found = starts[text.tables]
+            found = starts[text.labels]
             offsets[found >= 0, found[found >= 0]] = self.trust
             return offsets
         meant = starts[: len(LABELS)]
@@ -235,8 +237,8 @@ class Labeller:
             ValueError: a sentence has no heads.
         """
         trees = list(sentences)
-        text = self._of_bare(trees, with_forms=self.weights is not None)
-        named = self._named(np.where(text.heads < 0, -1, self._labels(text)), text.first)
+        text = self._text_of(trees, with_forms=self.weights is not None)
+        named = self._named(np.where(text.arcs.heads < 0, -1, self._labels(text)), text.arcs.first)
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
     def likely(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
@@ -244,10 +246,10 @@ class Labeller:
 
         A word whose head is 0 is the root; one without a head has none.
         """
-        text = self._of_bare([tree], with_forms=self.weights is not None)
-        scores = self._scores(text, _WORK * len(tree))
+        text = self._text_of([tree], with_forms=self.weights is not None)
+        chances = self.inventory.family.chances(self._scores(text))
         found: list[list[tuple[str, float]]] = []
-        for head, row in zip(text.heads.tolist(), self.inventory.family.chances(scores, ROOT_LABEL)):
+        for head, row in zip(text.arcs.heads.tolist(), chances):
             best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
             found.append([(self.names[k], float(row[k])) for k in best if row[k] > 0])
             if head == 0:
@@ -277,11 +279,11 @@ class Labeller:
             places.append(kept)
         rows = [log_p if own == tree.heads else None for (own, log_p), tree in zip(known or (), trees)]
         log_p = self._log_p(trees, rows)
-        text = self._of_bare(trees, with_forms=self.weights is not None, verb_order=verb_order, log_p=log_p)
-        labels = np.where(text.heads < 0, -1, self._labels(text))
+        text = self._text_of(trees, with_forms=self.weights is not None, verb_order=verb_order, log_p=log_p)
+        labels = np.where(text.arcs.heads < 0, -1, self._labels(text))
         punct, root, dep = (self.names[label] for label in (PUNCT_LABEL, ROOT_LABEL, OTHER_LABEL))
         found = []
-        for kept, tree, own in zip(places, heads, self._named(labels, text.first)):
+        for kept, tree, own in zip(places, heads, self._named(labels, text.arcs.first)):
             relations = [punct] * len(tree)
             for place, name in zip(kept, own):
                 relations[place - 1] = dep if name == root else name  # its head is punctuation, the root
@@ -297,9 +299,7 @@ class Labeller:
         rest = [k for k, row in enumerate(rows) if row is None]
         if rest:
             others = [trees[k] for k in rest]
-            found = self.log_p(
-                others, np.array(list(chain.from_iterable(t.heads or () for t in others)), np.int64)
-            )
+            found = self.log_p(others, _flat_heads(others))
             for k, row in zip(rest, np.split(found, np.cumsum(list(map(len, others)))[:-1])):
                 rows[k] = row
         return np.concatenate([np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)])
@@ -317,35 +317,50 @@ class Labeller:
         return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
 
     def _labels(self, text: _LabelledText) -> Ints:
+        """The relations (N,) of words with a head, by number."""
         if self.weights is None and text.log_p is None:
             number = self.inventory.numbers
-            return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
-        return self._chosen(text, _WORK * len(text.heads))
+            return np.array([number[label] for label in self.table.names], np.int64)[text.labels]
+        return self._decided(self._scores(text), text.arcs)
 
-    def _chosen(self, text: _LabelledText, work: int) -> Ints:
-        labels, inventory = np.zeros(len(text.heads), np.int64), self.inventory
-        scores = self._scores(text, work)
-        relations = inventory.family, inventory.parts, self.alone, ROOT_LABEL
-        _DECIDE(scores, text.heads, text.first, *relations, labels, work=work)
-        return labels
+    def _decided(self, scores: Floats, arcs: ArcText) -> Ints:
+        """The best relations (N,) by scores (N, Y): the root's for arcs from ROOT, and only for these.
 
-    def _scores(self, text: _LabelledText, work: int) -> Floats:
+        Of the relations of a group in `alone`, a word has one dependent: the one whose best relation of the
+        group is farthest above its best other one, the first of equals. For the others these relations are no
+        candidates any longer.
+        """
+        best, heads = self.inventory.family.best, arcs.heads
+        labels = np.where(heads == 0, ROOT_LABEL, best(scores))
+        head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))  # another for each sentence
+        while True:
+            groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
+            keys = head_at * (len(ALONE) + 1) + groups
+            words = np.flatnonzero(groups)
+            _, places, times = np.unique(keys[words], return_inverse=True, return_counts=True)
+            words = words[times[places] > 1]
+            if not len(words):
+                return labels
+            is_inside = self.alone == groups[words][:, None]
+            inside = np.where(is_inside, scores[words], -np.inf).max(axis=1)
+            margins = inside - np.where(is_inside, -np.inf, scores[words]).max(axis=1)
+            order = np.lexsort((words, -margins, keys[words]))
+            is_beaten = np.concatenate([[False], np.diff(keys[words][order]) == 0])
+            losers = order[is_beaten]
+            scores[words[losers]] = np.where(is_inside[losers], -np.inf, scores[words[losers]])
+            labels[words[losers]] = best(scores[words[losers]])
+
+    def _scores(self, text: _LabelledText) -> Floats:
         """The scores (N, Y) of relations."""
         scores = self._offsets(text)
         if self.weights is not None and self.buckets is not None:
             row_of = np.zeros(1 << self.log2_buckets, np.int64)
             row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
-            room = kernels.LabelRoom.of(text.first, len(self.names))
-            _WEIGH(*self._arcs(text), row_of, self.weights, scores, room, work=work)
+            buckets, ends = self._features(text)
+            _WEIGH(row_of[buckets], ends, self.weights, scores, work=_WORK * len(ends))
         return scores
 
-    def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
-        """The kernels' arguments about trees and features."""
-        assert text.packed is not None
-        nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
-        return text.packed.rows, text.bits, text.heads, text.first, text.tables, nouns, kernels.TABLE, shift
-
-    def _of_bare(
+    def _text_of(
         self,
         trees: Sequence[Sentence],
         *,
@@ -358,32 +373,32 @@ class Labeller:
             raise ValueError("a sentence to label has no heads")
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
-        heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
+        heads = _flat_heads(trees)
         gaps_before = (
             accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees
         )
         gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
-        n_sentences = len(first) - 1
-        sentence = np.repeat(np.arange(n_sentences), np.diff(first))
+        sentence = np.repeat(np.arange(len(trees)), np.diff(first))
         known = np.array([self._bits_of(word[:2]) for word in words], np.uint64).reshape(-1, 3)
-        bits = np.empty((len(ids) + n_sentences, 3), np.uint64)
-        bits[first[:-1] + np.arange(n_sentences)] = self._bits_of((ROOT, "_"))
+        bits = np.empty((len(ids) + len(trees), 3), np.uint64)
+        bits[first[:-1] + np.arange(len(trees))] = self._bits_of((ROOT, "_"))
         bits[np.arange(len(ids)) + sentence + 1] = known[ids]
-        tables = np.zeros(len(ids), np.int64)
-        order = int(self.verb_order if verb_order is None else verb_order)
-        _TABLE(bits, heads, first, gaps, order, self.table.arrays, np.zeros_like(bits), tables, work=len(ids))
-        if log_p is not None:
-            log_p = np.maximum(log_p, FLOOR)
-            is_ud = tables < len(LABELS)
-            log_p[is_ud, tables[is_ud]] += self.share
-        packed = None
+        rows = np.zeros((0, len(COLUMNS)), np.uint64)
         if with_forms:
             atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(-1, len(COLUMNS))
             packed, at = packed_rows(atoms[ids], first)
             packed.rows[at, GAPS] = gaps
-        return _LabelledText(packed, heads, first, bits, tables, log_p)
+            rows = packed.rows
+        arcs, labels = ArcText(rows, bits, heads, first, gaps), np.zeros(len(ids), np.int64)
+        order = int(self.verb_order if verb_order is None else verb_order)
+        _TABLE(arcs, order, self.table.arrays, np.zeros_like(bits), labels, work=len(ids))
+        if log_p is not None:
+            log_p = np.maximum(log_p, FLOOR)
+            is_ud = labels < len(LABELS)
+            log_p[is_ud, labels[is_ud]] += self.share
+        return _LabelledText(arcs, labels, log_p)
 
     def _bits_of(self, word: Word) -> tuple[int, int, int]:
         bits = self._bits.get(word)
@@ -393,12 +408,11 @@ class Labeller:
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and the end of each word's buckets (N,)."""
-        ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
-        room = kernels.LabelRoom.of(text.first, len(self.names))
-        for _ in range(2):  # once to count, once to fill in
-            _BUCKETS(*self._arcs(text), buckets, ends, room, work=_WORK * len(ends))
-            buckets = buckets if len(buckets) else np.zeros(ends.max(initial=0), np.int64)
-        return buckets, ends
+        ends = np.zeros(len(text.labels), np.int64)
+        buckets = np.zeros(kernels.MOST_FEATURES * len(ends), np.int64)
+        nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
+        _BUCKETS(text.arcs, text.labels, nouns, kernels.TABLE, shift, buckets, ends, work=_WORK * len(ends))
+        return buckets[: ends.max(initial=0)], ends
 
 
 def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
@@ -419,14 +433,16 @@ def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
 
 
 class _LabelledText(NamedTuple):
-    """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
+    """Trees, without atoms where a table alone labels, and what the base says of their words."""
 
-    packed: PackedRows | None  # None: only the table is used
-    heads: Ints
-    first: Ints  # (S + 1,)
-    bits: Bits
-    tables: Ints
+    arcs: ArcText
+    labels: Ints  # (N,), the table's
     log_p: Floats | None  # (N, L), with the table's share; None: the table alone
+
+
+def _flat_heads(trees: Iterable[Sentence]) -> Ints:
+    """The heads (N,) of all words."""
+    return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
 
 
 def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:

@@ -123,14 +123,6 @@ def sigmoid(odds: float | Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.asarray(odds))))
 
 
-def fitted(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """The line (2,) of least squares between the log-odds of shares."""
-    x, y = log_odds(x), log_odds(y)
-    mean_x, mean_y = (float(np.average(each, weights=weights)) for each in (x, y))
-    slope = float(weights @ ((x - mean_x) * (y - mean_y)) / (weights @ (x - mean_x) ** 2))
-    return np.array([mean_y - slope * mean_x, slope])
-
-
 def nearest(numbers: Floats, sources: Floats, names: Sequence[str]) -> list[tuple[str, float]]:
     """The treebanks by their distance: the root mean square of differences between standardised numbers.
 

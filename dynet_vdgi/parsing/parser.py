@@ -372,8 +372,9 @@ def load(
     Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
     argument is no path.
     """
-    for name, each in (("path", path), ("tokeniser", tokeniser or ""), ("tagger", tagger or "")):
-        check_path(name, each)
+    for name, each in (("path", path), ("tokeniser", tokeniser), ("tagger", tagger)):
+        if name == "path" or each is not None:
+            check_path(name, each)
     path = fast_path(path) if fast else model_path(path)
     model = load_model_file(path)
     if fast:

@@ -131,13 +131,16 @@ class Steps:
         return raw_text.is_named(name) or (self.reads_text and not files.is_conllu(name))
 
     def check(self, names: Sequence[AnyPath]) -> None:
-        """Raises: UsageError, a step is missing, or would have no effect."""
+        """Raises: UsageError, a step is missing, or would have no effect; DataError, an input is no text."""
         raw = [name for name in names if self.is_raw(name)]
         if self.reads_text and not raw:
             raise UsageError(NO_RAW_TEXT)
         if self.lines and not raw:
             raise UsageError(NO_LINES)
         if "tagger" not in self.files and raw:
+            if os.path.isfile(raw[0]):
+                with files.open_text(raw[0]) as text:
+                    text.read(1)  # raises, if it is no text at all, such as a Word file
             raise UsageError(f"{shown(raw[0])}: {NO_TAGGER}")
         if "tagger" not in self.files and self.retag:
             raise UsageError(NO_RETAG)

@@ -145,14 +145,6 @@ NO_DISTRIBUTION = (
 )
 
 
-def of_earlier_version(model: ModelFile) -> str:
-    """What to say about a model whose parser this version no longer has."""
-    command = (
-        " ".join(("vdgi", *model.provenance.command)) or f"vdgi train --preset {model.provenance.preset}"
-    )
-    return f"made by version {model.provenance.version}, which had another parser; make it again: {command}"
-
-
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
     """The rule table of a run, without the parts to leave out."""
     from dynet_vdgi.grammar.rules import load_rules

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -42,7 +42,15 @@ from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.model_archive import Arrays
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
-from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, ONLY_TREES, Section, Settings, TeacherSettings
+from dynet_vdgi.settings.config import (
+    FAST_NAME,
+    MODEL_NAME,
+    ONLY_TREES,
+    Exclusions,
+    Section,
+    Settings,
+    TeacherSettings,
+)
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.system.names import count
@@ -91,17 +99,15 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
     def is_universal(self) -> bool:
         return self.teacher.is_universal
 
-    def without_effect(
-        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
-    ) -> dict[str, str]:
-        idle = super().without_effect(in_a_run=in_a_run)
-        if not has_text:
-            idle |= dict.fromkeys(("silver", "data.max_len"), ONLY_TREES)
-            if self.teacher.needs_text:
-                idle["teacher"] = ONLY_TREES
-        if self.teacher.is_universal:
-            idle["crf.trust"] = "the shares of a universal parser and of the table beside it are learnt"
-        return idle
+    exclusions: ClassVar[Exclusions] = (
+        ("silver data.max_len", ONLY_TREES, lambda _, given: not given.has_text),
+        ("teacher", ONLY_TREES, lambda s, given: not given.has_text and s.teacher.needs_text),
+        (
+            "crf.trust",
+            "the shares of a universal parser and of the table beside it are learnt",
+            lambda s, _: s.teacher.is_universal,
+        ),
+    )
 
     def learner(self) -> FewTrees:
         """A learner with these numbers; with a universal parser, it has no student yet."""

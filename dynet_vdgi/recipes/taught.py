@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.recipes.base import (
@@ -16,10 +16,9 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     no_start,
-    of_earlier_version,
     refuse_treebanks,
 )
-from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
+from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Exclusions, Settings, TeacherSettings
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.system.names import count
@@ -54,15 +53,10 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     def with_trees(self) -> dict[str, Any]:
         return {"parser": {"epochs": 3, "log2_buckets": 20}}  # gold trees are shown more often anyway
 
-    def without_effect(
-        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
-    ) -> dict[str, str]:
-        idle = super().without_effect(in_a_run=in_a_run)
-        if not self.teacher.teaches:
-            idle["rules"] = "there is no teacher to go by rules"
-        elif not has_text:  # here the message that there is no teacher is right
-            idle |= {"teacher": ONLY_TREES, "rules": ONLY_TREES}
-        return idle
+    exclusions: ClassVar[Exclusions] = (
+        ("rules", "there is no teacher to go by rules", lambda s, _: not s.teacher.teaches),
+        ("teacher rules", ONLY_TREES, lambda s, given: s.teacher.teaches and not given.has_text),
+    )
 
 
 class Taught(Recipe[TaughtSettings, "Material"]):
@@ -122,9 +116,10 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
     def engine(self, model: ModelFile) -> Engine:
         from dynet_vdgi.parsing.engines import StudentEngine
+        from dynet_vdgi.runs.model_file import of_earlier_version
 
         if STUDENT + "weights" not in model.parameters:
-            raise ModelError(of_earlier_version(model))
+            raise ModelError(of_earlier_version(model.provenance))
         return StudentEngine(model)
 
     def exact(self, model: ModelFile) -> CrfEngine:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -22,7 +22,7 @@ from dynet_vdgi.recipes.base import (
     amount,
     check_ignored,
 )
-from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Settings
+from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Exclusions, Settings
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.learning_settings import LearningSettings
 
@@ -57,11 +57,10 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 
     learning: LearningSettings = LearningSettings()
 
-    def without_effect(
-        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
-    ) -> dict[str, str]:
-        idle = super().without_effect(in_a_run=in_a_run) | {"rules": _NO_RULES}
-        return idle if has_text else idle | {"data.max_len": _NO_TEXT}
+    exclusions: ClassVar[Exclusions] = (
+        ("rules", _NO_RULES, lambda *_: True),
+        ("data.max_len", _NO_TEXT, lambda _, given: not given.has_text),
+    )
 
     @property
     def is_universal(self) -> bool:

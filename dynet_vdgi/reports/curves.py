@@ -7,9 +7,21 @@ picture is about as wide as a telephone, so that it need not shrink there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
+
+from dynet_vdgi.reports.runs import Run
+
+CURVES = (
+    ("Dev DDA, per cent", "dev_dda", 100.0),
+    ("ELBO per word", "elbo_per_word", 1.0),
+    ("|lambda|", "lambda_norm", 1.0),
+    ("Rules per sentence", "rules_per_sentence", 1.0),
+    ("Log-potential per sentence", "prior_per_sentence", 1.0),
+    ("Entropy of the encoder", "entropy", 1.0),
+)
+"""Title, key of a log's rows, factor."""
 
 WIDTH, HEIGHT = 340, 220
 N_COLOURS = 6
@@ -30,6 +42,38 @@ class Series(NamedTuple):
     number: int = 0
 
 
+class Curves(NamedTuple):
+    """Pictures, by title, with one legend: samples of lines and the runs that they mean."""
+
+    samples: Sequence[tuple[str, str]]
+    pictures: Mapping[str, str]
+
+
+def curves_of(runs: Sequence[Run]) -> Curves:
+    """The curves of all measurements in the logs by the number of updates."""
+    pictures: dict[str, str] = {}
+    drawn = set()
+    for title, key, factor in CURVES:
+        series = []
+        for index, run in enumerate(runs):
+            both = [(number_in(row, "update"), number_in(row, key)) for row in run.rows]
+            points = sorted((x, factor * y) for x, y in both if x is not None and y is not None)
+            if points:
+                series.append(Series(run.name, points, index))
+                drawn.add(index)
+        if series:
+            pictures[title] = svg(title, series, f"curve-{key.replace('_', '-')}")
+    return Curves([(_sample(index), runs[index].name) for index in sorted(drawn)], pictures)
+
+
+def number_in(row: Mapping[str, Any], key: str) -> float | None:
+    """The number under a key; None if there is no number."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
 def ticks(low: float, high: float) -> list[float]:
     """Equidistant round numbers, from at most `low` to at least `high`, in about four steps.
 
@@ -46,96 +90,66 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(k * step, 12) + 0.0 for k in range(first, last + 1)]
 
 
-def number(value: float) -> str:
-    """A number in its shortest form.
-
-    >>> number(12000), number(-0.25)
-    ('12,000', '-0.25')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-class Axis(NamedTuple):
-    """The unit of the x-axis, in singular and plural."""
-
-    singular: str
-    plural: str
-
-
-UPDATES, ITERATIONS = Axis("update", "updates"), Axis("iteration", "iterations")
-
-
-def in_words(series: Sequence[Series], axis: Axis = UPDATES) -> str:
-    """A description of the lines: where each begins, ends, and is lowest and highest."""
-    at = f"at {axis.singular}"
-    parts = []
-    for line in series:
-        (first_x, first), (last_x, last) = line.points[0], line.points[-1]
-        if len(line.points) == 1:
-            parts.append(f"{line.name}: {number(first)} {at} {number(first_x)}.")
-            continue
-        values = [value for _, value in line.points]
-        parts.append(
-            f"{line.name}: from {number(first)} {at} {number(first_x)} to {number(last)} {at} "
-            f"{number(last_x)}; lowest {number(min(values))}, highest {number(max(values))}."
-        )
-    return " ".join(parts)
-
-
-def sample(line: int) -> str:
-    """A sample of the line of this number, for a legend."""
-    name = f"Line {line + 1}"
-    return (
-        '<svg class="vdgi-sample" width="44" height="12" viewBox="0 0 44 12" role="img">'
-        f"<title>{name}</title>"
-        f"<desc>{'Dashed' if _dashes(line) else 'Solid'}</desc>"
-        f'<path class="{_classes(line)}" d="M2 6H42"{_dashes(line)}/></svg>'
-    )
-
-
-def svg(title: str, series: Sequence[Series], name: str, axis: Axis = UPDATES) -> str:
-    """The lines against an axis; `name` must be unique among the elements of the page.
-
-    Raises: ValueError without any point.
-    """
-    series = [line for line in series if line.points]
-    if not series:
-        raise ValueError("no point to draw")
+def svg(title: str, series: Sequence[Series], name: str) -> str:
+    """The lines, each of which has a point; `name` must be unique among the elements of the page."""
     across = [x for line in series for x, _ in line.points]
     up = [y for line in series for _, y in line.points]
     x_end = max(across) if max(across) > 0 else 1.0
-    x_ticks = [tick for tick in ticks(0.0, x_end) if tick <= x_end]
     y_ticks = ticks(min(up), max(up))
     right, bottom = WIDTH - _RIGHT, HEIGHT - _BOTTOM
 
     def place(x: float, y: float) -> tuple[float, float]:
-        along = max(x, 0.0) / x_end
         high = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
-        return _LEFT + along * (right - _LEFT), bottom - high * (bottom - _TOP)
+        return _LEFT + max(x, 0.0) / x_end * (right - _LEFT), bottom - high * (bottom - _TOP)
 
     parts = [
         f'<svg class="vdgi-curve" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc">',
-        f'<title id="{name}-title">{escape(title)} against {axis.plural}</title>',
-        f'<desc id="{name}-desc">{escape(in_words(series, axis))}</desc>',
+        f'<title id="{name}-title">{escape(title)} against updates</title>',
+        f'<desc id="{name}-desc">{escape(" ".join(map(_in_words, series)))}</desc>',
     ]
     for value in y_ticks:
         _, y = place(0.0, value)
         parts.append(f'<path class="vdgi-grid" d="M{_LEFT} {y:.1f}H{right}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number(value)}</text>')
-    for value in x_ticks:
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
+    for value in (tick for tick in ticks(0.0, x_end) if tick <= x_end):
         x, _ = place(value, y_ticks[0])
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{number(value)}</text>')
-    middle = (_LEFT + right) / 2
-    parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{axis.plural}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_number(value)}</text>')
+    parts.append(f'<text x="{(_LEFT + right) / 2:.1f}" y="{HEIGHT - 6}" text-anchor="middle">updates</text>')
     for line in series:
         places = [place(x, y) for x, y in line.points]
         data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-        classes, dots = _classes(line.number), ""
-        if len(places) <= _MAX_DOTS:
-            dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>' for x, y in places)
-        parts.append(f'<g class="{classes}"><path d="M{data}"{_dashes(line.number)}/>{dots}</g>')
+        dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>' for x, y in places]
+        path = f'<path d="M{data}"{_dashes(line.number)}/>'
+        shown = "".join(dots) if len(places) <= _MAX_DOTS else ""
+        parts.append(f'<g class="{_classes(line.number)}">{path}{shown}</g>')
     return "\n".join([*parts, "</svg>"])
+
+
+def _in_words(line: Series) -> str:
+    """A description: where the line begins, ends, and is lowest and highest."""
+    (first_x, first), (last_x, last) = line.points[0], line.points[-1]
+    begin = f"{_number(first)} at update {_number(first_x)}"
+    if len(line.points) == 1:
+        return f"{line.name}: {begin}."
+    values = [value for _, value in line.points]
+    return (
+        f"{line.name}: from {begin} to {_number(last)} at update {_number(last_x)}; "
+        f"lowest {_number(min(values))}, highest {_number(max(values))}."
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _sample(line: int) -> str:
+    """A sample of the line of this number, for a legend."""
+    return (
+        '<svg class="vdgi-sample" width="44" height="12" viewBox="0 0 44 12" role="img">'
+        f"<title>Line {line + 1}</title><desc>{'Dashed' if _dashes(line) else 'Solid'}</desc>"
+        f'<path class="{_classes(line)}" d="M2 6H42"{_dashes(line)}/></svg>'
+    )
 
 
 def _classes(line: int) -> str:

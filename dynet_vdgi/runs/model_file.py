@@ -13,6 +13,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from msgspec import Struct
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data.vocabulary import Vocabulary
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.runs.model_archive import STEPS, Archive, Arrays, faults, npz, opened, write
@@ -193,7 +195,11 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
             f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
         )
     provenance = _provenance(meta)
-    settings = from_toml(archive.text("settings.toml"), f"{path}: settings.toml")
+    try:
+        settings = from_toml(archive.text("settings.toml"), "settings.toml")
+        rules = _rules(archive.text("rules.txt"), "rules.txt", settings)
+    except ConfigError as error:
+        raise ModelError(f"{error}; the model file is damaged, or {of_earlier_version(provenance)}") from None
     if settings.recipe != provenance.recipe:
         raise ModelError(
             f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}"
@@ -202,7 +208,7 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         provenance=provenance,
         settings=settings,
         vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
-        rules=_rules(archive.text("rules.txt"), f"{path}: rules.txt", settings),
+        rules=rules,
         parameters=archive.arrays("parameters.npz"),
         training=archive.arrays("training.npz") if training else {},
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
@@ -211,10 +217,22 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
     )
 
 
+_OF_EARLIER_STUDENTS = re.compile(
+    r" ; (?:student 0\.5 unless verbs-before-nouns|told 0)(?=[ \r]*$)", re.MULTILINE
+)
+"""Ends of lines in tables of earlier versions, which say what a student that is gone did not see."""
+
+
 def _rules(text: str, where: str, settings: Settings) -> RuleSet:
     """The rules of a model; none if its recipe has no rules."""
     has_none = not text and "rules" in settings.without_effect()
-    return RuleSet(()) if has_none else parse_rules(text, where)
+    return RuleSet(()) if has_none else parse_rules(_OF_EARLIER_STUDENTS.sub("", text), where)
+
+
+def of_earlier_version(provenance: Provenance) -> str:
+    """What to say about a model that this version cannot read or use: how to make it again."""
+    again = shlex.join(provenance.command) or f"vdgi train --preset {provenance.preset}"
+    return f"made by version {provenance.version}, which had other parsers; make it again: {again}"
 
 
 def _provenance(meta: Mapping[str, Any]) -> Provenance:

@@ -96,6 +96,19 @@ class NoTeacher(TeacherSettings, frozen=True, tag_field="kind", tag="none"):
 ONLY_TREES = "there is no text to learn from, only trees"
 
 
+class Circumstances(NamedTuple):
+    """What a run is given, see `Settings.without_effect`."""
+
+    has_text: bool
+    has_dev: bool
+    has_init: bool
+    in_a_run: bool
+
+
+Exclusions = tuple[tuple[str, str, Callable[[Any, Circumstances], object]], ...]
+"""Settings without effect: their names, the reason, which may name the settings as {0}, and when."""
+
+
 class Settings(Section, frozen=True, tag_field="recipe"):
     """The settings of a run that every recipe has; each recipe adds sections of its own.
 
@@ -109,6 +122,9 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
     ] = "best"
     data: DataSettings = DataSettings()
+
+    exclusions: ClassVar[Exclusions] = ()
+    """What has no effect beside other settings; later lines win."""
 
     @property
     def recipe(self) -> str:
@@ -155,12 +171,17 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         a model to start from; `in_a_run`: also settings that files keep nevertheless, such as a bound
         on lengths that is too high to matter, because a default may be lower.
         """
+        given = Circumstances(has_text, has_dev, has_init, in_a_run)
         longest = self.data.max_len if in_a_run else None
-        return {
+        idle = {
             f"{name}.{key}": why
             for name, section in self.sections.items()
             for key, why in section.idle(longest).items()
         }
+        for names, why, holds in self.exclusions:
+            if holds(self, given):
+                idle.update(dict.fromkeys(names.split(), why.format(self)))
+        return {name: why for name, why in idle.items() if "." not in name or name.split(".")[0] not in idle}
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""

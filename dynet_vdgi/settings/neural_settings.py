@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import ONLY_TREES, NoTeacher, Section, Settings, TeacherSettings
+from dynet_vdgi.settings.config import ONLY_TREES, Exclusions, NoTeacher, Section, Settings, TeacherSettings
 
 
 class ModelSettings(Section, frozen=True):
@@ -121,6 +120,47 @@ class LanguageModelSettings(Section, frozen=True):
     dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout")] = 0.2
 
 
+_FINETUNING = " ".join(
+    f"finetune.{key}" for key in FinetuneSettings.__struct_fields__ if key not in ("updates", "epochs")
+)
+_WITHOUT = "posterior.dynamics={0.posterior.dynamics} does without it"
+_TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
+
+# fmt: off
+_EXCLUSIONS: Exclusions = (
+    ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
+    ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
+     lambda s, i: s.parser.word_dim and i.has_init),
+    ("parser.vector_dim", "words.vectors says how long vectors are",
+     lambda s, i: s.parser.word_dim and not i.has_init and i.in_a_run and s.words.vectors),
+    ("train.lr train.clip", "there is no first stage: train.updates and train.epochs are 0",
+     lambda s, i: not s.pretrains),
+    (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
+    ("language_model", "it is for finetune.score=rl-bl",
+     lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
+    ("finetune.form", "finetune.score=loo has one form", lambda s, i: s.finetune.score == "loo"),
+    ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
+     lambda s, i: not (i.has_text and s.learns_from_text)),
+    ("posterior.epsilon posterior.lr posterior.momentum", _WITHOUT,
+     lambda s, i: s.posterior.dynamics != "released"),
+    ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
+     lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
+    ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
+    ("posterior.expectations finetune.objective", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
+    ("posterior.features", _WITHOUT, lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
+    ("rules", _WITHOUT,
+     lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores and not s.teacher.teaches),
+    ("rules", "nothing learns under them",
+     lambda s, i: s.posterior.dynamics != "off" and not s.teacher.teaches and not s.learns_from_text),
+    ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
+    ("teacher", ONLY_TREES, lambda s, i: not i.has_text and s.teacher.teaches),  # none is a valid setting
+    ("rules language_model finetune.score finetune.form finetune.objective finetune.decoder", ONLY_TREES,
+     lambda s, i: not i.has_text),
+    ("train.select", ONLY_TREES, lambda s, i: not i.has_text and s.train.select == "teacher"),
+)
+# fmt: on
+
+
 class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
     """The paper's parser, trained on the text itself, on a teacher's trees, or on gold trees."""
 
@@ -131,6 +171,8 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
     train: TrainSettings = TrainSettings()
     finetune: FinetuneSettings = FinetuneSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()
+
+    exclusions: ClassVar[Exclusions] = _EXCLUSIONS
 
     @property
     def pretrains(self) -> bool:
@@ -189,64 +231,3 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
                         f"config: 'posterior.{key}' = {value} is for counts of rules; set "
                         f"posterior.{key}={other}, or posterior.features=counts"
                     )
-
-    def without_effect(
-        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
-    ) -> dict[str, str]:
-        idle = super().without_effect(in_a_run=in_a_run)
-        inputs = _Circumstances(has_text, has_dev, has_init, in_a_run)
-        for names, why, holds in _EXCLUSIONS:
-            if holds(self, inputs):
-                idle.update(dict.fromkeys(names.split(), why.format(self.posterior.dynamics)))
-        return {name: why for name, why in idle.items() if "." not in name or name.split(".")[0] not in idle}
-
-
-class _Circumstances(NamedTuple):
-    """What a run is given, see `Settings.without_effect`."""
-
-    has_text: bool
-    has_dev: bool
-    has_init: bool
-    in_a_run: bool
-
-
-_FINETUNING = " ".join(
-    f"finetune.{key}" for key in FinetuneSettings.__struct_fields__ if key not in ("updates", "epochs")
-)
-_WITHOUT = "posterior.dynamics={} does without it"
-_TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
-
-# fmt: off
-_EXCLUSIONS: tuple[tuple[str, str, Callable[[NeuralSettings, _Circumstances], object]], ...] = (
-    ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
-    ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
-     lambda s, i: s.parser.word_dim and i.has_init),
-    ("parser.vector_dim", "words.vectors says how long vectors are",
-     lambda s, i: s.parser.word_dim and not i.has_init and i.in_a_run and s.words.vectors),
-    ("train.lr train.clip", "there is no first stage: train.updates and train.epochs are 0",
-     lambda s, i: not s.pretrains),
-    (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
-    ("language_model", "it is for finetune.score=rl-bl",
-     lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
-    ("finetune.form", "finetune.score=loo has one form", lambda s, i: s.finetune.score == "loo"),
-    ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
-     lambda s, i: not (i.has_text and s.learns_from_text)),
-    ("posterior.epsilon posterior.lr posterior.momentum", _WITHOUT,
-     lambda s, i: s.posterior.dynamics != "released"),
-    ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
-     lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
-    ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
-    ("posterior.expectations finetune.objective", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
-    ("posterior.features", _WITHOUT, lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
-    ("rules", _WITHOUT,
-     lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores and not s.teacher.teaches),
-    ("rules", "nothing learns under them",
-     lambda s, i: s.posterior.dynamics != "off" and not s.teacher.teaches and not s.learns_from_text),
-    ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
-    ("teacher", ONLY_TREES, lambda s, i: not i.has_text and s.teacher.teaches),  # none is a valid setting
-    ("rules language_model finetune.score finetune.form finetune.objective finetune.decoder", ONLY_TREES,
-     lambda s, i: not i.has_text),
-    ("train.select", ONLY_TREES, lambda s, i: not i.has_text and s.train.select == "teacher"),
-)
-# fmt: on
-"""Settings without effect: their names, the reason, and when; later lines win."""

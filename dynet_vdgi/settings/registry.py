@@ -31,9 +31,6 @@ class Registry(Generic[Item]):
         self._places[name] = place
         self._found.pop(name, None)
 
-    def module_of(self, name: str) -> str:
-        return self._places[name].partition(":")[0]
-
     def named(self, name: str) -> Item:
         """The object of this name. Raises: ConfigError, the name is unknown."""
         if name not in self._places:

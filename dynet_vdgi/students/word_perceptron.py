@@ -18,8 +18,9 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import Atoms, PackedRows
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.errors import ConfigError, UsageError, VdgiError
 from dynet_vdgi.settings.config import Section
 from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
@@ -96,7 +97,7 @@ class WordPerceptron:
 
     def fit(
         self,
-        trees: Sequence[Sentence],
+        trees: Iterable[Sentence],
         copies: Sequence[int] | None = None,
         amounts: Sequence[float] | None = None,
     ) -> WordPerceptron:
@@ -106,9 +107,10 @@ class WordPerceptron:
         The trees should be projective with one root; from others it learns the reachable arcs. Equal
         arguments give equal parsers.
 
-        Raises: VdgiError, there are no words; ValueError, a sentence has no heads, or numbers of copies or
-        amounts are not one a tree.
+        Raises: VdgiError, there are no words; UsageError, these are no sentences; ValueError, a
+        sentence has no heads, or numbers of copies or amounts are not one a tree.
         """
+        trees = list(in_memory(trees))
         if any(tree.heads is None for tree in trees):
             raise ValueError("a sentence to learn from has no heads")
         packed, gold = self._atoms.pack(trees), _flat_heads(trees)
@@ -163,7 +165,7 @@ class WordPerceptron:
         A margin is how far the least sure decision about a head was above its alternative, in units of
         scores; it is infinite where there was no alternative.
         """
-        text = list(sentences)
+        text = list(in_memory(sentences))
         packed = self._atoms.pack(text)
         heads, margins = self.packed(packed, _flat_heads(text) if keep_heads else None)
         flat, ends = heads.tolist(), packed.first.tolist()
@@ -175,7 +177,7 @@ class WordPerceptron:
     def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Heads (N,) of packed sentences, and margins (N,); heads `given` (N,) are kept unless FREE."""
         if self.weights is None:
-            raise ValueError("the parser has no weights yet: call fit first")
+            raise UsageError("the parser has not learnt yet: call fit first")
         n_words, seen = int(words.first[-1]), self._features()
         heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
         kept = np.zeros(0, np.int64) if given is None else given
@@ -189,7 +191,7 @@ class WordPerceptron:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back: the rows of weights that are not zero."""
         if self.weights is None:
-            raise ValueError("the parser has no weights yet: call fit first")
+            raise UsageError("the parser has not learnt yet: call fit first")
         return sparse_weights.to_arrays(PREFIX, FORMAT, self.weights, (self.feats, self.words))
 
     @classmethod

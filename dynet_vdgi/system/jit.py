@@ -143,11 +143,10 @@ class Kernel:
         return any(_folder(os.environ.get("NUMBA_CACHE_DIR", "")).glob(f"*/{name}"))
 
     def _first_call(self, *arguments: Any) -> Any:
+        message = ["compiling %s (once on this computer)", self.what]
+        timer = threading.Timer(PATIENCE, logger.info, message)
+        timer.daemon = True
         with _lock:  # so that threads do not compile the same code twice
-            timer = threading.Timer(
-                PATIENCE, logger.info, ["compiling %s (once on this computer)", self.what]
-            )
-            timer.daemon = True
             if not self.is_kept:
                 timer.start()
             try:
@@ -176,20 +175,19 @@ def _folder(given: str) -> Path:
     of the sources has a folder of its own; those of earlier ones are removed.
     """
     package = Path(__file__).parents[1]
-    stats = [path.stat() for path in sorted(package.rglob("*.py"))]
-    digests = [
-        hashlib.sha256(repr(each).encode()).hexdigest()[:12]
-        for each in (str(package), [(s.st_mtime_ns, s.st_size) for s in stats])
-    ]
-    is_given = os.path.isabs(given)
-    name, parent = f"vdgi-kernels-{digests[0]}", Path(given if is_given else package / "__pycache__")
-    if not is_given and not os.access(package, os.W_OK):
+    stats = [(s.st_mtime_ns, s.st_size) for s in (p.stat() for p in sorted(package.rglob("*.py")))]
+    of_place, of_state = (hashlib.sha256(repr(x).encode()).hexdigest()[:12] for x in (str(package), stats))
+    parent = package / "__pycache__"
+    if os.path.isabs(given):
+        parent = Path(given)
+    elif not os.access(package, os.W_OK):
         parent = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    folder = parent / f"vdgi-kernels-{of_place}-{of_state}"
     with suppress(OSError):
-        for old in parent.glob(f"{name}-*"):
-            if old.name != "-".join((name, digests[1])):
+        for old in parent.glob(f"vdgi-kernels-{of_place}-*"):
+            if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
-    return parent / "-".join((name, digests[1]))
+    return folder
 
 
 def _is_own(folder: Path) -> bool:

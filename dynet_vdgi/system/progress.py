@@ -27,62 +27,50 @@ def is_shown() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and is_wanted()
 
 
-class Lines:
-    """Tells at longer and longer intervals, from a thread of its own, how far something has come."""
+class Bar:
+    """Counts up to `total` (None: not known) from `start`; a context manager. On a terminal it is a bar,
+    elsewhere lines at longer and longer intervals, from a thread of its own.
 
-    def __init__(self, unit: str, total: int | None, start: int) -> None:
+    `unit` is a noun in the plural, such as "sentences". No line comes before something is counted: what keeps
+    the user waiting then has messages of its own.
+    """
+
+    def __init__(self, unit: str, total: int | None = None, start: int = 0) -> None:
         self.n, self._unit, self._total = start, unit, total
         self._began, self._ended = time.monotonic(), threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        self._bar: Any = None
+        if is_shown():
+            from tqdm import tqdm
 
-    def _run(self) -> None:
+            self._bar = tqdm(total=total, initial=start, unit=f" {unit}", leave=False)
+        elif is_wanted():
+            threading.Thread(target=self._tell_now_and_then, daemon=True).start()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        if self._bar is not None:
+            self._bar.close()
+
+    def _tell_now_and_then(self) -> None:
         pause = FIRST
         while not self._ended.wait(pause):
             self.tell()
             pause = min(2 * pause, LONGEST)
 
     def tell(self) -> None:
-        """Says nothing before the first of them: what keeps the user waiting then has messages of its own."""
-        if not self.n:
-            return
-        of_all = "" if self._total is None else f" of {self._total:,}"
-        seconds = time.monotonic() - self._began
-        logger.info("%s%s %s after %.0f s", f"{self.n:,}", of_all, self._unit, seconds)
-
-    def close(self) -> None:
-        self._ended.set()
-
-
-class Bar:
-    """A bar, or lines, that count up to `total` (None: not known) from `start`; a context manager.
-
-    `unit` is a noun in the plural, such as "sentences".
-    """
-
-    def __init__(self, unit: str, total: int | None = None, start: int = 0) -> None:
-        self._bar: Any = None
-        self._lines: Lines | None = None
-        if not is_shown():
-            self._lines = Lines(unit, total, start) if is_wanted() else None
-        else:
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, initial=start, unit=f" {unit}", leave=False)
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        if self._lines is not None:
-            self._lines.close()
+        """A line about how far this has come."""
+        if self.n:
+            of_all = "" if self._total is None else f" of {self._total:,}"
+            seconds = time.monotonic() - self._began
+            logger.info("%s%s %s after %.0f s", f"{self.n:,}", of_all, self._unit, seconds)
 
     def update(self, n: int = 1) -> None:
+        self.n += n
         if self._bar is not None:
             self._bar.update(n)
-        if self._lines is not None:
-            self._lines.n += n
 
     def clear(self) -> None:
         """Removes the bar from the screen until the next update, to make way for a message."""

@@ -9,23 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Promise(Protocol):
-        """A call that a process is working on."""
-
-        def result(self) -> Any:
-            """The result of the call."""
-
-    class Processes(Protocol):
-        """Distributes calls to processes."""
-
-        def submit(self, function: Callable[..., Any], *arguments: Any) -> Promise:
-            """Hands out a call; function, arguments and result must be picklable."""
-
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,11 +17,11 @@ Result = TypeVar("Result")
 _AT_ONCE = 500
 
 _jobs = 1
-_processes: Processes | None = None
+_processes: Any = None  # whose `submit` hands out a picklable call, and gives what has its `result`
 
 
 @contextmanager
-def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
+def allowed(jobs: int, processes: Any = None) -> Iterator[None]:
     """A block in which `jobs` calls may run at a time, in threads or in these processes."""
     global _jobs, _processes
     before, _jobs, _processes = (_jobs, _processes), jobs, processes
@@ -45,10 +29,6 @@ def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
         yield
     finally:
         _jobs, _processes = before
-
-
-def n_allowed() -> int:
-    return _jobs
 
 
 def parts_of(sentences: Sequence[Item]) -> list[Sequence[Item]]:
@@ -59,7 +39,7 @@ def parts_of(sentences: Sequence[Item]) -> list[Sequence[Item]]:
 def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> list[Result]:
     """The results, in order, of calls with these arguments, made by threads.
 
-    Only machine code (`machine_code.Kernel`) and large NumPy operations run in parallel.
+    Only machine code (`jit.Kernel`) and large NumPy operations run in parallel.
     """
     calls = list(arguments)
     if _jobs == 1 or len(calls) < 2:
@@ -79,7 +59,7 @@ def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any,
         for one in arguments:
             yield function(*one)
         return
-    pending: deque[Promise] = deque()
+    pending: deque[Any] = deque()
     for one in arguments:
         pending.append(_processes.submit(function, *one))
         if len(pending) > 2 * _jobs:

@@ -20,14 +20,9 @@ MOST_LOG2_BUCKETS = 26
 
 def to_arrays(prefix: str, version: int, weights: NDArray[Any], options: Sequence[int] = ()) -> Arrays:
     """What `from_arrays` reads back: weights (B,) or (B, columns), B a power of two, and other numbers."""
-    return with_rows(prefix, [version, len(weights).bit_length() - 1, *options], weights)
-
-
-def with_rows(prefix: str, shape: Sequence[int], weights: NDArray[Any]) -> Arrays:
-    """The rows of weights (B,) or (B, columns) that are not zero, and `shape`, which says what they are."""
     buckets = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
     return {
-        prefix + "shape": np.array(shape, np.int64),
+        prefix + "shape": np.array([version, len(weights).bit_length() - 1, *options], np.int64),
         prefix + "buckets": buckets.astype(np.int32),  # (k,), ascending
         prefix + "weights": weights[buckets].astype(np.float32),  # (k,) or (k, columns)
     }
@@ -50,11 +45,7 @@ def from_arrays(
     columns: tuple[int, ...] = (),
     n_options: int = 0,
 ) -> tuple[NDArray[np.float32], list[int]]:
-    """Weights (B, *columns) and further numbers from these arrays; others are ignored.
-
-    Raises:
-        ModelError: as `rows_from_arrays`.
-    """
+    """Weights (B, *columns) and further numbers from these arrays. Raises: as `rows_from_arrays`."""
     found = rows_from_arrays(arrays, prefix, what, version, columns, n_options)
     weights = np.zeros((1 << found.log2_buckets, *columns), np.float32)
     weights[found.buckets] = found.rows
@@ -71,28 +62,25 @@ def rows_from_arrays(
 ) -> StoredRows:
     """The rows that are not zero, and further numbers, from these arrays; others are ignored.
 
-    Raises:
-        ModelError: an array is missing, or they are not those of `what` in this version.
+    Raises: ModelError, an array is missing, or they are not those of `what` in this version.
     """
-    shape, buckets, rows = stored(arrays, prefix, what)
+    try:
+        shape, buckets, rows = (arrays[prefix + name] for name in ("shape", "buckets", "weights"))
+    except KeyError as error:
+        raise ModelError(f"no {what}: missing {error.args[0]}") from None
     if shape.shape != (2 + n_options,) or shape.dtype.kind != "i":
         raise ModelError(f"no {what}: {prefix}shape is not {2 + n_options} whole numbers")
     found, log2_buckets, *options = map(int, shape)
     check_version(what, found, version)
     if not 1 <= log2_buckets <= MOST_LOG2_BUCKETS:
         raise ModelError(f"no {what}: 2 ** {log2_buckets} buckets")
-    check_rows(what, buckets, rows, 1 << log2_buckets, columns)
+    if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), *columns):
+        raise ModelError(f"no {what}: {rows.shape} weights in {buckets.shape} buckets")
+    if len(buckets) and not 0 <= buckets.min() <= buckets.max() < 1 << log2_buckets:
+        raise ModelError(f"no {what}: a bucket is outside 0..{(1 << log2_buckets) - 1}")
+    if rows.dtype != np.float32 or not np.isfinite(rows).all():
+        raise ModelError(f"no {what}: weights are not finite float32 numbers")
     return StoredRows(log2_buckets, buckets, rows, options)
-
-
-def stored(
-    arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The arrays that `with_rows` made, unchecked. Raises: ModelError, one is missing."""
-    try:
-        return arrays[prefix + "shape"], arrays[prefix + "buckets"], arrays[prefix + "weights"]
-    except KeyError as error:
-        raise ModelError(f"no {what}: missing {error.args[0]}") from None
 
 
 def check_version(what: str, found: int, version: int) -> None:
@@ -102,15 +90,3 @@ def check_version(what: str, found: int, version: int) -> None:
             f"the {what} has format {found}, this program reads {version}; "
             "train it again, or use the version of dynet_vdgi that made it"
         )
-
-
-def check_rows(
-    what: str, buckets: NDArray[Any], rows: NDArray[Any], n_buckets: int, columns: tuple[int, ...]
-) -> None:
-    """Raises: ModelError, the rows (k, *columns) are not weights of `n_buckets` buckets."""
-    if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), *columns):
-        raise ModelError(f"no {what}: {rows.shape} weights in {buckets.shape} buckets")
-    if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
-        raise ModelError(f"no {what}: a bucket is outside 0..{n_buckets - 1}")
-    if rows.dtype != np.float32 or not np.isfinite(rows).all():
-        raise ModelError(f"no {what}: weights are not finite float32 numbers")

@@ -62,3 +62,8 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     lines = [[_SPECIAL.sub(r"\\\g<0>", cell) for cell in row] for row in rows]
     lines.insert(1, ["---", *["---:"] * (len(rows[0]) - 1)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def laid_out(rows: Sequence[Sequence[str]], is_markdown: bool) -> str:
+    """The rows as a Markdown table, or as aligned columns."""
+    return markdown(rows) if is_markdown else aligned(rows)

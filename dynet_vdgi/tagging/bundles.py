@@ -94,7 +94,7 @@ def add_bundle_loss(
 ) -> None:
     """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients (Q,).
 
-    WordTypes whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
+    Words whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
     """
     for i in range(len(uses)):
         start, end = parts.groups[groups[i]], parts.groups[groups[i] + 1]
@@ -150,6 +150,9 @@ def best_bundles(
                     best[i], chances[i] = b, chance
 
 
+WORK_OF_A_WORD = 20
+"""Of choosing its bundle, in the units of `jit.Kernel`."""
+
 _LOSS = Kernel(add_bundle_loss, "the tagger")
 _BEST = Kernel(best_bundles, "the tagger")
 
@@ -179,27 +182,14 @@ class Bundles:
             part = np.where(has, parts.of_bundle[np.where(has, parts.first[gold] + m, 0)], -1)
             pairs.append(labels_of_features(tokens, features, part, n_parts))
         known = sparse_of(keys, np.unique(np.concatenate(pairs)), n_parts)
-        features = features.astype(np.int32)
         items, uses, _ = tokens
-        scores, found = np.zeros(n_parts), np.zeros(max(1, n_bundles))
+        data = items.first, features.astype(np.int32), uses, known
+        room = np.zeros(n_parts), np.zeros(max(1, n_bundles))
+        work = len(uses) * WORK_OF_A_WORD
 
         def loss(x: Floats) -> tuple[float, Floats]:
             gradient, total = np.zeros_like(x), np.zeros(1)
-            _LOSS(
-                items.first,
-                features,
-                uses,
-                known,
-                x,
-                parts,
-                groups,
-                gold,
-                gradient,
-                scores,
-                found,
-                total,
-                work=len(uses) * 20,
-            )
+            _LOSS(*data, x, parts, groups, gold, gradient, *room, total, work=work)
             return float(total[0]), gradient
 
         x = minimised(loss, len(known.labels), l2, iterations)
@@ -210,20 +200,8 @@ class Bundles:
         items, uses, _ = tokens
         best, chances = np.zeros(len(uses), np.int64), np.zeros(len(uses))
         room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
-        found, weights = self.weights.found(items), self.weights
-        _BEST(
-            items.first,
-            found,
-            uses,
-            weights.known,
-            weights.values,
-            self.parts,
-            of_groups,
-            best,
-            chances,
-            *room,
-            work=len(uses) * 20,
-        )
+        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
+        _BEST(*data, self.parts, of_groups, best, chances, *room, work=len(uses) * WORK_OF_A_WORD)
         return best, chances
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:

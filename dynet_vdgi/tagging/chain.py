@@ -141,34 +141,16 @@ def add_gradients(
 
 # ------------------------------------------------------------------------------------------- sums
 @compiled
-def highest_of(row: Floats) -> float:
-    """The highest number of a row."""
-    highest = row[0]
-    for t in range(1, len(row)):
-        highest = max(highest, row[t])
-    return float(highest)
-
-
-@compiled
-def highest_bigram(borders: Borders) -> float:
-    """The highest weight of a bigram."""
-    highest = borders.bigrams[0, 0]
-    for s in range(len(borders.start)):
-        highest = max(highest, highest_of(borders.bigrams[s]))
-    return float(highest)
-
-
-@compiled
 def prepare(borders: Borders, room: ChainRoom) -> None:
     """Exponentials of the chain's weights, each table's highest being 1; sums of pairs are 0."""
     bigrams, start, end = borders
     n_labels = len(start)
-    highest = highest_bigram(borders)
+    highest = bigrams.max()
     for s in range(n_labels):
         for t in range(n_labels):
             room.pairs[0, s, t] = room.pairs[1, t, s] = math.exp(bigrams[s, t] - highest)
-            room.pairs[2, s, t] = 0.0
-    first, last = highest_of(start), highest_of(end)
+    room.pairs[2] = 0.0
+    first, last = start.max(), end.max()
     for t in range(n_labels):
         room.borders[0, t] = math.exp(start[t] - first)
         room.borders[1, t] = math.exp(end[t] - last)
@@ -191,14 +173,13 @@ def forward(scores: Floats, given: Ints, borders: Borders, room: ChainRoom) -> f
     """Fills in the forward sums of one sequence, of labels that agree with the given ones; returns log Z."""
     n, n_labels = scores.shape
     linear, before = room.linear, room.before
-    log_z = highest_of(borders.start) + highest_of(borders.end) + (n - 1) * highest_bigram(borders)
+    log_z = borders.start.max() + borders.end.max() + (n - 1) * borders.bigrams.max()
     for i in range(n):
-        highest = highest_of(scores[i]) if given[i] < 0 else scores[i, given[i]]
+        highest = scores[i].max() if given[i] < 0 else scores[i, given[i]]
         for t in range(n_labels):
             linear[i, t] = math.exp(scores[i, t] - highest) if given[i] < 0 or given[i] == t else 0.0
         if i:
-            for t in range(n_labels):
-                before[i, t] = 0.0
+            before[i, :] = 0.0
             for s in range(n_labels):
                 for t in range(n_labels):
                     before[i, t] += before[i - 1, s] * room.pairs[0, s, t]
@@ -228,7 +209,7 @@ def backward(n: int, share: float, room: ChainRoom) -> None:
     for i in range(n - 1, 0, -1):
         for t in range(n_labels):
             row[t] = linear[i, t] * after[i, t] / room.scale[i]
-            after[i - 1, t] = 0.0
+        after[i - 1, :] = 0.0
         for t in range(n_labels):
             for s in range(n_labels):
                 after[i - 1, s] += room.pairs[1, t, s] * row[t]
@@ -330,9 +311,7 @@ def all_marginals(
         if start < end:
             log_z[k] = forward(scores[start:end], given[start:end], borders, room)
             backward(end - start, 0.0, room)
-            for i in range(end - start):
-                for t in range(len(borders.start)):
-                    marginals[start + i, t] = room.marginals[i, t]
+            marginals[start:end] = room.marginals[: end - start]
 
 
 @compiled

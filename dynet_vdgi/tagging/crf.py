@@ -49,13 +49,13 @@ LARGEST = 50
 """Most that a file's weight of a bigram, start or end may be; learnt ones are below 5. Sums of exponentials
 underflow where these differ by hundreds, and marginals are then not numbers."""
 
-_FILL = Kernel(chain.fill_table, "the tagger")
-_FIND = Kernel(chain.find, "the tagger")
-_SCORES = Kernel(chain.add_scores, "the tagger")
-_GRADIENTS = Kernel(chain.add_gradients, "the tagger")
-_LOSS = Kernel(chain.add_loss, "the tagger")
-_MARGINALS = Kernel(chain.all_marginals, "the tagger")
-_BEST = Kernel(chain.all_best, "the tagger")
+_FILL = Kernel(chain.fill_table, "the tokeniser and tagger")
+_FIND = Kernel(chain.find, "the tokeniser and tagger")
+_SCORES = Kernel(chain.add_scores, "the tokeniser and tagger")
+_GRADIENTS = Kernel(chain.add_gradients, "the tokeniser and tagger")
+_LOSS = Kernel(chain.add_loss, "the tokeniser and tagger")
+_MARGINALS = Kernel(chain.all_marginals, "the tokeniser and tagger")
+_BEST = Kernel(chain.all_best, "the tokeniser and tagger")
 
 
 def coded(text: str) -> int:

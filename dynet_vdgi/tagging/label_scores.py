@@ -31,16 +31,12 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
     if [sentence.forms for sentence in ours] != [sentence.forms for sentence in theirs]:
         raise UsageError("the sentences to score do not have the words of the gold sentences")
     for one, other in zip(ours, theirs):
-        for same in zip(*(map(_equal, a, b) for a, b in zip(_columns(one), _columns(other)))):
-            upos, xpos, feats, lemma = same
+        for mine, its in zip(zip(*_columns(one)), zip(*_columns(other))):
+            upos, xpos, feats, lemma = (a == b for a, b in zip(mine, its))
             for name, is_right in zip(METRICS, (upos, xpos, feats, upos and feats, lemma)):
                 right[name] += is_right
             n_words += 1
     return TagScores(n_words, right)
-
-
-def _equal(one: str, other: str) -> bool:
-    return one == other
 
 
 def _columns(sentence: Sentence) -> list[Sequence[str]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from dynet_vdgi.data.conllu_faults import is_feats
 from dynet_vdgi.data.files import AnyPath, open_text, shown
@@ -28,20 +29,16 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class TagList:
-    """The UPOS and FEATS of forms, which are lower-cased and in the form NFC.
-
-    `has_feats`: some word has FEATS, so `_` means that the others have none. Otherwise their FEATS are
-    unknown.
-    """
+    """The UPOS and FEATS of forms, which are lower-cased and in the form NFC."""
 
     tags: Mapping[str, tuple[str, str]]
     n_empty: int = 0
     name: str = "the list"
-    has_feats: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        has_feats = any(feats != UNKNOWN for _, feats in self.tags.values())
-        object.__setattr__(self, "has_feats", has_feats)
+    @cached_property
+    def has_feats(self) -> bool:
+        """Whether some word has FEATS, so `_` means that the others have none; else theirs are unknown."""
+        return any(feats != UNKNOWN for _, feats in self.tags.values())
 
     @classmethod
     def read(cls, path: AnyPath) -> TagList:
@@ -78,21 +75,20 @@ class TagList:
         Punctuation and numbers need not be listed. A form that has another tag somewhere is ambiguous and not
         looked up. Warns of listed words that have no effect.
         """
-        given = {(form, tag) for form, tag in zip(forms, tags) if tag != UNKNOWN}
-        found = {form: self.tag_of(form) for form in forms}
-        ambiguous = {form.lower() for form, tag in given if (pair := found[form]) and pair[0] != tag}
+        found = {form: self.tags.get(form.lower()) or without_letters(form) for form in forms}
+        pairs = [found[form] for form in forms]
+        ambiguous = {
+            form.lower()
+            for form, tag, pair in zip(forms, tags, pairs)
+            if tag != UNKNOWN and pair and pair[0] != tag
+        }
         upos, bundles = list(tags), list(zip(tags, feats))
-        for k, form in enumerate(forms):
-            pair = found[form]
+        for k, (form, pair) in enumerate(zip(forms, pairs)):
             if tags[k] == UNKNOWN and pair and form.lower() not in ambiguous:
                 upos[k] = pair[0]
                 bundles[k] = pair if self.has_feats else (UNKNOWN, UNKNOWN)
         self._warn(ambiguous, {form.lower() for form in found})
         return upos, bundles
-
-    def tag_of(self, form: str) -> tuple[str, str] | None:
-        """The UPOS and FEATS of a form, by the list, or of punctuation and numbers; None for others."""
-        return self.tags.get(form.lower()) or without_letters(form)
 
     def _warn(self, ambiguous: set[str], lower: set[str]) -> None:
         """Tells of words without an effect, given the ambiguous lower-cased forms, and all of the text."""

@@ -24,7 +24,9 @@ from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.normal_forms import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.runs import model_archive
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.tagging import tagger_file
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
@@ -148,46 +150,31 @@ class Tagger:
         words = WordTypes.of([sentence.forms])
         tokens = words.tokens()
         free = _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
-        found = []
         pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
+        found = []
         for k, tag in enumerate(tags):
             order = np.argsort(-free[k], kind="stable").tolist()
-            group = learnt.tags.index(tag) if tag in learnt.tags else order[0]
-            first = int(learnt.of_feats.parts.groups[group])
-            chances = learnt.of_feats.chances(tokens, k, group)
-            best = np.argsort(-chances, kind="stable").tolist()[:most]
-            known = tag in learnt.tags or tag == UNKNOWN
-            if known and pairs[k][1] == UNKNOWN:
-                pairs[k] = tag, learnt.bundles[first + best[0]][1]
-            found.append(
-                WordChoices(
-                    [(learnt.tags[t], float(free[k, t])) for t in order],
-                    [(learnt.bundles[first + b][1], float(chances[b])) for b in best] if known else [],
-                )
-            )
+            feats: list[tuple[str, float]] = []
+            if tag in learnt.tags or tag == UNKNOWN:
+                group = order[0] if tag == UNKNOWN else learnt.tags.index(tag)
+                feats = _most_probable(learnt.bundles, learnt.of_feats, tokens, k, group, most)
+                if pairs[k][1] == UNKNOWN:
+                    pairs[k] = tag, feats[0][0]
+            found.append(WordChoices([(learnt.tags[t], float(free[k, t])) for t in order], feats))
         with_bundles = _with_bundles(tokens, pairs)
-        starts = learnt.of_xpos.parts.groups.tolist()
         for k, tag in enumerate(tags):
-            group = learnt.tags.index(tag) if tag in learnt.tags else -1
-            if group >= 0 and starts[group] < starts[group + 1]:
-                chances = learnt.of_xpos.chances(with_bundles, k, group)
-                best = np.argsort(-chances, kind="stable").tolist()[:most]
-                its = [(learnt.xpos[starts[group] + b][1], float(chances[b])) for b in best]
+            if tag in learnt.tags:
+                group = learnt.tags.index(tag)
+                its = _most_probable(learnt.xpos, learnt.of_xpos, with_bundles, k, group, most)
                 found[k] = found[k]._replace(xpos=its)
         return found
 
     def save(self, path: str | Path) -> None:
-        """Writes the tagger to a file. Raises: UsageError, it cannot be written; ValueError, `fit` first."""
-        from dynet_vdgi.runs import model_archive
-        from dynet_vdgi.tagging import tagger_file
-
+        """Writes the tagger to a file. Raises: UsageError, it cannot be written, or `fit` first."""
         model_archive.write(path, tagger_file.members(self._fitted()))
 
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
-        from dynet_vdgi.runs import model_archive
-        from dynet_vdgi.tagging import tagger_file
-
         return model_archive.packed(tagger_file.members(self._fitted()))
 
     @classmethod
@@ -196,8 +183,6 @@ class Tagger:
 
         Raises: ModelError, there is none, or it is damaged.
         """
-        from dynet_vdgi.tagging import tagger_file
-
         return cls(tagger_file.load(path, content))
 
     @property
@@ -235,6 +220,18 @@ class Tagger:
         if self.learnt is None:
             raise UsageError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
+
+
+def _most_probable(
+    names: Sequence[tuple[str, str]], bundles: Bundles, tokens: Tokens, word: int, group: int, most: int
+) -> list[tuple[str, float]]:
+    """The most probable bundles of a group (an UPOS) for a word, up to `most`, with their probabilities."""
+    start, end = bundles.parts.groups[group : group + 2].tolist()
+    if start == end:
+        return []
+    chances = bundles.chances(tokens, word, group)
+    best = np.argsort(-chances, kind="stable").tolist()[:most]
+    return [(names[start + b][1], float(chances[b])) for b in best]
 
 
 def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
@@ -297,13 +294,11 @@ class _TaggingText:
             tags, self.bundle_of_words = listing.filled(forms, tags, feats)
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
-        bundles |= {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
-        self.bundles = sorted(bundles)
-        pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
-        self.xpos = sorted({pair for pair in pairs if pair[0] != UNKNOWN})
-        self.numbers_of_tags = _numbers(tags, self.tags)
-        self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
-        self.numbers_of_xpos = _numbers(pairs, self.xpos)
+        self.bundles = sorted(
+            bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
+        )
+        xpos_pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
+        self.xpos = sorted({pair for pair in xpos_pairs if pair[0] != UNKNOWN})
         words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
         self.lemmas = known_lemmas(words)
         rules = [
@@ -311,6 +306,9 @@ class _TaggingText:
             for form, tag, lemma in zip(forms, tags, lemmas)
         ]
         self.rules = sorted({pair for pair in rules if UNKNOWN not in pair})
+        self.numbers_of_tags = _numbers(tags, self.tags)
+        self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
+        self.numbers_of_xpos = _numbers(xpos_pairs, self.xpos)
         self.numbers_of_rules = _numbers(rules, self.rules)
 
 
@@ -380,25 +378,20 @@ def _filled(
     retag: bool,
 ) -> Tagged:
     """The sentence with the tags found for words that have none, or for all."""
-    n = len(sentence)
-    old = [
-        list(c or (UNKNOWN,) * n)
-        for c in (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
-    ]
+    columns = (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
+    old = lemma, upos, own_xpos, own_feats = [list(c or (UNKNOWN,) * len(sentence)) for c in columns]
     found: list[float | None] = list(chances)
     n_given = 0
     for k, (tag, feats) in enumerate(bundles):
-        if not retag and old[1][k] != UNKNOWN:
+        if not retag and upos[k] != UNKNOWN:
             found[k] = None
             n_given += 1
         else:
-            old[1][k] = tag
-            if retag or old[3][k] == UNKNOWN:
-                old[3][k] = feats
-            if retag or old[2][k] == UNKNOWN:
-                old[2][k] = xpos[k]
-        if lemmas and (retag or old[0][k] == UNKNOWN):
+            upos[k] = tag
+            own_feats[k] = feats if retag or own_feats[k] == UNKNOWN else own_feats[k]
+            own_xpos[k] = xpos[k] if retag or own_xpos[k] == UNKNOWN else own_xpos[k]
+        if lemmas and (retag or lemma[k] == UNKNOWN):
             form = nfc(sentence.forms[k])
-            known = lemmas.get(key_of(form, old[1][k], old[3][k]))
-            old[0][k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
+            known = lemmas.get(key_of(form, upos[k], own_feats[k]))
+            lemma[k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
     return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)

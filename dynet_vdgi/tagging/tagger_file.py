@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +49,9 @@ class TagTexts(Struct, frozen=True, kw_only=True):
 def members(learnt: TaggerState) -> dict[str, bytes]:
     """What a tagger's file holds, for `model_archive.write`."""
     meta = Meta(
-        kind=KIND,
-        format=FORMAT,
-        version=__version__,
-        n_words=learnt.n_words,
-        jackknifed=learnt.jackknifed,
+        kind=KIND, format=FORMAT, version=__version__, n_words=learnt.n_words, jackknifed=learnt.jackknifed
     )
-    texts = TagTexts(
-        tags=learnt.tags,
-        bundles=learnt.bundles,
-        xpos=learnt.xpos,
-        rules=learnt.rules,
-        lemmas=learnt.lemmas,
-    )
+    texts = TagTexts(**{name: getattr(learnt, name) for name in TagTexts.__struct_fields__})
     arrays = {
         **learnt.first.arrays("first/"),
         **learnt.means.arrays("means/"),
@@ -84,7 +73,30 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
     Raises: ModelError, there is none, it is damaged, or of a newer version.
     """
     with opened(path, KIND, content) as archive:
-        return _read(archive)
+        archive.check_step(KIND)
+        if "tags.json" not in archive.names:
+            raise ModelError("not a vdgi tagger (it has no tags.json); make one: vdgi tag train")
+        meta = archive.content("meta.json", Meta)
+        if meta.kind != KIND or meta.format > FORMAT:
+            found = f"a {meta.kind} of format {meta.format}"
+            raise ModelError(f"{found}; this program reads taggers of format {FORMAT}: update it")
+        texts = archive.content("tags.json", TagTexts)
+        arrays: dict[str, Any] = archive.arrays("weights.npz")
+    _check(texts)
+    fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
+    if any(field.n_labels != len(texts.tags) for field in fields):
+        raise ModelError(f"no tagger: weights are not of {len(texts.tags)} tags")
+    return TaggerState(
+        **{name: getattr(texts, name) for name in TagTexts.__struct_fields__},
+        first=fields[0],
+        means=TypeMeans.from_arrays(arrays, "means/", len(texts.tags)),
+        second=fields[1],
+        of_feats=Bundles.from_arrays(arrays, "feats/", feats_parts(texts.bundles, texts.tags)),
+        of_xpos=Bundles.from_arrays(arrays, "xpos/", plain_parts(texts.xpos, texts.tags)),
+        of_rules=Bundles.from_arrays(arrays, "rules/", plain_parts(texts.rules, texts.tags)),
+        jackknifed=meta.jackknifed,
+        n_words=meta.n_words,
+    )
 
 
 def describe(archive: Archive) -> list[tuple[str, str]]:
@@ -106,39 +118,6 @@ def describe(archive: Archive) -> list[tuple[str, str]]:
     ]
 
 
-def _read(archive: Archive) -> TaggerState:
-    archive.check_step(KIND)
-    if "tags.json" not in archive.names:
-        raise ModelError("not a vdgi tagger (it has no tags.json); make one: vdgi tag train")
-    meta = archive.content("meta.json", Meta)
-    if meta.kind != KIND or meta.format > FORMAT:
-        raise ModelError(
-            f"a {meta.kind} of format {meta.format}; this program reads taggers of format {FORMAT}: update it"
-        )
-    texts = archive.content("tags.json", TagTexts)
-    _check(texts)
-    arrays: dict[str, Any] = archive.arrays("weights.npz")
-    n_tags = len(texts.tags)
-    fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
-    if any(field.n_labels != n_tags for field in fields):
-        raise ModelError(f"no tagger: weights are not of {n_tags} tags")
-    return TaggerState(
-        tags=texts.tags,
-        bundles=texts.bundles,
-        xpos=texts.xpos,
-        rules=texts.rules,
-        lemmas=texts.lemmas,
-        first=fields[0],
-        means=TypeMeans.from_arrays(arrays, "means/", n_tags),
-        second=fields[1],
-        of_feats=Bundles.from_arrays(arrays, "feats/", feats_parts(texts.bundles, texts.tags)),
-        of_xpos=Bundles.from_arrays(arrays, "xpos/", plain_parts(texts.xpos, texts.tags)),
-        of_rules=Bundles.from_arrays(arrays, "rules/", plain_parts(texts.rules, texts.tags)),
-        jackknifed=meta.jackknifed,
-        n_words=meta.n_words,
-    )
-
-
 def _check(texts: TagTexts) -> None:
     """Raises: ModelError, learning does not make such tags."""
     known = set(texts.tags)
@@ -149,8 +128,8 @@ def _check(texts: TagTexts) -> None:
     for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    given = (("UPOS", texts.tags), ("FEATS", _values(texts.bundles)), ("XPOS", _values(texts.xpos)))
-    for name, values in given:
+    feats, xpos = ([value for _, value in pairs] for pairs in (texts.bundles, texts.xpos))
+    for name, values in (("UPOS", texts.tags), ("FEATS", feats), ("XPOS", xpos)):
         for value in values:
             if not value or any(letter.isspace() or letter == "\0" for letter in value):
                 raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)} as {name}")
@@ -161,7 +140,3 @@ def _check(texts: TagTexts) -> None:
             raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(lemma)} as a lemma")
     if not all(rule for _, rule in texts.rules):
         raise ModelError("the tagger is damaged: a rule is empty")
-
-
-def _values(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [value for _, value in pairs]

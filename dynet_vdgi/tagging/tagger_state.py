@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,24 +36,24 @@ class TaggerState:
 
 def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
     """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
-    return _parts(bundles, tags, [[*_values(feats), f"{tag} {feats}"] for tag, feats in bundles])
+    return _parts(bundles, tags, lambda feats: [] if feats == UNKNOWN else feats.split("|"))
 
 
 def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
     """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
-    return _parts(pairs, tags, [[value, f"{tag} {value}"] for tag, value in pairs])
+    return _parts(pairs, tags, lambda value: [value])
 
 
-def _values(feats: str) -> list[str]:
-    return [] if feats == UNKNOWN else feats.split("|")
-
-
-def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], named: Sequence[Sequence[str]]) -> Parts:
+def _parts(
+    bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Callable[[str], list[str]]
+) -> Parts:
     """Bundles, sorted by tag, with their parts, of which each name is one."""
+    named = [[*shared(value), f"{tag} {value}"] for tag, value in bundles]
     names: dict[str, int] = {}
     parts = [names.setdefault(name, len(names)) for each in named for name in each]
     of_tags = Counter(tag for tag, _ in bundles)
-    sizes = np.array([of_tags[tag] for tag in tags], np.int64)
     return Parts(
-        np.cumsum([0, *sizes]), np.cumsum([0, *map(len, named)], dtype=np.int64), np.array(parts, np.int32)
+        np.cumsum([0, *(of_tags[tag] for tag in tags)], dtype=np.int64),
+        np.cumsum([0, *map(len, named)], dtype=np.int64),
+        np.array(parts, np.int32),
     )

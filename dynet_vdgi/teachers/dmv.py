@@ -161,10 +161,6 @@ class Dmv(SymbolTeacher[DmvModel]):
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         return self.model.all_marginals(Packed.of(*self.encoded(sentences), len(self.model.root)))
 
-    def score(self, sentences: Iterable[Sentence]) -> float:
-        """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
-        return self.model.counts(*self.encoded(sentences))[1]
-
 
 def _heads_and_votes(
     teacher: Dmv, sentences: Sequence[Sentence], n_votes: int

@@ -116,14 +116,9 @@ def letters_before(w: Window, i: int) -> int:
 def fill_keys(w: Window, i: int, keys: Codes) -> int:
     """The features of unit i but for those of single symbols; returns how many they are."""
     c, k = w.codes, w.kinds
-    c0, c1, c2, c3, c4 = (
-        np.uint64(c[i]),
-        np.uint64(c[i + 1]),
-        np.uint64(c[i + 2]),
-        np.uint64(c[i + 3]),
-        np.uint64(c[i + 4]),
-    )
+    c0, c1, c2 = np.uint64(c[i]), np.uint64(c[i + 1]), np.uint64(c[i + 2])
     b1, b2, b3 = np.uint64(c[i - 1]), np.uint64(c[i - 2]), np.uint64(c[i - 3])
+    c3, c4 = np.uint64(c[i + 3]), np.uint64(c[i + 4])
     left2, right2 = mixed(b1, c0), mixed(c1, c2)
     left3, right3 = mixed(left2, b2), mixed(right2, c3)
     n = put(keys, 0, 0, _ONE)

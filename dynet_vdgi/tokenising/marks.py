@@ -9,15 +9,20 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
 
 _NO_LETTER = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff]|[\d_]")
 """Characters of no word; marks of the scripts of South Asia are none to `re`."""
 
-PAIRS = tuple(map(tuple, ("()", "[]", '""', "“”", "„“", "«»", "‘’")))
-MARKS, ENDS = ",;:", "?!…"
+PAIRS = ("()", "[]", '""', "“”", "„“", "«»", "‘’")
+_FORMS = (  # marks, and sentences with them
+    *((pair, ("w OwC w.", "OwC w w.", "w w Ow wC, w.")) for pair in PAIRS),
+    *((mark, ("w wO w w.", "wO w.")) for mark in ",;:"),
+    *((mark, ("w w wO", "wO")) for mark in "?!…"),
+)
+"""O is the first mark and C the last, `w` is a word, a space is a space, everything else is a token."""
 
 RARE = 10
 """A mark that the treebank has less often is shown in invented sentences, too."""
@@ -45,24 +50,13 @@ def invented(documents: Sequence[Document]) -> list[Document]:
         return []
     rng = random.Random(1)
     return [
-        _document([rng.choice(words) if each == "w" else each for each in form]) for form in _forms(marks)
+        _document(
+            [{"O": its[0], "C": its[-1]}.get(c) or (rng.choice(words) if c == "w" else c) for c in form]
+        )
+        for its, forms in _FORMS
+        if min(marks[mark] for mark in its) < RARE
+        for form in forms
     ]
-
-
-def _forms(marks: Counter[str]) -> Iterator[list[str]]:
-    """Sentences: `w` is a word, a space is a space, everything else is a token."""
-    for opening, closing in PAIRS:
-        if min(marks[opening], marks[closing]) < RARE:
-            for form in ("w OwC w.", "OwC w w.", "w w Ow wC, w."):
-                yield [opening if c == "O" else closing if c == "C" else c for c in form]
-    for mark in MARKS:
-        if marks[mark] < RARE:
-            for form in ("w wM w w.", "wM w."):
-                yield [mark if c == "M" else c for c in form]
-    for mark in ENDS:
-        if marks[mark] < RARE:
-            for form in ("w w wM", "wM"):
-                yield [mark if c == "M" else c for c in form]
 
 
 def _document(pieces: Sequence[str]) -> Document:

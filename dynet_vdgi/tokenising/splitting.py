@@ -69,11 +69,11 @@ class Splitter(Struct, frozen=True):
         begins: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         ends: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         for form, words in known.items():
-            (n_begin, begin), (n_end, end) = rewritings(form, GLUE.join(words))
-            for n in range(n_begin, min(LONGEST, len(form)) + 1):
-                begins[form[:n]][n_begin, begin] += 1
-            for n in range(n_end, min(LONGEST, len(form)) + 1):
-                ends[form[len(form) - n :]][n_end, end] += 1
+            begin, end = rewritings(form, GLUE.join(words))
+            for n in range(begin[0], min(LONGEST, len(form)) + 1):
+                begins[form[:n]][begin] += 1
+            for n in range(end[0], min(LONGEST, len(form)) + 1):
+                ends[form[len(form) - n :]][end] += 1
         splitter = cls(
             known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
         )
@@ -111,12 +111,12 @@ class Splitter(Struct, frozen=True):
         return words if is_sound else (form,)
 
     def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
-        n_begin, begin = _longest(self.begins, [low[:n] for n in range(min(LONGEST, len(low)), -1, -1)])
-        n_end, end = _longest(self.ends, [low[len(low) - n :] for n in range(min(LONGEST, len(low)), -1, -1)])
+        sizes = range(min(LONGEST, len(low)), -1, -1)
+        n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
+        n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
         if n_begin + n_end > len(form):
             n_begin, begin = 0, ""
-        words = tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
-        return words
+        return tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
 
 
 def _is_form(word: str) -> bool:

@@ -149,13 +149,13 @@ class Tokeniser:
         """The words of a token; `is_probable`: the context says that there are several."""
         form = form_of(text)
         known = form if is_plain(form) else Seen.of(form).text
-        if self.splitter.is_split(known, is_probable) and not _has_space(known):  # UD forbids to split those
-            found = next(wholes(known), None)
-            if found is not None and found.end - found.start == len(known) and found.kind not in self.cut:
-                return (form,)
-            words = self.splitter.split(known)
-            return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
-        return (form,)
+        if not self.splitter.is_split(known, is_probable) or _has_space(known):  # UD forbids to split those
+            return (form,)
+        found = next(wholes(known), None)
+        if found is not None and found.end - found.start == len(known) and found.kind not in self.cut:
+            return (form,)
+        words = self.splitter.split(known)
+        return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
 
     def _is_known(self, character: str) -> bool:
         """Whether a character is in what was learnt from."""
@@ -217,17 +217,12 @@ class Tokeniser:
         is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*_SENTENCES} & {*labels}
         if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
-        cut, own = (
-            checked(
-                {name: arrays.get(name, np.zeros(0, np.int64))}, name, "i8", (None,), "tokeniser"
-            ).tolist()
-            for name in ("tokeniser/cut", "tokeniser/own")
-        )
+        empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
+        cut, own = (checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist() for name in empty)
         if not {*cut} <= {*range(len(KINDS))} or not all(0 <= n < 0x110000 for n in own):
             raise ModelError("no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may")
-        return cls(
-            crf, tuple(map(int, labels)), splitter, frozenset(KINDS[n] for n in cut), frozenset(map(chr, own))
-        )
+        kinds, formats = frozenset(KINDS[n] for n in cut), frozenset(map(chr, own))
+        return cls(crf, tuple(map(int, labels)), splitter, kinds, formats)
 
 
 def passages(text: str) -> Iterator[tuple[int, str, bool]]:

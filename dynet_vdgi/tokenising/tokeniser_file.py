@@ -70,21 +70,22 @@ def train(treebanks: Sequence[str], output: str) -> Made:
 
 def learnt(documents: Sequence[Document]) -> Tokeniser:
     """A tokeniser that has learnt from documents; warns if these hardly show where spaces are missing."""
-    if not _show_spaces(documents):
-        n_sentences = sum(len(document.sentences) for document in documents)
-        n_known = n_sentences - sum(document.n_silent for document in documents)
+    n_sentences, n_known = _n_with_spaces(documents)
+    if n_known < FEW_SHOW_SPACES * n_sentences:
         logger.warning(
             "%s `# text` or SpaceAfter=No, which show where spaces are missing: the tokeniser expects "
             "punctuation to stand alone, and may miss most ends of sentences in ordinary text; add "
             "`# text = ...` to the sentences, or SpaceAfter=No to the tokens that no space follows",
             f"only {n_known:,} of {n_sentences:,} sentences have" if n_known else "no sentence has",
         )
+    logger.info("learning to tokenise from %s", count(n_sentences, "sentence"))
     return Tokeniser.fit(documents)
 
 
-def _show_spaces(documents: Sequence[Document]) -> bool:
+def _n_with_spaces(documents: Sequence[Document]) -> tuple[int, int]:
+    """The number of sentences, and of those that say where spaces are missing."""
     n_sentences = sum(len(document.sentences) for document in documents)
-    return sum(document.n_silent for document in documents) <= (1 - FEW_SHOW_SPACES) * n_sentences
+    return n_sentences, n_sentences - sum(document.n_silent for document in documents)
 
 
 def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
@@ -99,8 +100,10 @@ def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
         return None
     cut = len(sentences) * 4 // 5
     known, gold = list(documents_of(sentences[:cut])), list(documents_of(sentences[cut:]))
-    if not _show_spaces([*known, *gold]):
+    n_sentences, n_known = _n_with_spaces([*known, *gold])
+    if n_known < FEW_SHOW_SPACES * n_sentences:
         return None
+    logger.info("estimating its quality from %s kept aside", count(len(sentences) - cut, "sentence"))
     tokeniser = Tokeniser.fit(known)
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("gold.conllu", "found.conllu")]

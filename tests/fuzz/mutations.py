@@ -12,45 +12,12 @@ from typing import Any
 
 import numpy as np
 
-ODD = (
-    b"",
-    b"\0",
-    b"\t",
-    b"\n",
-    b"\n\n",
-    b"\r",
-    b"\r\n",
-    b" ",
-    b"_",
-    b"=",
-    b"|",
-    b"#",
-    b"{}",
-    b"[",
-    b'"',
-    b"-1",
-    b"0",
-    b"1",
-    b"2-1",
-    b"1.1",
-    b"99999999999999999999",
-    b"0xfff",
-    b".a",
-    b"{a=",
-    b"1e999",
-    b"nan",
-    b"-inf",
-    b"\xff",
-    b"\xed\xa0\x80",
+ODD = [
+    *b"~\0~\t~\n~\n\n~\r~\r\n~ ~\xff~\xed\xa0\x80".split(b"~"),
+    *b'_ = | # {} [ " -1 0 1 2-1 1.1 99999999999999999999 0xfff .a {a= 1e999 nan -inf'.split(),
+    *b"ROOT * > < %s if inf".split(),
     "\u2028\u200f\ufeff\x1b[31m".encode(),
-    b"ROOT",
-    b"*",
-    b">",
-    b"<",
-    b"%s",
-    b"if",
-    b"inf",
-)
+]
 """What is put in."""
 
 Bytes = bytes
@@ -171,21 +138,8 @@ def _with_changed_member(content: Bytes, rng: random.Random, ending: str) -> Byt
     return buffer.getvalue()
 
 
-VALUES: Sequence[Any] = (
-    None,
-    True,
-    0,
-    -1,
-    1 << 70,
-    0.5,
-    "",
-    "x",
-    [],
-    {},
-    [[]],
-    [{"a": 1}],
-    {"a": []},
-    ["x", 1],
+VALUES: Sequence[Any] = json.loads(
+    '[null, true, 0, -1, 1180591620717411303424, 0.5, "", "x", [], {}, [[]], [{"a": 1}], {"a": []}, ["x", 1]]'
 )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from annotating import journal_of
 
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import brown, conllu, embeddings, files, penn, raw_text
@@ -28,7 +30,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.reports import logs as reported_log
+from dynet_vdgi.reports import curves
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_archive, model_file
 from dynet_vdgi.runs.runlog import RunLog
@@ -194,17 +196,18 @@ def _a_journal() -> list[bytes]:
         for index, word, head in ((0, 1, 2), (0, 2, 3), (1, 1, 3)):
             session.change(index, (session.sentences[index].edits, 0), "head", word, head)
         session.change(1, (1, 0), "label", 1, "nsubj")
-        session.undo()
+        session.change(0, (2, 0), "split", 1, ["a", "b"])
+        session.back("undo")
         session.save()
         session.close()
-        whole = session.journal.path.read_bytes()
-        without_sums = re.sub(rb',"sum":"\w{8}"}\n', b"}\n", whole).replace(
-            b'{"journal":2', b'{"journal":1', 1
-        )
-        return [whole, without_sums]  # the checksums would hide nearly all other faults
+        return [session.journal.path.read_bytes()]
 
 
 def _journal(path: Path) -> None:
+    content = path.read_bytes()
+    if zlib.crc32(content) % 4:  # the checksums would hide nearly all other faults
+        with suppress(ValueError, AttributeError):
+            path.write_bytes(journal_of([json.loads(line) for line in content.splitlines()]))
     marked = path.with_name(path.name.removesuffix(".journal"))
     marked.write_bytes(MARKED)
     session = Session(marked, "me")
@@ -228,8 +231,7 @@ LOGS = [
 def _log(path: Path) -> None:
     log = RunLog(path)
     run = Run("a run", {}, "", 1, log.rows())
-    reported_log.curve_groups([run])
-    reported_log.teaching_tables([run])
+    curves.curves_of([run])
     log.restart(5)
 
 

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learning, rightAtFirst, saved } from "../../dynet_vdgi/annotation/page/header.js";
+import { learning, rightAtFirst } from "../../dynet_vdgi/annotation/page/header.js";
 
 test("shares are percentages, and a dash before anything is done", () => {
   assert.equal(rightAtFirst({ heads_right: 0.666, labels_right: 1 }), "heads 67 %, relations 100 %");
   assert.equal(rightAtFirst({ heads_right: null, labels_right: null }), "–");
-});
-
-test("what is saved is counted against the first parse", () => {
-  assert.equal(saved({ changed: 90, first: 131 }), "41 of 131 heads");
-  assert.equal(saved({ changed: 5, first: 3 }), "0 of 3 heads");
-  assert.equal(saved({ changed: 0, first: 0 }), "–");
 });
 
 test("the state of learning is a sentence", () => {

@@ -9,12 +9,11 @@
  * @property {number} number
  * @property {string} text its beginning
  * @property {string} why it was found
- * @property {string} [rule] of the official validator, with its number
  *
  * @typedef {object} Answers
  * @property {import("./header.js").State} state
  * @property {{ next: number | null }} next
- * @property {{ count: number, found: Hit[], summary?: string }} find
+ * @property {{ count: number, found: Hit[] }} find
  */
 
 /**

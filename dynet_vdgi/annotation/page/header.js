@@ -26,11 +26,9 @@ import { at } from "./dom.js";
  * @property {Learning} learning
  * @property {Progress} progress
  * @property {string} fault "": none
- * @property {{ changed: number, first: number }} saved
  * @property {{ sentence: number, word: number, done: boolean }} place the last one, and whether the sentence is done
  * @property {{ key: string, names: string[], unlisted: string[] }} [labels] the known relations, if they have changed
  * @property {string} tagger what the tagger has learnt from; "": none
- * @property {boolean} validator whether the official validator is installed
  * @property {[number, number] | null} versions edits and version of the sentence shown
  */
 
@@ -40,12 +38,10 @@ export function showState(state) {
   set(at("file"), state.file);
   const p = state.progress;
   set(at("sentences-done"), `${p.sentences_done} of ${p.sentences}`);
-  set(at("saved"), saved(state.saved));
   set(at("right-at-first"), rightAtFirst(p));
   at("advice").hidden = p.sentences_done > 0;
   at("undo").disabled = !p.can_undo;
   at("redo").disabled = !p.can_redo;
-  at("official").hidden = at("of-official").hidden = !state.validator;
   set(at("learning"), [learning(state.learning, p.sentences_done), state.tagger].filter(Boolean).join(" "));
   showFault(state.fault);
 }
@@ -67,14 +63,6 @@ function set(element, text) {
 /** @param {number | null} share */
 function percent(share) {
   return share === null ? "–" : `${Math.round(100 * share)} %`;
-}
-
-/**
- * How many of the changes that the first parse would have needed a person did not have to make.
- * @param {{ changed: number, first: number }} found
- */
-export function saved({ changed, first }) {
-  return first ? `${Math.max(0, first - changed)} of ${first} heads` : "–";
 }
 
 /**

@@ -6,7 +6,7 @@ import { startDrag } from "./drag.js";
 import { startKeyboard } from "./keyboard.js";
 import { placeIn, sentenceNumber } from "./keys.js";
 import { startPanel } from "./panel.js";
-import { openSearch, openValidator, startSearch } from "./search.js";
+import { openSearch, startSearch } from "./search.js";
 import { back, begin, done, load, next, openNumber, previous, say, select, store, trying, update } from "./store.js";
 import { startView } from "./view.js";
 
@@ -18,7 +18,6 @@ at("undo").addEventListener("click", () => back("undo"));
 at("redo").addEventListener("click", () => back("redo"));
 at("done").addEventListener("click", done);
 at("find").addEventListener("click", openSearch);
-at("official").addEventListener("click", openValidator);
 at("order").addEventListener("change", () => sessionStorage.setItem("order", at("order").value));
 at("number").addEventListener("change", () => {
   const text = at("number").value.trim();

@@ -5,7 +5,7 @@ import { askNote, turnFlag } from "./notes.js";
 import { askRelation, setRelation } from "./relation.js";
 import { facts } from "./sentence.js";
 import { change, chosenWord, relationOf, store } from "./store.js";
-import { askFeatures, askLemma, askTag, askXpos } from "./tags.js";
+import { askColumn, askFeatures, askLemma, askTag, askXpos } from "./tags.js";
 import { askRange, askSplit, cut, glue, join, setSpace } from "./tokens.js";
 
 export function showPanel() {
@@ -22,6 +22,22 @@ export function showPanel() {
   at("space").checked = word.after;
   at("cut").disabled = chosen < 2;
   showLikely();
+  at("further").replaceChildren(...word.more.map(({ what, title, value }) => {
+    return pressed(`${title}: ${value === "_" ? "–" : value}…`, () => askColumn(what));
+  }));
+}
+
+/**
+ * A button.
+ * @param {string} text
+ * @param {() => void} task
+ */
+function pressed(text, task) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = text;
+  button.addEventListener("click", task);
+  return button;
 }
 
 /**
@@ -45,13 +61,7 @@ function showLikely() {
   const present = relationOf(store.chosen);
   const others = word.likely.filter(([relation]) => relation !== present);
   at("likely").hidden = !others.length;
-  at("likely").replaceChildren(...others.map(([relation]) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = relation;
-    button.addEventListener("click", () => setRelation(relation));
-    return button;
-  }));
+  at("likely").replaceChildren(...others.map(([relation]) => pressed(relation, () => setRelation(relation))));
 }
 
 export function startPanel() {

@@ -9,6 +9,7 @@
  * @property {string} feats "_": none
  * @property {string} lemma "_": none
  * @property {[string, string][]} misc
+ * @property {{ what: string, title: string, value: string }[]} more columns that the page does not know
  * @property {number} head 0: ROOT, -1: none yet
  * @property {string} label its relation; "_": none
  * @property {string} head_by who confirmed the head; "": nobody

@@ -77,6 +77,24 @@ export function askFeatures() {
   });
 }
 
+/**
+ * Asks for the value of a column that the page does not know.
+ * @param {string} what
+ */
+export function askColumn(what) {
+  const word = chosenWord();
+  const place = store.chosen;
+  const column = word?.more.find((one) => one.what === what);
+  if (!column) return;
+  ask({
+    title: `${column.title} of ${place} ${word.form}`,
+    place,
+    present: column.value === "_" ? "" : column.value,
+    options: () => [],
+    answer: (value) => give(what, value, place),
+  });
+}
+
 export function askLemma() {
   const word = chosenWord();
   const place = store.chosen;

@@ -104,25 +104,22 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
         if tag in NOUNS or (tag == "PRON" and not heads):
             heads.append(before)
         before -= 1
-    return view.first(setting.groups[1], word + 1, view.end_of(word)), heads
+    return view.first(setting.groups[1], word + 1), heads
 
 
 def _read_linkers(view: View, setting: Setting, text: Text) -> None:
     tags_of: dict[str, set[str]] = defaultdict(set)
     for form, tag in text.found[setting.name]:
         tags_of[form].add(tag)
-    every, numbers = [set(), *tags_of.values()], {form: k for k, form in enumerate(tags_of, 1)}
-    tags = set().union(*every)
-    words = np.flatnonzero(view.where(id(setting), lambda word: word[0] in tags))
-    found = view.by_form(words, id(setting), lambda form: numbers.get(form, 0), np.int64)
-    for word, k in zip(words.tolist(), found.tolist()):
-        if not word or view.tags[word] not in every[k]:
+    tags = set[str]().union(*tags_of.values())
+    for word in range(1, view.n):
+        if view.tags[word] not in tags or view.tags[word] not in tags_of.get(view.form(word), ()):
             continue
         verb, heads = linked_verb(view, word, setting)
         if verb >= 0 and heads:
             view.linked[word] = verb, heads[:2]
             if "symbol" in setting.options:
-                view.set_symbol(verb, setting.names("symbol")[0])
+                view.symbols[verb] = setting.names("symbol")[0]
 
 
 def _add_linkers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
@@ -179,7 +176,7 @@ def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
 def _read_adnominal(view: View, setting: Setting, text: Text) -> None:
     verbs = view.flags(setting.groups[0], bare=True)
     if verbs.any():
-        view.mark_symbols(verbs & view.where(id(setting), lambda w: is_adnominal(w, setting, text)), "+a")
+        view.mark_symbols(verbs & view.where(lambda w: is_adnominal(w, setting, text)), "+a")
 
 
 def _add_adnominal(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:

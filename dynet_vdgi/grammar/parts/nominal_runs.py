@@ -46,8 +46,8 @@ def _read(view: View, setting: Setting, text: Text) -> None:
         tag, feats, xpos = word
         return (last_morph(xpos) or xpos) in bare and before.has(tag, feats)
 
-    follows = view.where((id(setting), "after"), lambda word: after.has(*word[:2])) & ~view.are_gaps
-    follows[1:] &= view.where((id(setting), "bare"), is_bare)[:-1]
+    follows = view.where(lambda word: after.has(*word[:2])) & ~view.are_gaps
+    follows[1:] &= view.where(is_bare)[:-1]
     follows[:1] = False
     view.mark_symbols(follows, "+flat")
     for word in np.flatnonzero(follows).tolist():

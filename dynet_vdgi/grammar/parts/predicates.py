@@ -83,7 +83,8 @@ def _read_predicates(view: View, setting: Setting, text: Text) -> None:
         copula, predicate = _predicate_in(words, start, end, order)
         if predicate >= 0:
             found[predicate] = copula
-    view.rename_all([*found], name, name)
+    for predicate in found:
+        view.rename(predicate, name, name)
     view.predicates.update(found)
 
 
@@ -181,8 +182,8 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
 def _read_copulas(view: View, setting: Setting, text: Text) -> None:
     forms, verbs = set(text.found[setting.name]), setting.groups[0]
     tags, name = view.tags, setting.names("as")[0]
-    words = np.flatnonzero(view.where(id(setting), lambda word: verbs.has(*word[:2])))
-    for word in words[view.by_form(words, id(setting), forms.__contains__, np.bool_)].tolist():
+    words = np.flatnonzero(view.where(lambda word: verbs.has(*word[:2]))).tolist()
+    for word in (word for word in words if view.form(word) in forms):
         place = predicate_of(tags, word)
         if place >= 0:
             view.rename(word, name, name)
