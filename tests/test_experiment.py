@@ -96,7 +96,7 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
         ("", "nix.toml", 4, "nix.toml: cannot read the plan: No such file or directory"),
         ("", "plan.toml --only frist", 2, "--only frist: the plan has no such name; did "),
         ("", "plan.toml --jobs 0", 2, "--jobs 0: must be at least 1"),
-        ("", "plan.toml --seeds 1 -1", 2, "--seeds -1: must be 0 or more"),
+        ("", "plan.toml --seeds 1 -1", 2, "--seeds -1: must be at least 0"),
         ("", "plan.toml --data nix", 2, "--data nix: no such folder"),
         ("", "plan.toml --out plan.toml", 2, "cannot make the folder 'plan.toml': File exists"),
         ("", "plan.toml --scheduler tcp://127.0.0.1:9", 2, "--scheduler needs the package distributed: "),
