@@ -4,8 +4,8 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all sentences; heads in the
-training files are not read. --teachers names them: dmv, convex-mst, ensemble (both), lc-dmv, hdp-dmv, ndmv
-(with siblings), ndmv-first-order, ndmv-started (the table only affects the DMV that it starts from), or rf.
+training files are not read. --teachers names them: dmv, convex-mst, lc-dmv, hdp-dmv, ndmv (with
+siblings), ndmv-first-order, ndmv-started (the table only affects the DMV that it starts from), or rf.
 The last five draw random numbers, and so learn once for each of --seeds; the table shows the mean and, in a
 row of its own, each language's best seed by the first column. --ablate removes each part of a table in turn,
 for teachers only.
@@ -36,7 +36,6 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.rivals.convex_mst import ConvexMst
-from dynet_vdgi.rivals.ensemble import Ensemble
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
@@ -47,7 +46,7 @@ from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started", "rf")
-KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", *RANDOM)
+KINDS = ("dmv", "convex-mst", "lc-dmv", *RANDOM)
 TABLES = ("strict", "text", "best")
 
 
@@ -95,7 +94,7 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
 def teacher(
     language: Language, rules: RuleSet, make: Callable[[int], Teacher], max_len: int, seeds: Sequence[int]
 ) -> Result:
-    """A teacher, or an ensemble; means over the seeds."""
+    """A teacher; means over the seeds."""
     found, learning, parsing = [], [], []
     for seed in seeds:
         start = time.process_time()
@@ -152,7 +151,6 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
     makers: dict[str, Callable[[int], Teacher]] = {
         "dmv": lambda seed: Dmv(settings),
         "convex-mst": lambda seed: ConvexMst(),
-        "ensemble": lambda seed: Ensemble(Dmv(settings), ConvexMst()),
         "lc-dmv": lambda seed: LcDmv(),
         "hdp-dmv": lambda seed: HdpDmv(seed=seed),
         "ndmv": lambda seed: NeuralDmv(seed=seed),

@@ -78,6 +78,20 @@ def projective_trees(n):
     return tuple(t for t in product(range(n + 1), repeat=n) if is_tree(t) and not crosses(t))
 
 
+def decisions(tree):
+    """The decisions of models with valence: head, side, how many children before, the last of them, child.
+
+    The last child so far is 0 where there is none, and the child is 0 where the head stops on that side.
+    """
+    for head in range(1, len(tree) + 1):
+        below = [word for word, its_head in enumerate(tree, 1) if its_head == head]
+        for side in range(2):
+            here = [child for child in below if (child > head) == side]
+            here = [0, *(here if side else here[::-1])]
+            for k, child in enumerate([*here[1:], 0]):
+                yield head, side, k, here[k], child
+
+
 def with_marks(heads, kept, forms):
     """Heads of all words by the rule of Universal Dependencies, given the tree of the words at `kept`."""
     if not kept:

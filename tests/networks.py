@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -117,3 +118,22 @@ def assert_unbiased(found: Mapping[str, Floats], exact: Mapping[str, Floats], na
         assert (np.abs(mean - exact[name]) < 4 * error + 1e-5).all(), name
         largest = np.unravel_index(np.abs(exact[name]).argmax(), exact[name].shape)
         assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"  # 1 - 1/M would be seen
+
+
+# --------------------------------------------------------------------------------------------- scores
+def written_out(kind: str, form: str, value: list[float], rules: list[float]) -> list[float]:
+    """Eqs. 18-20 and leave-one-out, as the paper or the released code has them."""
+    if kind == "loo":
+        return [v - (sum(value) - v) / (len(value) - 1) for v in value]
+    centred = [r - statistics.fmean(rules) for r in rules]
+    if kind == "rl-c":
+        std = 1.0 if form == "released" else statistics.pstdev(rules)
+        return [c / (std or 1.0) for c in centred]
+    std = max(1.0, statistics.pstdev(value)) if form == "paper" else statistics.stdev(value)
+    normalised = [(v - statistics.fmean(value)) / (std or 1.0) for v in value]
+    if kind == "rl-sn":
+        return normalised
+    assert kind == "rl-pc"
+    above = [len(rules) * r - sum(rules) for r in rules]  # exact, as counts are whole numbers
+    pulls = [a > 0 or (a == 0 and form == "paper") for a in above]
+    return [abs(z) if pull else -abs(z) for z, pull in zip(normalised, pulls)]

@@ -42,13 +42,12 @@ RUNS = {
     ),
     "teacher_accuracy": (
         f"--language xx '{DEV}' '{DEV}' --max-len 6 --iterations 2 --tables best "
-        "--teachers dmv convex-mst ensemble --ablate strict",
+        "--teachers dmv convex-mst --ablate strict",
         [
             "| system | avg | xx |",
             "| best, rules only |",
             "| best, DMV |",
             "| best, Convex-MST |",
-            "| best, DMV + Convex-MST |",
             "| strict without short arcs, Convex-MST |",
             "| system | learning, CPU s |",
         ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -94,13 +93,6 @@ def test_sentences_do_not_depend_on_each_other():
     assert np.concatenate(single).tolist() == whole.tolist()
 
 
-def test_a_calibration_goes_to_other_processes_after_use():
-    calibration = fitted()
-    said = calibration(arcs_of(calibration))
-    again = pickle.loads(pickle.dumps(calibration))
-    assert again(arcs_of(again)).tolist() == said.tolist()
-
-
 def test_what_cannot_be_learnt_from_is_refused():
     with pytest.raises(ValueError, match="no words"):
         Calibration.fit([], [], [])
@@ -108,37 +100,10 @@ def test_what_cannot_be_learnt_from_is_refused():
         fitted().arcs([("A", "B")], [(2, 0, 2)], [np.zeros(3)])
 
 
-def test_learnt_numbers_have_few_decimals():
-    for array in fitted().arrays().values():
-        assert (np.round(array, 6) == array).all()
-        assert not np.signbit(array[array == 0]).any()
-
-
 def test_the_scale_is_found():
     scores = np.random.default_rng(1).normal(size=5000)
     assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx((0.3, 2), abs=0.01)
     assert logistic(scores, 1 / (1 + np.exp(scores)))[1] == 0  # never less sure with a higher score
-
-
-def test_the_best_shift_is_found(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    from confidence import best_shift
-    from languages import calibration_error
-
-    rng = np.random.default_rng(1)
-    said = rng.uniform(0.2, 0.95, 20_000)
-    right = rng.random(20_000) < shifted(said, -1.0)
-    assert best_shift(said, right) == pytest.approx(-1.0, abs=0.05)
-    assert calibration_error(said, right) > 0.1
-    assert calibration_error(shifted(said, best_shift(said, right)), right) < 0.02
-
-
-def test_what_was_said_and_what_was_right(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    from languages import calibration_error
-
-    said, right = np.repeat([0.1, 0.9], 50), np.repeat([0, 1], 50)
-    assert calibration_error(said, right) == pytest.approx(0.1)
 
 
 def test_probabilities_of_arcs_are_those_of_the_heads():

@@ -126,7 +126,7 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         (
             "teacher.kind=dmw",
             "config: 'teacher.kind' must be one of none, dmv, universal, convex-mst, lc-dmv, hdp-dmv, "
-            "ndmv, rf, ensemble, not 'dmw'; did you mean 'dmv'?",
+            "ndmv, rf, not 'dmw'; did you mean 'dmv'?",
         ),
         ("recipe=3", "config: 'recipe' must be a text, not 3"),
         (
@@ -145,8 +145,6 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
             "config: 'teacher.iterations' is for teacher.kind=dmv or teacher.kind=convex-mst or "
             "teacher.kind=lc-dmv or teacher.kind=hdp-dmv or teacher.kind=rf, and teacher.kind is none",
         ),
-        ("teacher.dmv=3", "config: 'teacher.dmv' is for teacher.kind=ensemble, and teacher.kind is none"),
-        ("teacher.dmv.x=3", "config: 'teacher.dmv' is for teacher.kind=ensemble, and teacher.kind is none"),
     ],
 )
 def test_faults_in_assignments(assignment: str, message: str) -> None:
@@ -163,28 +161,10 @@ def test_faults_in_assignments(assignment: str, message: str) -> None:
             "teacher.ridge=1",
             "config: 'teacher.ridge' is for teacher.kind=convex-mst, and teacher.kind is dmv",
         ),
-        (
-            "teacher.dmv.iterations=1",
-            "config: 'teacher.dmv' is for teacher.kind=ensemble, and teacher.kind i",
-        ),
     ],
 )
 def test_faults_in_assignments_to_the_recommended_preset(assignment: str, message: str) -> None:
     assert message_of(assignment, preset="best").startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("inner", "message"),
-    [
-        ({"iterations": -1}, "'teacher.dmv.iterations' must be at least 0, not -1"),
-        ({"iteratons": 1}, "no key 'teacher.dmv.iteratons'; did you mean 'teacher.dmv.iterations'?"),
-        ({"kind": "none"}, "'teacher.dmv.kind' must be dmv, not 'none'"),
-        (3, "'teacher.dmv' is a section, not a key; write 'teacher.dmv.NAME'"),
-    ],
-)
-def test_faults_inside_an_ensemble(inner: Any, message: str) -> None:
-    with pytest.raises(ConfigError, match=f"config: {re.escape(message)}$"):
-        from_dict({"teacher": {"kind": "ensemble", "dmv": inner}})
 
 
 @pytest.mark.parametrize("values", [{3: 4}, {"data": {3: 4}}, {"data": [1]}, {"base": "x"}, {"train": None}])
@@ -314,9 +294,8 @@ def test_settings_survive_toml(values: dict[str, Any]) -> None:
     assert merge(again, settings.to_dict()) == again
     kept, idle = dict(leaves(settings.to_dict())), settings.without_effect()
     for name, value in leaves(values):
-        if not name.endswith(".dmv.kind") and not name.endswith(".convex_mst.kind"):
-            assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
-            assert name not in kept or kept[name] == value
+        assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
+        assert name not in kept or kept[name] == value
 
 
 @pytest.mark.parametrize(

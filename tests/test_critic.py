@@ -40,31 +40,6 @@ def nll(model: LanguageModel, sequences: Sequences, training: bool = False) -> l
 # Language model
 
 
-@pytest.mark.parametrize(("n_items", "length"), [(1, 3), (2, 1), (2, 3), (3, 2), (3, 3), (3, 5)])
-def test_probabilities_of_all_sequences_of_a_length_sum_to_one(n_items: int, length: int) -> None:
-    model = language_model(n_items)
-    every = list(product(range(n_items), repeat=length))
-    probabilities = np.exp(-np.array(nll(model, every)))
-    assert probabilities.sum() == pytest.approx(1.0, abs=1e-5)
-    assert n_items == 1 or len(set(probabilities.tolist())) == len(every)
-
-
-def test_a_prefix_has_the_probability_of_all_that_begins_with_it() -> None:
-    """The end of a sentence is not predicted, so that lengths are not compared."""
-    model = language_model()
-    for prefix in product(range(3), repeat=2):
-        longer = nll(model, [(*prefix, item) for item in range(3)])
-        assert np.exp(-np.array(longer)).sum() == pytest.approx(np.exp(-nll(model, [prefix])[0]), abs=1e-5)
-
-
-def test_a_batch_is_one_sentence_at_a_time() -> None:
-    model = language_model(n_items=5)
-    rng = np.random.default_rng(0)
-    for length in (1, 2, 6):
-        batch = [tuple(rng.integers(0, 5, length).tolist()) for _ in range(7)]
-        assert nll(model, batch) == pytest.approx([nll(model, [items])[0] for items in batch], abs=1e-5)
-
-
 def written_out(parameters: dict[str, Any], items: tuple[int, ...]) -> float:
     """-log p in NumPy, by the formulas: two LSTM layers, output weights tied to the embeddings."""
 
@@ -90,14 +65,17 @@ def written_out(parameters: dict[str, Any], items: tuple[int, ...]) -> float:
     return float(total)
 
 
-def test_it_is_a_two_layer_lstm_with_tied_weights() -> None:
-    model = language_model()
-    for items in ((0,), (2, 1), (0, 0, 2, 1, 2)):
-        expected = written_out(model.parameters.arrays(), items)
-        assert nll(model, [items])[0] == pytest.approx(expected, abs=1e-4)
+def test_it_is_a_two_layer_lstm_with_tied_weights():
+    """Also of many sentences at once; the end of a sentence is not predicted."""
+    model = language_model(n_items=5)
+    rng = np.random.default_rng(0)
+    for length in (1, 2, 6):
+        batch = [tuple(rng.integers(0, 5, length).tolist()) for _ in range(7)]
+        expected = [written_out(model.parameters.arrays(), items) for items in batch]
+        assert nll(model, batch) == pytest.approx(expected, abs=1e-4)
 
 
-def test_gradients_by_finite_differences() -> None:
+def test_gradients_by_finite_differences():
     """Of every number in every parameter; items come twice, side by side and one after the other."""
     model = language_model(n_items=3, hidden=3)
     batch = [(0, 1, 1, 2), (0, 1, 2, 2), (2, 1, 0, 0)]
@@ -125,27 +103,7 @@ def test_gradients_by_finite_differences() -> None:
         model.parameters.set(name, value)
 
 
-def test_tied_weights_get_the_gradients_of_both_uses() -> None:
-    """An item that is only read, and one that is only predicted, each move their row."""
-    model = language_model(n_items=4)
-    new_graph(autobatch=False)
-    loss = model.nll([(1, 2)])
-    loss.value()
-    loss.backward()
-    gradient = model.parameters.by_name["items"].grad_as_array()
-    assert np.abs(gradient).max(axis=1).min() > 0  # the softmax reaches all rows
-    # Without the softmax's part: logits that do not move with the items.
-    model.parameters.by_name["items"].scale_gradient(0.0)
-    new_graph(autobatch=False)
-    read = dy.pick_batch(model.items, [1, 1, 3])
-    total = dy.sum_batches(dy.dot_product(read, dy.inputVector([1.0, 2.0, 3.0, 4.0])))
-    total.value()
-    total.backward()
-    expected = np.outer([0, 2, 0, 1], [1.0, 2.0, 3.0, 4.0])  # a row read twice gets both
-    assert model.parameters.by_name["items"].grad_as_array() == pytest.approx(expected)
-
-
-def test_dropout_is_for_training_only_and_repeats_with_its_seed() -> None:
+def test_dropout_is_for_training_only_and_repeats_with_its_seed():
     model, items = language_model(dropout=0.5), [(0, 1, 2, 1)]
 
     def scored(seed: int, training: bool) -> float:
@@ -156,22 +114,6 @@ def test_dropout_is_for_training_only_and_repeats_with_its_seed() -> None:
     assert scored(1, True) == scored(1, True)
     assert scored(1, True) != scored(2, True)
     assert scored(1, True) != scored(1, False)
-
-
-def test_dropout_is_on_the_input_between_the_layers_and_on_the_output(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model, rates, original = language_model(dropout=0.25), [], dy.dropout
-
-    def dropout(x: Any, rate: float) -> Any:
-        rates.append(rate)
-        return original(x, rate)
-
-    monkeypatch.setattr(dy, "dropout", dropout)
-    nll(model, [(0, 1, 2, 1)])
-    assert rates == []
-    nll(model, [(0, 1, 2, 1)], training=True)
-    assert rates == [0.25] * 3 * 4  # of every item
 
 
 # Training it
@@ -193,7 +135,7 @@ def per_word(found: dict[Encoded, float]) -> float:
     return sum(found.values()) / sum(map(len, found))
 
 
-def test_training_lowers_the_perplexity(caplog: pytest.LogCaptureFixture) -> None:
+def test_training_lowers_the_perplexity(caplog):
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         found = train_language_model(texts(), Vocabulary(TAGS), SMALL, seed=1)
     assert set(found) == set(texts())
@@ -207,7 +149,7 @@ def test_training_lowers_the_perplexity(caplog: pytest.LogCaptureFixture) -> Non
     assert per_word(few) > per_word(found) + 0.3
 
 
-def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
     """Each sentence has its own value, whatever batch it was in, without dropout."""
     made: list[LanguageModel] = []
 
@@ -225,7 +167,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch: pytes
     assert made[0].parameters.get("items").shape == (4, 5)
 
 
-def test_the_same_seed_gives_the_same_numbers() -> None:
+def test_the_same_seed_gives_the_same_numbers():
     settings = LanguageModelSettings(hidden_dim=5, epochs=3, batch_size=4)  # with dropout
     results = [train_language_model(texts(), Vocabulary(TAGS), settings, seed) for seed in (1, 1, 2)]
     assert results[0] == results[1]
@@ -235,7 +177,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     assert results[0] != without
 
 
-def test_the_epoch_with_the_best_held_out_perplexity_is_taken(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_epoch_with_the_best_held_out_perplexity_is_taken(caplog):
     """With steps so large that more epochs are often worse."""
     results: list[tuple[float, dict[Encoded, float]]] = []
     for epochs in range(1, 8):
@@ -252,7 +194,7 @@ def test_the_epoch_with_the_best_held_out_perplexity_is_taken(caplog: pytest.Log
     assert not any(k and b for k, b in zip(kept, better))
 
 
-def test_the_held_out_tenth_is_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
     trained: list[Any] = []
     held_out: list[Any] = []
     epoch, scored = critic._epoch, critic._nll
@@ -277,7 +219,7 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch: pytest.MonkeyPatch) -
     assert sorted(first + one) == sorted(all_of_them) == sorted(tuple(t - 1 for t in s.tags) for s in every)
 
 
-def test_in_lexicalised_models_words_are_modelled() -> None:
+def test_in_lexicalised_models_words_are_modelled():
     """The unknown word, too; tags do not count."""
     vocabulary = Vocabulary(TAGS, ("a", "b"))
     one = [Encoded((1, 2), (0, 2)), Encoded((1, 1), (2, 0))] * 3
@@ -287,11 +229,6 @@ def test_in_lexicalised_models_words_are_modelled() -> None:
     untagged = [Encoded(s.tags, (0, 0)) for s in one]
     by_tag = train_language_model(untagged, Vocabulary(TAGS), SMALL, seed=1)
     assert list(by_tag.values()) != list(values[0].values())
-
-
-def test_one_sentence_is_enough() -> None:
-    (value,) = train_language_model(texts(1), Vocabulary(TAGS), SMALL, seed=1).values()
-    assert 0 < value < 1
 
 
 # The fit
@@ -315,37 +252,7 @@ def follow(fitted: Baseline, alpha: float, tau: float, times: int, noise: float 
     return means
 
 
-def test_the_first_sentence_is_scored_with_alpha_one_and_tau_zero() -> None:
-    sentence, elbo = Encoded((1, 2), (0, 0)), np.array([-9.0, -12.0, -4.5])
-    for joint in (False, True):
-        fitted = Baseline({sentence: 7.5}, joint)
-        assert fitted.value.tolist() == [1.0, 0.0]
-        assert fitted.score(sentence, elbo).tolist() == [-1.5, -4.5, 3.0]
-        assert elbo.tolist() == [-9.0, -12.0, -4.5]
-    assert fitted.value.tolist() == [1.0, 0.0]  # the joint one waits for the optimiser
-
-
-def test_the_fit_converges() -> None:
-    fitted = Baseline(sentences(60))
-    follow(fitted, 1.7, 3.0, 600)
-    assert fitted.value == pytest.approx([1.7, 3.0], abs=0.25)
-    fitted = Baseline(sentences(60))
-    scores = follow(fitted, 1.7, 3.0, 600, noise=0.0)
-    assert fitted.value == pytest.approx([1.7, 3.0], abs=0.1)  # a tenth of a sentence's weight stays at 1, 0
-    assert np.abs(scores[-20:]).max() < 0.05
-    assert scores[0] < -5
-
-
-def test_scores_keep_the_differences_between_samples() -> None:
-    """A baseline shifts all samples of a sentence alike: the estimator stays without bias but for the fit."""
-    fitted = Baseline(sentences(5))
-    elbo = np.array([-3.0, -8.0, 1.25])
-    for sentence in fitted.nll:
-        score = fitted.score(sentence, elbo)
-        assert score - score[0] == pytest.approx(elbo - elbo[0])
-
-
-def test_the_fit_is_that_of_least_squares_with_forgetting() -> None:
+def test_the_fit_is_that_of_least_squares_with_forgetting():
     """Solved at once, over all that has been seen; the start counts as a sentence each of alpha and tau."""
     fitted, rng = Baseline(sentences(7)), np.random.default_rng(5)
     rows, targets, weights = [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0], [1.0, 1.0]
@@ -362,23 +269,8 @@ def test_the_fit_is_that_of_least_squares_with_forgetting() -> None:
         assert fitted.value == pytest.approx(expected, rel=1e-8)
 
 
-def test_forgetting_tracks_a_change() -> None:
-    fitted = Baseline(sentences(60))
-    follow(fitted, 1.7, 3.0, 600)
-    follow(fitted, 0.4, -2.0, 300)
-    assert fitted.value == pytest.approx([0.4, -2.0], abs=0.5)
-    assert all(abs(mean) < 1.5 for mean in follow(fitted, 0.4, -2.0, 60))
-
-
-def test_sentences_of_one_value_are_fitted_too() -> None:
-    """alpha and tau cannot be told apart then, but what they predict can."""
-    fitted = Baseline({Encoded((1, 2), (0, 0)): 3.3})
-    means = follow(fitted, 1.7, 3.0, 1000)
-    assert max(map(abs, means[50:])) < 1.0
-
-
 @pytest.mark.parametrize("value", [4.0, 2.5])
-def test_sentences_of_one_value_are_fitted_for_ever(value: float) -> None:
+def test_sentences_of_one_value_are_fitted_for_ever(value):
     fitted = Baseline({Encoded((1, 2), (0, 0)): value})
     means = follow(fitted, 1.7, 3.0, 4000)
     assert max(map(abs, means[50:])) < 1.0
@@ -394,7 +286,7 @@ def squared_error(value: Any, pairs: list[tuple[float, Any]]) -> float:
     return sum(float(np.square(alpha * nll + tau + elbo).sum()) for nll, elbo in pairs) / len(pairs)
 
 
-def test_the_joint_gradient_is_that_of_the_squared_error() -> None:
+def test_the_joint_gradient_is_that_of_the_squared_error():
     fitted, rng = Baseline(sentences(3), joint=True), np.random.default_rng(1)
     fitted.value = np.array([0.8, -1.5])
     pairs = []
@@ -409,21 +301,3 @@ def test_the_joint_gradient_is_that_of_the_squared_error() -> None:
     ]
     assert fitted.gradient / 3 == pytest.approx(numeric, rel=1e-6)
     assert fitted.value.tolist() == [0.8, -1.5]
-
-
-def test_the_joint_gradient_by_hand() -> None:
-    sentence = Encoded((1,), (0,))
-    fitted = Baseline({sentence: 3.0}, joint=True)
-    fitted.score(sentence, np.array([-1.0, -4.0]))  # scores 2 and -1, that is 2 * (2 - 1) times (L, 1)
-    assert fitted.gradient.tolist() == [6.0, 2.0]
-    fitted.score(sentence, np.array([-1.0, -4.0]))
-    assert fitted.gradient.tolist() == [12.0, 4.0]  # added up until the optimiser asks
-
-
-def test_joint_steps_lead_to_the_same_fit() -> None:
-    fitted = Baseline({Encoded((k,), (0,)): k / 2 for k in range(1, 7)}, joint=True)
-    for _ in range(500):
-        follow(fitted, 1.7, 3.0, 6, noise=0.0)
-        fitted.value -= 5e-3 * fitted.gradient / 6
-        fitted.gradient = np.zeros(2)
-    assert fitted.value == pytest.approx([1.7, 3.0], abs=0.05)

@@ -29,7 +29,7 @@ def trees_of(engine, sentences, **options):
     return [each.heads for each in find(engine, sentences, **options)]
 
 
-def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine: CrfEngine) -> None:
+def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine):
     found = find(engine, TEXT, margins=True)
     assert [each.heads for each in found] == trees_of(engine, TEXT)
     assert trees_of(engine, TEXT) == [chart.expected_best(arcs) for arcs in engine.crf.marginals(TEXT)]
@@ -38,12 +38,7 @@ def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine: CrfEng
         assert np.allclose(1 / (1 + np.exp(-margins)), probabilities, atol=1e-8)
 
 
-def test_an_engine_may_ask_for_the_most_probable_trees(engine: CrfEngine, monkeypatch) -> None:
-    monkeypatch.setattr(engine, "finds_most_probable", True, raising=False)
-    assert trees_of(engine, TEXT) == [chart.best(engine.crf.scores(sentence)) for sentence in TEXT]
-
-
-def test_given_heads_are_kept_and_certain(engine: CrfEngine) -> None:
+def test_given_heads_are_kept_and_certain(engine):
     given = [replace(one, heads=(len(one), *(FREE,) * (len(one) - 1))) for one in TEXT]
     for (tree, margins, _), one in zip(find(engine, given, margins=True, keep_heads=True), given):
         assert tree == keep.complete(engine.crf.scores(one), one.heads)
@@ -53,7 +48,7 @@ def test_given_heads_are_kept_and_certain(engine: CrfEngine) -> None:
     assert trees_of(engine, free, keep_heads=True) == trees_of(engine, TEXT)
 
 
-def test_what_needs_no_decision_gets_none(engine: CrfEngine) -> None:
+def test_what_needs_no_decision_gets_none(engine):
     crossing, empty = replace(TEXT[0], heads=(3, 4, 0, 3, 3)), Sentence((), ())
     whole, nothing, other = find(engine, [crossing, empty, TEXT[1]], margins=True, keep_heads=True)
     assert (whole.heads, whole.margins.tolist()) == (crossing.heads, [0.0] * 5)
@@ -61,7 +56,7 @@ def test_what_needs_no_decision_gets_none(engine: CrfEngine) -> None:
     assert other.heads == trees_of(engine, TEXT[1:2])[0]
 
 
-def test_long_sentences_are_parsed_in_pieces(engine: CrfEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sentences_are_parsed_in_pieces(engine, monkeypatch):
     monkeypatch.setattr(decoding, "LONGEST", 4)
     found = find(engine, TEXT, margins=True)
     assert all(is_tree(each.heads) and len(each.margins) == len(each.heads) for each in found)
@@ -80,7 +75,7 @@ class Known(ScoringEngine):
         return Scores(arcs, lambda heads: np.stack([heads, np.arange(len(heads))], axis=1).astype(float))
 
 
-def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch):
     assert [each.log_p for each in find(Known(), TEXT)] == [None] * len(TEXT)
     for longest in (decoding.LONGEST, 4):
         monkeypatch.setattr(decoding, "LONGEST", longest)
@@ -89,7 +84,7 @@ def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch: p
             assert (each.log_p is None) == (len(each.heads) > longest)  # of another root than in the piece
 
 
-def test_a_base_with_another_number_of_parts_is_a_damaged_model(engine: CrfEngine) -> None:
+def test_a_base_with_another_number_of_parts_is_a_damaged_model(engine):
     class Damaged(RandomBase):
         def all_parts(self, sentences):
             return (np.zeros((2, 2, 2)) for _ in sentences)

@@ -217,7 +217,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         default,
         [*linear, "--language-facts", "facts.txt"],
         [*linear, "--trees", "train.conllu"],
-        [*linear, "--set", "teacher.kind=ensemble"],
+        [*linear, "--set", "teacher.kind=convex-mst"],
         neural,
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
         [*neural, *fine, "--trees", "train.conllu"],

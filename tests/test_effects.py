@@ -61,7 +61,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
+PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
@@ -221,11 +221,7 @@ def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, 
 
 def test_the_cases_have_every_setting() -> None:
     every = {f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()}
-    kinds, members = {"teacher.kind", "recipe"}, {"teacher.dmv", "teacher.convex_mst"}
-    found = {name for _, name in PAIRS}
-    inside = {name for name in found if name.rpartition(".")[0] in members}
-    assert {name.rpartition(".")[0] for name in inside} == members
-    assert found - inside - kinds == every - members
+    assert {name for _, name in PAIRS} - {"teacher.kind", "recipe"} == every
 
 
 TREES = Inputs({}, trees=Given(sentences=FEW))
@@ -277,11 +273,6 @@ def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
             {"teacher": {"iterations": 0, "valence_iterations": 0, "smoothing": 3.0}},
             "'teacher.smoothing' would have no effect: there are no iterations of EM",
         ),
-        (
-            "ensemble",
-            {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
-            "'teacher.dmv.backoff' would have no effect: there is no second stage: valence_iter",
-        ),
     ],
 )
 def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
@@ -290,11 +281,11 @@ def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Valu
     assert str(caught.value).startswith(f"config: {reason}")
 
 
-@pytest.mark.parametrize(("case", "name"), [("best", "teacher.max_len"), ("ensemble", "teacher.dmv.max_len")])
-def test_teachers_do_not_learn_from_more_than_there_is(case: str, name: str) -> None:
-    settings = merge(settings_of(case), {"data": {"max_len": 10}, **nested(name, 12)})
-    with pytest.raises(ConfigError, match=f"'{name}' would have no effect: the text is cut at data.max_len"):
-        run(Inputs({"": Given(sentences=FEW)}), settings, said=[name])
+@pytest.mark.parametrize("case", ["best", "convex-mst"])
+def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
+    settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
+    with pytest.raises(ConfigError, match="'teacher.max_len' would have no effect: the text is cut"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=["teacher.max_len"])
 
 
 @pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])

@@ -11,7 +11,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import FileParser, _windows
+from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import Parser, load
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
@@ -66,17 +65,6 @@ def blocks(count, seed=0):
 
 def text_of(parsed):
     return b"".join(part.content for part in parsed).decode()
-
-
-def test_windows_keep_every_sentence_in_order(monkeypatch):
-    monkeypatch.setattr(files, "WINDOW", 50)
-    texts = list(blocks(200))
-    parts = list(_windows(iter(texts)))
-    sizes = [[sum(map(len, block.lines)) for block in part] for part in parts]
-    assert [block for part in parts for block in part] == texts
-    assert all(sum(part) >= 50 for part in sizes[:-1])
-    assert all(sum(part[:-1]) < 50 for part in sizes)
-    assert list(_windows(iter([]))) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -159,21 +147,6 @@ def test_dead_workers_are_replaced(model, monkeypatch):
     assert text_of([first, *parsed]) == expected
 
 
-def test_the_input_is_read_no_further_than_needed(model, monkeypatch):
-    monkeypatch.setattr(files, "WINDOW", 2000)
-    monkeypatch.setattr(parser_module, "MEASURED", 100)
-    taken = 0
-
-    def counted():
-        nonlocal taken
-        for block in blocks(10_000):
-            taken += 1
-            yield block
-
-    next(FileParser(load(model), jobs=2).windows(counted()))
-    assert taken < 1000  # the beginning and a few windows, not the text
-
-
 def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
     monkeypatch.setattr(files, "WINDOW", 5000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
@@ -194,13 +167,23 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
     assert peak(1500) < 1.3 * peak(300)  # to keep what was parsed, or its text, makes it 2
 
 
-def test_an_error_of_the_reader_comes_through(model):
-    def broken():
-        yield from blocks(3)
+def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(model, monkeypatch):
+    monkeypatch.setattr(files, "WINDOW", 2000)
+    monkeypatch.setattr(parser_module, "MEASURED", 100)
+    taken = 0
+
+    def counted():
+        nonlocal taken
+        for block in blocks(1100):
+            taken += 1
+            yield block
         raise ValueError("line 7")
 
+    parsed = FileParser(load(model), jobs=2).windows(counted())
+    next(parsed)
+    assert taken < 1000  # the beginning and a few windows, not the text
     with pytest.raises(ValueError, match="line 7"):
-        list(FileParser(load(model)).windows(broken()))
+        list(parsed)
 
 
 @pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (1, 0, 2), (9, 0, 2), (0, "_", 2), ("x", 0, 2)])
@@ -215,7 +198,7 @@ def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads)
 
 
 @pytest.mark.slow
-def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path: Path) -> None:
+def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path):
     """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
     demo = resources() / "demo"
     parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 200)), "best")

@@ -12,7 +12,6 @@ import taught
 from scipy.optimize import approx_fprime
 from scipy.special import digamma, gammaln
 
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -27,14 +26,8 @@ N_TAGS, N_SUBS = 3, 2
 
 def decisions(tree):
     """Each word with side, valence, and the child, or 0 for stopping."""
-    for head in range(1, len(tree) + 1):
-        below = [word for word, its_head in enumerate(tree, 1) if its_head == head]
-        for side in range(2):
-            here = [c for c in below if (c > head) == side]
-            here = here if side else here[::-1]
-            for k, child in enumerate(here):
-                yield head, side, min(k, 2), child
-            yield head, side, min(len(here), 2), 0
+    for head, side, n_before, _, child in brute_force.decisions(tree):
+        yield head, side, min(n_before, 2), child
 
 
 def random_weights(rng, n_words=4):
@@ -142,14 +135,6 @@ def test_the_bound_never_falls(share, n_subs):
     assert (model.multiplier > 0) == bool(share)
 
 
-def test_the_bound_is_below_the_log_probability_of_the_text():
-    """With one word of one tag, the integral over the distributions is a product of Dirichlets'."""
-    lexicon = EmittedWords.of([[0]], [["a"]], 1)
-    text = HiddenText(Packed.of([[0]], [np.zeros((2, 2))], 1), np.array([0]), np.ones(2, dtype=np.bool_))
-    model = fit(text, HdpModel.start(1, 1, lexicon, 1), 0.0, 30)
-    assert model.log[-1].bound == pytest.approx(math.log(0.5 * 0.5))  # it stops on both sides: exact
-
-
 @pytest.mark.parametrize("share", [0.6, 0.65, 0.7])
 def test_the_projection_reaches_the_share_and_no_more(share):
     text, lexicon = hidden_text(np.random.default_rng(5), 30)
@@ -249,17 +234,6 @@ def test_the_teacher_keeps_the_share_and_the_seed_counts(demo):
     assert last["bound"] > teacher.log_rows()[0]["bound"]
     other = HdpDmv(iterations=6, subsymbols=2, share=0.9, seed=2).fit(demo, prior)
     assert other.log_rows()[-1]["bound"] != last["bound"]
-
-
-def test_words_matter_where_there_are_any(demo):
-    prior = Prior.of_text(load_rules(rules_path("hdp-dmv")), demo)
-    bare = [Sentence.of_tags(list(sentence.tags)) for sentence in demo]
-    with_words, without = (HdpDmv(iterations=4, subsymbols=2).fit(text, prior) for text in (demo, bare))
-    assert len(without.model.lexicon.pairs) == len(set(without.symbols))
-    assert with_words.log_rows()[-1]["bound"] < without.log_rows()[-1]["bound"]
-    assert np.allclose(without.marginals(demo)[0], without.marginals(bare)[0])
-    unknown = [Sentence.of_tags(["NOUN", "NEVER"])]
-    assert np.allclose(with_words.marginals(unknown)[0].sum(axis=0), 1)
 
 
 def test_faults(demo, caplog):

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 import taught
 
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.rivals.lc_dmv import LcDmv, SharedFeatures, expected_counts
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
@@ -107,13 +105,8 @@ def random_model(rng):
 
 def decisions(tree):
     """Each word with side, whether it has children there already, and the child, or 0 for stopping."""
-    for head in range(1, len(tree) + 1):
-        below = children(tree, head)
-        for side, outwards in enumerate((below[::-1], below)):
-            here = [c for c in outwards if (c > head) == side]
-            for k, child in enumerate(here):
-                yield head, side, min(k, 1), child
-            yield head, side, min(len(here), 1), 0
+    for head, side, n_before, _, child in brute_force.decisions(tree):
+        yield head, side, min(n_before, 1), child
 
 
 def weight(model, tags, potentials, tree):
@@ -206,16 +199,3 @@ def test_learning_raises_the_likelihood_and_obeys_the_table():
         assert np.allclose(matrix.sum(axis=0), 1)
         function = [k for k, tag in enumerate(sentence.tags, 1) if tag in ("ADP", "DET", "AUX")]
         assert len(function) == len(sentence) or matrix[function].sum() < 1e-3
-
-
-def test_texts_of_one_class_can_be_learnt_from():
-    rules = parse_rules("[a] (b)\nshort arcs = 1")
-    words = [Sentence.of_tags(["A", "B"])]
-    teacher = LcDmv(iterations=1).fit(words, Prior.of_text(rules, words))
-    assert np.allclose(teacher.marginals(words)[0].sum(axis=0), 1)
-
-
-def test_settings_without_effect_are_named():
-
-    assert "teacher.chunk" in load_settings("lc-dmv", ["teacher.depth=0"]).without_effect()
-    assert "teacher.chunk" not in load_settings("lc-dmv").without_effect()

@@ -6,13 +6,12 @@ import brute_force
 import dynet as dy
 import numpy as np
 import pytest
-from networks import error_of_gradient, gradients, network, relative_difference, sentence
+from networks import gradients, network, relative_difference, sentence
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
-from dynet_vdgi.model.per_sentence import greedy
 from dynet_vdgi.settings.neural_settings import TrainSettings
 
 EITHER = pytest.mark.parametrize("merge", [True, False])
@@ -99,35 +98,6 @@ def test_dropout_is_that_of_the_reference_engine_given_the_same_random_numbers(w
 
 
 @EITHER
-@pytest.mark.slow
-def test_sampling_follows_q(merge):
-    net, n, times = network(), 3, 4000
-    every = [a for a, _ in brute_force.derivations(n)]
-    texts = [sentence(n, 0), sentence(n, 1)]
-    drawn = lockstep.draw(net, texts, times, sampling(np.random.default_rng(0)), training=False, merge=merge)
-    for text, samples in zip(texts, drawn.samples):
-        new_graph(autobatch=False)
-        q = np.exp(per_sentence.draw(net, text, len(every), forcing(every), training=False).samples.log_q)
-        counts = np.array([sum(tuple(a) == b for a in samples.actions) for b in every])
-        assert np.all(np.abs(counts - times * q) < 4.5 * np.sqrt(times * q * (1 - q)) + 1)
-
-
-def test_tempered_sampling_follows_the_renormalised_power_but_scores_do_not():
-    net, times = network(scale=0.5), 4000
-    new_graph(autobatch=False)
-    log_q = per_sentence.draw(
-        net, sentence(2), 2, forcing([[0, 0, 1], [0, 0, 2]]), training=False
-    ).samples.log_q
-    power = np.exp(0.5 * log_q)
-    tempered = sampling(np.random.default_rng(0), 0.5)
-    samples = lockstep.draw(net, [sentence(2)], times, tempered, training=False).samples[0]
-    share = np.mean([a[2] == 1 for a in samples.actions])
-    assert share == pytest.approx(power[0] / power.sum(), abs=0.03)
-    assert abs(share - np.exp(log_q[0])) > 0.06
-    assert np.allclose(samples.log_q, [log_q[a[2] - 1] for a in samples.actions], atol=1e-4)
-
-
-@EITHER
 def test_samples_are_scored_under_the_dropout_they_were_drawn_with(merge):
     net = network(encoder_dropout=0.5, decoder_dropout=0.5)
     choose, seen = sampling(np.random.default_rng(3)), np.zeros(20)
@@ -177,62 +147,6 @@ def test_samples_share_masks_where_they_share_rows_and_nowhere_else():
         assert len(set(score.tolist())) > 9
 
 
-def test_scores_under_dropout_follow_the_law_of_the_reference_engine():
-    net, times = network(encoder_dropout=0.5, decoder_dropout=0.5), 600
-    actions = [list(brute_force.derivations(3)[4][0])] * times
-    dy.reset_random_seed(2)
-    new_graph(autobatch=True)
-    one = per_sentence.draw(net, sentence(3), times, forcing(actions)).samples
-    two = lockstep.draw(net, [sentence(3)], times, forcing(actions), merge=False).samples[0]
-    for first, second in ((one.log_q, two.log_q), (one.log_p, two.log_p)):
-        for power in (1, 2):
-            x, y = first**power, second**power
-            error = np.sqrt((x.var() + y.var()) / times)
-            assert abs(x.mean() - y.mean()) < 4.5 * error
-
-
-@EITHER
-def test_rows_are_the_distinct_prefixes_and_their_weights_the_sums_of_the_samples(merge):
-    net, rng = network(), np.random.default_rng(8)
-    texts, copies, n = [sentence(4, 0), sentence(4, 0), sentence(4, 1)], 10, 4
-    drawn = lockstep.draw(net, texts, copies, sampling(rng), training=False, merge=merge)
-    actions = [a for samples in drawn.samples for a in samples.actions]
-    assert drawn.visits.shape == (2 * n - 1, len(texts) * copies)
-    rows = {}
-    for k, prefix in enumerate(actions):
-        for t in range(2 * n - 1):
-            who = k // copies if merge else k
-            rows.setdefault((who, *prefix[: t + 1]), set()).add(int(drawn.visits[t, k]))
-    assert all(len(numbers) == 1 for numbers in rows.values())  # one row for equal prefixes ...
-    numbers = [number for (number,) in rows.values()]
-    assert sorted(numbers) == list(range(len(rows)))  # ... other rows for others, and none to spare
-    w, v = rng.normal(size=30), rng.normal(size=30)
-    log_q = np.concatenate([samples.log_q for samples in drawn.samples])
-    log_p = np.concatenate([samples.log_p for samples in drawn.samples])
-    assert lockstep.backward(drawn, w, v) == pytest.approx(-(w @ log_q + v @ log_p), rel=1e-4)
-    gradients(net)
-
-
-@LEXICALISED_OR_NOT
-def test_gradients_by_finite_differences(word_dim):
-    net = network(scale=1.0, word_dim=word_dim)
-    texts, rng = [sentence(4, 0), sentence(4, 1)], np.random.default_rng(5)
-    actions = some_actions(4, 6, rng)
-    w, v = rng.normal(size=6), rng.normal(size=6)
-    analytic = in_lockstep(net, texts, actions, w, v)[2]
-
-    def loss():
-        samples = lockstep.draw(net, texts, 3, forcing(actions), training=False).samples
-        log_q, log_p = (np.concatenate([getattr(s, name) for s in samples]) for name in ("log_q", "log_p"))
-        return -(w @ log_q + v @ log_p)
-
-    for name in net.parameters.by_name:
-        largest = int(np.abs(analytic[name]).argmax())
-        scale = max(abs(analytic[name].ravel()[largest]), 0.2)  # below that, rounding in float32 shows
-        error = error_of_gradient(net, name, largest, float(analytic[name].ravel()[largest]), loss)
-        assert error < 1e-2 * scale, (name, error)
-
-
 @pytest.mark.parametrize("exponent", [1.0, 0.8])
 @LEXICALISED_OR_NOT
 def test_accumulate_is_that_of_the_reference_engine_for_one_sentence(word_dim, exponent):
@@ -278,28 +192,6 @@ def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in
     for _ in range(2):  # gradients add up
         lockstep.accumulate(net, texts, rewards, np.random.default_rng(4), TrainSettings(samples=5))
     assert relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net)) < 1e-4
-
-
-@EITHER
-def test_accumulate_repeats_with_its_seed(merge):
-    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
-    results = []
-    for seed in (1, 1, 2):
-        rng, texts = np.random.default_rng(seed), [sentence(5, 0), sentence(5, 1)]
-        samples = lockstep.accumulate(net, texts, rewards, rng, TrainSettings(samples=6), merge=merge)
-        scores = [(s.actions, s.log_q.tolist(), s.log_p.tolist()) for s in samples]
-        results.append((scores, [g.tolist() for g in gradients(net).values()]))
-    assert results[0] == results[1]
-    assert results[0][0] != results[2][0]
-
-
-def test_greedy_derivations_are_those_of_the_parser():
-    net = network(encoder_dropout=0.5)
-    texts = [sentence(7, seed) for seed in range(10)]
-    drawn = lockstep.draw(net, texts, 1, greedy, training=False)
-    assert [samples.heads[0] for samples in drawn.samples] == [
-        per_sentence.parse(net.encoder, t) for t in texts
-    ]
 
 
 def test_a_graph_with_automatic_batching_left_by_others_does_no_harm():

@@ -33,15 +33,8 @@ N_TAGS = 3
 
 def decisions(tree, tags):
     """Each word with side, the tag of the child before, and the child, or 0 for stopping."""
-    for head in range(1, len(tree) + 1):
-        below = [word for word, its_head in enumerate(tree, 1) if its_head == head]
-        for side in range(2):
-            here = [c for c in below if (c > head) == side]
-            before = N_TAGS
-            for child in here if side else here[::-1]:
-                yield head, side, before, child
-                before = tags[child - 1]
-            yield head, side, before, 0
+    for head, side, _, before, child in brute_force.decisions(tree):
+        yield head, side, tags[before - 1] if before else N_TAGS, child
 
 
 def random_tables(rng):

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
-from shell import Vdgi, last_line, names_in, process, wait_for
+from shell import last_line, names_in, process, wait_for
 
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import WINDOW, FileParser, _windows, parse_window
+from dynet_vdgi.parsing.files import FileParser, _windows, parse_window
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.system.dask_cluster import connected
 from dynet_vdgi.system.extras import how_to_install
@@ -87,7 +87,7 @@ def stopped(workers: list[subprocess.Popen[bytes]]) -> Iterator[None]:
             worker.send_signal(signal.SIGCONT)
 
 
-def test_the_output_is_that_of_a_local_parse(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster) -> None:
+def test_the_output_is_that_of_a_local_parse(model, folder, vdgi, cluster):
     write(folder / "in.conllu")
     local = vdgi.good("-q", "parse", model, "in.conllu")
     assert vdgi.good("-q", "parse", model, "in.conllu", "--scheduler", cluster.address) == local
@@ -95,9 +95,7 @@ def test_the_output_is_that_of_a_local_parse(model: Path, folder: Path, vdgi: Vd
 
 
 @pytest.mark.parametrize("end", [b"", b"\xff"])
-def test_the_first_fault_in_the_input(
-    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, end: bytes
-) -> None:
+def test_the_first_fault_in_the_input(model, folder, vdgi, cluster, end):
     """The second would be found by the process that reads."""
     text = write(folder / "in.conllu", tiny.NINE_COLUMNS + tiny.treebank(100)).read_text(encoding="utf-8")
     (folder / "in.conllu").write_bytes(text.encode() + end)
@@ -110,9 +108,7 @@ def test_the_first_fault_in_the_input(
     assert names_in(folder) == ["in.conllu"]
 
 
-def test_workers_of_another_version(
-    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_of_another_version(model, folder, vdgi, cluster, monkeypatch):
     write(folder / "in.conllu")
     here = files.__version__
     monkeypatch.setattr(files, "__version__", "0.0")
@@ -121,18 +117,7 @@ def test_workers_of_another_version(
     assert err == f"the cluster's workers have dynet_vdgi {here}, not 0.0 as here\n"
 
 
-def test_another_error_of_a_worker(
-    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(folder / "in.conllu")
-    monkeypatch.setattr(files, "_received", lambda version, model: "".encode("two\n  lines"))
-    status, _, err = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
-    assert status == 1
-    assert err == "the cluster failed: LookupError: unknown encoding: two lines\n"
-    assert names_in(folder) == ["in.conllu"]
-
-
-def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster: Cluster, watch: Any) -> None:
+def test_neither_side_holds_more_than_needed(model, folder, cluster, watch):
     blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
     taken = 0
 
@@ -150,34 +135,7 @@ def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster:
     wait_for(lambda: tasks(watch) == 0, cluster.workers()[0])  # no model, no window and no result
 
 
-def resident(pid: int) -> int:
-    """Memory of a process, in bytes."""
-    pages = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to measure memory")
-def test_no_copies_of_the_text_are_kept(
-    model: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dask keeps what it sends unless that is large."""
-    monkeypatch.setattr(files, "WINDOW", WINDOW)
-    monkeypatch.setattr(files, "parse_window", lambda parser, how, relations, window: len(window))
-    text = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(480))
-    with ExitStack() as resources:
-        mine = FileParser(load(model), scheduler=cluster.address)
-        parsed = mine._in_order(mine.parser, _windows(text), resources)
-        assert [next(parsed) for _ in range(40)] == [3] * 40
-        processes = (os.getpid(), cluster.scheduler.pid)
-        before = [resident(pid) for pid in processes]
-        assert list(parsed) == [3] * 120
-        grown = [resident(pid) - b for pid, b in zip(processes, before)]
-    assert max(grown) < 20_000_000, grown  # of 144 MB
-
-
-def test_all_workers_are_killed_and_others_come(
-    model: Path, folder: Path, cluster: Cluster, watch: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_all_workers_are_killed_and_others_come(model, folder, cluster, watch, caplog):
     """What they had begun is done again; the model, which only they had, is made again."""
     blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
     expected = list(FileParser(load(model)).windows(iter(blocks)))
@@ -198,7 +156,7 @@ def test_all_workers_are_killed_and_others_come(
     assert f"--scheduler {cluster.address}: it has no workers yet; waiting for one" in caplog.messages
 
 
-def test_interrupted(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, watch: Any) -> None:
+def test_interrupted(model, folder, vdgi, cluster, watch):
     write(folder / "in.conllu")
 
     def interrupt() -> None:
@@ -215,9 +173,7 @@ def test_interrupted(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, wa
     wait_for(lambda: not tasks(watch), cluster.workers()[0])
 
 
-def test_a_scheduler_that_is_killed_is_told_in_one_line(
-    model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_scheduler_that_is_killed_is_told_in_one_line(model, folder, tmp_path_factory):
     write(folder / "in.conllu")
     patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
     with running_cluster(tmp_path_factory.mktemp("own")) as own:
@@ -227,20 +183,11 @@ def test_a_scheduler_that_is_killed_is_told_in_one_line(
             assert b"it has no workers yet; waiting for one" in running.stderr.readline()
             own.scheduler.kill()
             err = running.stderr.read()
-    assert (running.returncode, err) == (
-        1,
-        b"the cluster is lost: its scheduler no longer answers\n",
-    )
+    assert (running.returncode, err) == (1, b"the cluster is lost: its scheduler no longer answers\n")
     assert names_in(folder) == ["in.conllu"]
 
 
-def test_a_large_model_is_sent_without_a_warning(cluster: Cluster, recwarn: pytest.WarningsRecorder) -> None:
-    with connected(cluster.address) as client:
-        assert client.submit(len, bytes(11_000_000)).result() == 11_000_000
-    assert not recwarn.list
-
-
-def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
+def test_threads_of_a_worker_share_a_parser(model, folder):
     """A window is told its own unknown tags, and nothing of it stays behind."""
     parser = load(model)
     window = [*conllu_blocks.blocks(write(folder / "in.conllu"))][-2:]
@@ -251,7 +198,7 @@ def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
     assert before == {"OTHER": 1}
 
 
-def test_impossible_wishes(model: Path, folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_wishes(model, folder, vdgi, monkeypatch):
     write(folder / "in.conllu")
     command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
     both = "--jobs parses on this machine, --scheduler on a cluster: use one of them\n"

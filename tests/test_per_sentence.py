@@ -12,7 +12,6 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.model.per_sentence import draw, greedy
-from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -115,24 +114,6 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
         assert siblings[prefix[t]] == max(siblings)
 
 
-def test_stack_after_reductions_is_that_of_the_surviving_items():
-    net = network()
-    new_graph(False)
-    embedded, _ = net.encoder.read(sentence(4))
-    stack = net.encoder.stack
-    one = stack.push(None, embedded[0])
-    three = stack.push(stack.push(one, embedded[1]), embedded[2])
-    reduced = stack.reduce(three, top_is_head=True)
-    assert reduced.below is one
-    composed = dy.rectify(
-        dy.affine_transform(
-            [stack.compose_bias, stack.compose_head, three.h, stack.compose_dependent, three.below.h]
-        )
-    )
-    fresh = stack.push(stack.push(None, embedded[0]), composed)
-    assert np.allclose(reduced.h.npvalue(), fresh.h.npvalue(), atol=1e-6)
-
-
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_gradients_by_finite_differences(word_dim):
     # In float32 central differences are best at a step of about 1e-2, where they are good to about 1e-2.
@@ -159,30 +140,6 @@ def test_gradients_by_finite_differences(word_dim):
             assert error < 1e-2 * scale, (name, i, error)
         checked.add(name)
     assert checked == set(net.parameters.by_name)
-
-
-def test_reinforce_estimates_the_gradient_of_an_expectation():
-    """d/dw E_q[f] by enumeration, and the mean over many samples of f(a) d/dw log q(a)."""
-    net, n = network(scale=0.5), 3  # a flat q, so that no derivation is too rare to be drawn
-    text = sentence(n)
-    actions = [a for a, _ in brute_force.derivations(n)]
-    reward = {a: float(np.sin(3 * k)) for k, a in enumerate(actions)}
-    new_graph(False)
-    drawn = draw(net, text, len(actions), forcing(actions), training=False)
-    q = np.exp(drawn.samples.log_q)
-    f = np.array([reward[a] for a in actions])
-    per_sentence.backward(drawn, -q * f, np.zeros(len(actions)))  # minus, since the loss holds -log q
-    exact = gradients(net)["encoder/state/actions"]
-    estimates = []
-    for seed in range(60):
-        new_graph(True)
-        drawn = draw(net, text, 40, sampling(np.random.default_rng(seed)), training=False)
-        weights = -np.array([reward[tuple(a)] for a in drawn.samples.actions]) / 40
-        per_sentence.backward(drawn, weights, np.zeros(40))
-        estimates.append(gradients(net)["encoder/state/actions"])
-    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0) / np.sqrt(len(estimates))
-    assert np.all(np.abs(mean - exact) < 4 * error + 1e-6)
-    assert np.abs(exact).max() > 5 * error.max()  # there is a gradient to find
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -226,29 +183,6 @@ def test_dropout_is_for_training_only_and_repeats_with_its_seed():
     assert scores(False, 1) == scores(False, 2)
     assert scores(True, 1) == scores(True, 1)
     assert scores(True, 1) != scores(True, 2)
-
-
-def test_accumulate_adds_the_mean_gradient_of_its_sentences():
-    net = network(encoder_dropout=0.0, decoder_dropout=0.0)
-    settings = TrainSettings(samples=5)
-    texts = [sentence(3, 1), sentence(5, 2)]
-    weights = {}
-
-    def phase(text, samples):
-        w = np.linspace(-1, 1, 5), np.linspace(1, 2, 5)
-        weights[text] = (samples.actions, *w)
-        return w
-
-    per_sentence.accumulate(net, texts, phase, np.random.default_rng(4), settings)
-    together = gradients(net)
-    parts = []
-    for text in texts:
-        actions, w, v = weights[text]
-        new_graph(False)
-        per_sentence.backward(draw(net, text, 5, forcing(actions)), w, v)
-        parts.append(gradients(net))
-    mean = {name: (parts[0][name] + parts[1][name]) / 2 for name in together}
-    assert relative_difference(mean, together) < 1e-4
 
 
 def test_unknown_tags_can_be_parsed_but_not_generated():

@@ -19,7 +19,6 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import bundled, resources, rules_path
 from dynet_vdgi.settings.config import DataSettings
@@ -226,14 +225,6 @@ def test_a_new_kind_of_teacher_drops_what_was_said_of_the_old_one() -> None:
     assert settings.teacher == DmvSettings(iterations=3)
     assert merge(settings, {"teacher": {"kind": "convex-mst"}}).teacher == ConvexMstSettings()
     assert merge(settings, {"teacher": {"kind": "dmv"}}).teacher == DmvSettings(iterations=3)
-    assert merge(settings, {"teacher": {"kind": "ensemble"}}).teacher == EnsembleSettings()
-    both = {"kind": "ensemble", "dmv": {"iterations": 4}}
-    ensemble = merge(settings, {"teacher": both})
-    assert ensemble.teacher == EnsembleSettings(dmv=DmvSettings(iterations=4))
-    inner = merge(ensemble, {"teacher": {"convex_mst": {"ridge": 0.5}}})
-    assert inner.teacher == EnsembleSettings(
-        dmv=DmvSettings(iterations=4), convex_mst=ConvexMstSettings(ridge=0.5)
-    )
 
 
 def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:

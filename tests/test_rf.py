@@ -152,10 +152,3 @@ def test_the_heuristics_make_verbs_roots_and_keep_them_from_nouns(demo):
     tenth = math.log(10)
     assert table[0, 2] - table[0, 1] == pytest.approx(10 * tenth, rel=1e-5)
     assert table[2, 1] - table[1, 2] == pytest.approx(tenth, rel=1e-5)
-
-
-def test_it_reads_one_word_and_none(demo):
-    teacher = RasooliFaili(iterations=2).fit(demo, Prior.of_text(ANY, demo))
-    one, none = Sentence(("a",), ("NOUN",)), Sentence((), ())
-    assert [matrix.tolist() for matrix in teacher.marginals([one])] == [[[1.0], [0.0]]]
-    assert teacher.marginals([none])[0].shape == (1, 0)

@@ -1,9 +1,10 @@
-"""What holds of every teacher of symbols: numbers, order, repetition, what it says before it has learnt."""
+"""What holds of every teacher: order, repetition, what it says before it has learnt, its settings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import brute_force
@@ -15,12 +16,17 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.rivals.convex_mst import ConvexMst
-from dynet_vdgi.rivals.hdp_dmv import HdpDmv
-from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rivals.neural_dmv import NeuralDmv
-from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.recipes.teaching import teacher_of_kind
+from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
+from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
+from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
+from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
+from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
+from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, RfSettings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.config import NoTeacher
+from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.teachers.common import SymbolTeacher
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
@@ -42,7 +48,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     return TEACHERS[request.param]
 
 
-def test_every_sentence_is_parsed_in_order(make: Make) -> None:
+def test_every_sentence_is_parsed_in_order(make):
     teacher = make().fit(iter(TEXT), Prior.of_text(RULES, TEXT))
     unseen = "VERB NEW NEWER NEW NOUN"
     sentences = [*tagged(unseen, "", "NEW"), TEXT[0], *tagged("NEWER " * 30, unseen)]
@@ -61,20 +67,21 @@ def test_every_sentence_is_parsed_in_order(make: Make) -> None:
     assert again.heads(sentences) == trees
 
 
-@pytest.mark.parametrize("use", ["heads", "predict", "marginals", "log_rows"])
-def test_teachers_that_have_learnt_nothing_say_so(make: Make, use: str) -> None:
+def test_teachers_that_have_learnt_nothing_say_so(make):
     teacher = make()
-    given = () if use == "log_rows" else (TEXT,)
-    message = rf"^this {teacher.name} has not learnt yet: call fit\(text, prior\) first$"
-    with pytest.raises(VdgiError, match=message):
-        getattr(teacher, use)(*given)
-    with pytest.raises(ValueError, match="^no sentences to learn from$"):
-        teacher.fit([], Prior(RULES))
-    with pytest.raises(VdgiError, match=message):
-        getattr(teacher, use)(*given)
+    uses = [partial(use, TEXT) for use in (teacher.heads, teacher.predict, teacher.marginals)]
+    for learn in (False, True):
+        if learn:
+            with pytest.raises(ValueError, match="^no sentences to learn from$"):
+                teacher.fit([], Prior(RULES))
+        for use in (*uses, teacher.log_rows):
+            with pytest.raises(
+                VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "
+            ):
+                use()
 
 
-def test_a_fit_that_fails_leaves_the_teacher_as_it_was() -> None:
+def test_a_fit_that_fails_leaves_the_teacher_as_it_was():
     teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
     trees = teacher.heads(TEXT)
     with pytest.raises(ValueError, match="no sentences to learn from"):
@@ -83,20 +90,18 @@ def test_a_fit_that_fails_leaves_the_teacher_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", [Dmv, ConvexMst])
-def test_teachers_find_what_the_prior_leaves_open(kind: Make) -> None:
+def test_teachers_find_what_the_prior_leaves_open(kind):
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
     teacher = kind().fit(TEXT, Prior.of_text(RULES, TEXT))
     assert teacher.heads(tagged("VERB NOUN ADP NOUN")) == [(0, 1, 4, 1)]
     assert teacher.symbols == ("ADP", "DET", "NOUN", "VERB")
 
 
-@pytest.mark.parametrize(
-    ("kind", "numbers", "message"),
-    [
+def test_wrong_numbers_are_refused():
+    """Bounds are of the settings, see `test_config`; here each teacher is shown to check them."""
+    cases: list[tuple[type, dict[str, Any], str]] = [
         (Dmv, {"iterations": -1}, "dmv: 'iterations' must be at least 0, not -1"),
         (Dmv, {"iterations": 2.5}, "dmv: 'iterations' must be a whole number, not 2.5"),
-        (Dmv, {"smoothing": 0}, "dmv: 'smoothing' must be above 0, not 0"),
-        (Dmv, {"backoff": float("nan")}, "dmv: 'backoff' must be above 0, not nan"),
         (Dmv, {"backoff": float("inf")}, "dmv: 'backoff' must be a finite number, not inf"),
         (Dmv, {"iteration": 3}, "dmv: no setting 'iteration'; did you mean 'iterations'?"),
         (Dmv, {"ridge": 3}, "dmv: no setting 'ridge'"),
@@ -106,31 +111,63 @@ def test_teachers_find_what_the_prior_leaves_open(kind: Make) -> None:
             "dmv: give settings or single numbers such as iterations, not both",
         ),
         (ConvexMst, {"ridge": 0}, "convex-mst: 'ridge' must be above 0, not 0"),
-        (
-            ConvexMst,
-            {"prior_weigth": 1},
-            "convex-mst: no setting 'prior_weigth'; did you mean 'prior_weight'?",
-        ),
         (LcDmv, {"chunk": 0}, "lc-dmv: 'chunk' must be at least 1, not 0"),
         (HdpDmv, {"share": 1.5}, "hdp-dmv: 'share' must be from 0 to 0.99, not 1.5"),
         (NeuralDmv, {"start": "k&m"}, "ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"),
         (RasooliFaili, {"beam": 0}, "rf: 'beam' must be at least 1, not 0"),
         (RasooliFaili, {"seed": -1}, f"rf: 'seed' must be from 0 to {2**63 - 1}, not -1"),
-    ],
-)
-def test_wrong_numbers_are_refused(kind: type, numbers: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        kind(**numbers)
-    assert str(caught.value) == message
+    ]
+    for kind, numbers, message in cases:
+        with pytest.raises(ConfigError, match=f"^{re.escape(message)}$"):
+            kind(**numbers)
+
+
+# ------------------------------------------------------------------------------------------- settings
+SETTINGS: dict[str, tuple[Any, str]] = {
+    "dmv": (DmvSettings(iterations=4), "DMV"),
+    "convex-mst": (ConvexMstSettings(iterations=3, ridge=0.01), "Convex-MST"),
+    "lc-dmv": (LcDmvSettings(iterations=4), "LC-DMV"),
+    "hdp-dmv": (HdpDmvSettings(iterations=2, subsymbols=2), "HDP-DMV"),
+    "ndmv": (NeuralDmvSettings(epochs=1), "neural DMV"),
+    "rf": (RfSettings(iterations=3), "RF"),
+    "universal": (UniversalTeacherSettings(table=0.3), "universal parser"),
+}
+
+
+def test_every_kind_of_the_settings_has_a_teacher():
+    kinds = {kind.__struct_config__.tag for _, section, _, kind in every_setting() if section == "teacher"}
+    assert kinds == {*SETTINGS}  # a teacher without numbers is not among them
+    for kind, (settings, name) in SETTINGS.items():
+        teacher: Any = teacher_of_kind(settings, 1)
+        assert (settings.__struct_config__.tag, teacher.name) == (kind, name)
+        assert kind == "universal" or teacher.settings == settings
+    with pytest.raises(
+        ConfigError,
+        match=r"^config: 'teacher\.kind' is none, and few-trees starts from a teacher: .*--preset best",
+    ):
+        teacher_of_kind(NoTeacher(), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_training_asks_the_teacher_that_the_settings_name(tmp_path, vdgi):
+    text = tmp_path / "some.conllu"
+    blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")[:150]
+    text.write_text("\n\n".join([*blocks, ""]), encoding="utf-8")
+    for kind, (settings, name) in SETTINGS.items():
+        out = tmp_path / kind
+        options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
+        assert f"teacher: {name}, " in vdgi.good("train", "--train", text, *options, "--out", out).err
+        model = model_file.load(out / "model.vdgi")
+        assert model.settings.teacher == type(settings)()
+        assert bool(model.provenance.gold_trees) == (kind == "universal")  # which has seen those of others
 
 
 @pytest.mark.parametrize(
     ("kind", "n_sentences", "low", "high"),
     [(Dmv, 1000, 0.775, 0.825), (ConvexMst, 500, 0.7575, 0.8025)],  # 80.0, 77.9
 )
-def test_teachers_of_portuguese_are_as_measured_before(
-    data_dir: Path, kind: Make, n_sentences: int, low: float, high: float
-) -> None:
+def test_teachers_of_portuguese_are_as_measured_before(data_dir, kind, n_sentences, low, high):
     text = data_dir / "ud14_train_len15" / "pt-ud-train-nopunct-len15.conllu"
     train = prepared(text, 15, "ignored")[:n_sentences]
     dev = prepared(data_dir / "ud14" / "pt-ud-dev.conllu", 15, "required")

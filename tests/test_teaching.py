@@ -19,7 +19,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
@@ -73,7 +72,6 @@ FINAL_CONJUNCTIONS = [Sentence(("dogs", "and"), ("NOUN", "CONJ"))] * 20
     [
         DmvSettings(iterations=3, valence_iterations=2),
         ConvexMstSettings(iterations=2),
-        EnsembleSettings(dmv=DmvSettings(iterations=2, valence_iterations=0)),
     ],
 )
 def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(settings: TeacherSettings) -> None:

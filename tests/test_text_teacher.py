@@ -66,13 +66,6 @@ def test_it_has_no_opinion_on_sentences_that_are_too_long():
     assert found.size == n * (n + 1) + len(long) * (len(long) + 1) + 2
 
 
-def test_a_text_without_sentences_of_two_words_has_no_teacher():
-    text = [Sentence.of_tags(["VERB"])]
-    teacher, arcs = taught(text, encode(text, FEATURES))
-    assert teacher is None
-    assert not arcs.any()
-
-
 def test_a_coded_text_gives_back_what_it_has_of_its_sentences():
     sentence = Sentence(
         ("_", "_"), ("NOUN", "VERB"), feats=("Case=Nom", "_"), xpos=("A", "B"), gaps=("", ",", ".")

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import UPDATES, Run, same_arrays
+from tiny import UPDATES, Run
 
 from dynet_vdgi.baselines.branching import left_branching, right_branching
-from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.runlog import COLUMNS, RunLog, console_row, heading
-from dynet_vdgi.variational import trainer
+from dynet_vdgi.runs.runlog import RunLog, console_row, heading
 from dynet_vdgi.variational.trainer import Trainer, minibatches
 
 # Minibatches
 
 
 @given(st.lists(st.integers(1, 5), max_size=40), st.integers(1, 6), st.integers(0, 2**32))
-def test_minibatches_partition_the_data(lengths: list[int], size: int, seed: int) -> None:
+def test_minibatches_partition_the_data(lengths, size, seed):
     batches = minibatches(lengths, size, np.random.default_rng(seed))
     assert sorted(k for batch in batches for k in batch) == list(range(len(lengths)))
     for batch in batches:
@@ -36,73 +32,36 @@ def test_minibatches_partition_the_data(lengths: list[int], size: int, seed: int
     full = sum(-(-lengths.count(length) // size) for length in set(lengths))
     assert len(batches) == full  # the same in every epoch, so that a checkpoint's place can be found again
     assert minibatches(lengths, size, np.random.default_rng(seed)) == batches
-
-
-def test_minibatches_differ_from_epoch_to_epoch() -> None:
-    lengths = [2, 3] * 20
-    orders = [minibatches(lengths, 4, np.random.default_rng([1, epoch])) for epoch in range(5)]
-    assert len({json.dumps(order) for order in orders}) == 5
-    assert len({order[0][0] for order in orders}) > 1
+    others = [minibatches([2, 3] * 20, 4, np.random.default_rng([seed, epoch])) for epoch in range(5)]
+    assert all(one not in others[:k] for k, one in enumerate(others))
 
 
 # The log
 
 
-def test_the_log_is_a_json_object_a_line(tmp_path: Path) -> None:
+def test_the_log_is_a_json_object_a_line_and_restarts_where_it_is_told(tmp_path):
     log = RunLog(tmp_path / "log.jsonl")
     assert log.rows() == []
-    log.append({"update": 1, "what": "š"})
-    log.append({"update": 2})
-    assert (tmp_path / "log.jsonl").read_bytes() == '{"update": 1, "what": "š"}\n{"update": 2}\n'.encode()
-    assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1, "what": "š"}, {"update": 2}]
+    for row in ({"update": 1, "what": "š"}, {"update": 2}, {"update": 3}):
+        log.append(row)
+    log.restart(after_update=2)
+    assert log.path.read_bytes() == '{"update": 1, "what": "š"}\n{"update": 2}\n'.encode()
+    assert RunLog(log.path).rows() == [{"update": 1, "what": "š"}, {"update": 2}]
+    log.restart(after_update=-1)
+    assert log.path.read_bytes() == b""
 
 
-@pytest.mark.parametrize("rest", ['{"upda', '{"update": 3', "\0\0\0\0", "\n\n", "null"[:2]])
-def test_a_line_cut_by_a_crash_is_dropped(tmp_path: Path, rest: str) -> None:
+@pytest.mark.parametrize("rest", [b'{"upda', b'{"update": 3', b"\0\0\0\0", b"\n\n", b"nu", b'{"what": "\xc5'])
+def test_a_line_cut_by_a_crash_is_dropped(tmp_path, rest):
     log = RunLog(tmp_path / "log.jsonl")
-    log.append({"update": 1})
-    with open(log.path, "a", encoding="utf-8") as handle:
-        handle.write(rest)
+    log.path.write_bytes(b'{"update": 1}\n' + rest)
     assert log.rows() == [{"update": 1}]
     log.restart(after_update=1)
     log.append({"update": 2})
     assert log.path.read_text(encoding="utf-8") == '{"update": 1}\n{"update": 2}\n'
 
 
-def test_a_line_cut_inside_a_letter_is_dropped(tmp_path: Path) -> None:
-    log = RunLog(tmp_path / "log.jsonl")
-    log.path.write_bytes(b'{"update": 1}\n{"what": "\xc5')
-    assert log.rows() == [{"update": 1}]
-
-
-def test_restart_drops_later_rows(tmp_path: Path) -> None:
-    log = RunLog(tmp_path / "log.jsonl")
-    for update in (2, 4, 6):
-        log.append({"update": update})
-    log.restart(after_update=4)
-    assert log.rows() == [{"update": 2}, {"update": 4}]
-    log.restart(after_update=-1)
-    assert log.path.read_bytes() == b""
-
-
-def test_console_rows_stand_under_their_headings() -> None:
-    full = dict(
-        zip((key for _, key, _, _ in COLUMNS), ("pretrain", 1.25, 1234, -3.456, 12.3, 4.5, 3.6, 17.2, 0.5))
-    )
-    full["sentences_per_cpu_s"] = 245.3
-    title, row, empty = heading(), console_row(full), console_row({})
-    assert len(title) == len(row) == len(empty)
-    assert " ".join(row.split()) == "pretrain 1.2 1234 -3.456 12.30 4.50 3.60 17.2 0.500 245"
-    assert empty.split() == ["-"] * len(COLUMNS)
-    end = -1
-    for name, _, width, _ in COLUMNS:
-        end += int(width) + 1
-        assert title[:end].endswith(name)
-        assert row[end - 1] != " "
-        assert row[end : end + 1] in (" ", "")
-
-
-def test_a_run_logs_every_evaluation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_logs_every_evaluation(tmp_path, caplog):
     changes = {"train": {"batch_size": 2, "evaluate_every": 4, "updates": 10}}
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         trainer = tiny.trainer(tmp_path, changes, dev=True)
@@ -118,7 +77,7 @@ def test_a_run_logs_every_evaluation(tmp_path: Path, caplog: pytest.LogCaptureFi
 # Learning
 
 
-def test_training_learns_what_the_rules_say(tmp_path: Path) -> None:
+def test_training_learns_what_the_rules_say(tmp_path):
     changes = {
         "parser": {"hidden_dim": 12, "tag_dim": 8, "encoder_dropout": 0.0, "decoder_dropout": 0.0},
         "train": {"updates": 72, "samples": 10, "evaluate_every": 9, "lr": 0.05, "average": 0.9},
@@ -137,9 +96,7 @@ def test_training_learns_what_the_rules_say(tmp_path: Path) -> None:
 # When it ends, and when it goes wrong
 
 
-def test_checkpoints_within_an_epoch_are_not_written_too_often(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checkpoints_within_an_epoch_are_not_written_too_often(tmp_path, monkeypatch):
     saved: list[int] = []
     original = Trainer.save
     monkeypatch.setattr(
@@ -151,17 +108,7 @@ def test_checkpoints_within_an_epoch_are_not_written_too_often(
     assert saved == [1, UPDATES]
 
 
-def test_the_end_is_a_number_of_updates_or_of_epochs(tmp_path: Path) -> None:
-    """One epoch has six batches of two; whichever end comes first holds."""
-    for name, updates, epochs, done in (("a", 0, 1, 6), ("b", 7, 1, 6), ("c", 2, 1, 2)):
-        model = Run(tmp_path / name, {"train": {"updates": updates, "epochs": epochs}}).train()
-        assert model.meta["updates"] == done
-        assert model.meta["complete"] is True
-
-
-def test_divergence_is_said_and_leaves_the_last_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     original = NetworkAdaGrad.take_gradients
     taken: list[dict[str, float]] = []
 
@@ -179,36 +126,7 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(
     assert [row["update"] for row in run.rows()] == [3]
 
 
-def test_nothing_left_to_train_on(tmp_path: Path) -> None:
-    (tmp_path / "train.conllu").write_text(tiny.block(1, ["NOUN", "PUNCT"], None), encoding="utf-8")
-    with pytest.raises(DataError, match=r"train\.conllu: no training sentence is left"):
-        Run(tmp_path).train()
-    assert not (tmp_path / "run").exists()
-
-
-def test_the_best_dev_model_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With select = dev, the weights for parsing are those of the best evaluation, not of the last."""
-    ddas = iter([0.25, 0.75, 0.5])
-    monkeypatch.setattr(trainer, "score", lambda gold, heads: type("Scores", (), {"dda": next(ddas)})())
-    seen: list[Any] = []
-    original = Trainer._evaluate
-
-    def evaluate(self: Trainer, *arguments: Any) -> dict[str, Any]:
-        row = original(self, *arguments)
-        seen.append(self.optimiser.averaged())
-        seen[-1] = {name: value.copy() for name, value in seen[-1].items()}
-        return row
-
-    monkeypatch.setattr(Trainer, "_evaluate", evaluate)
-    model = Run(tmp_path, {"train": {"select": "dev"}}, dev=True).train()
-    assert model.meta["dev_dda"] == 0.75
-    assert model.meta["gold_trees"] == ["dev: choice of the model"]
-    ordered = [dict(sorted(arrays.items())) for arrays in (seen[1], seen[-1])]
-    assert same_arrays(model.parameters, ordered[0])
-    assert not same_arrays(model.parameters, ordered[1])
-
-
-def test_without_dev_selection_the_last_averaged_weights_are_kept(tmp_path: Path) -> None:
+def test_without_dev_selection_the_last_averaged_weights_are_kept(tmp_path):
     model = Run(tmp_path, dev=True).train()
     assert model.meta["dev_dda"] is None
     assert model.meta["gold_trees"] == ["dev: progress figures only"]

@@ -25,7 +25,6 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.neural_settings import TrainSettings
-from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer
 
@@ -40,7 +39,7 @@ def given(n: int, count: int, seed: int = 0) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("word_dim", [0, 3])
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n: int, word_dim: int) -> None:
+def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n, word_dim):
     net = network(word_dim=word_dim, encoder_dropout=0.0, decoder_dropout=0.0)
     texts, derivations = [sentence(n, seed) for seed in range(3)], given(n, 3)
     summed, scores = None, []
@@ -70,18 +69,6 @@ def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n
         assert phase.diagnostics.words == 3 * n
 
 
-def test_dropout_is_on_when_trees_are_learnt() -> None:
-    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
-    for accumulate in (lockstep.accumulate, per_sentence.accumulate):
-        scores = [
-            accumulate(
-                net, [sentence(5)], Supervised(), np.random.default_rng(seed), TrainSettings(), given(5, 1)
-            )[0].log_q[0]
-            for seed in (1, 1, 2)
-        ]
-        assert scores[0] == scores[1] != scores[2]
-
-
 # Training
 
 CLEAN = {"encoder_dropout": 0.0, "decoder_dropout": 0.0, "hidden_dim": 12, "tag_dim": 8}
@@ -108,7 +95,7 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
 
 
 @pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
-def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
+def test_trees_are_learnt(tmp_path, engine):
     changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
@@ -119,70 +106,6 @@ def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
     for name in ("tree_log_q_per_word", "tree_log_p_per_word"):
         assert rows[0][name] < rows[1][name] < 0
     assert "elbo_per_word" not in rows[0]  # nothing is sampled
-
-
-def test_trees_are_learnt_besides_text(tmp_path: Path) -> None:
-    """Dev figures are those of the trees that are learnt; the text here is tagged only."""
-    run = new_trainer(
-        tmp_path, 12, 6, {**SUPERVISED, "train": {**SUPERVISED["train"], "updates": 80}}, dev=True
-    )
-    run.train()
-    row = run.log.rows()[-1]
-    assert row["dev_dda"] > 0.8
-    assert {"elbo_per_word", "rules_per_sentence", "tree_log_q_per_word"} <= set(row)
-
-
-def test_batches_hold_either_trees_or_text_and_an_epoch_every_sentence_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[tuple[Any, Any, bool]] = []
-    original = trainer.lockstep.accumulate
-
-    def accumulate(
-        network: Any, sentences: Any, phase: Any, rng: Any, settings: Any, given: Any = None
-    ) -> Any:
-        calls.append((list(sentences), given, isinstance(phase, Supervised)))
-        return original(network, sentences, phase, rng, settings, given)
-
-    monkeypatch.setattr(trainer.lockstep, "accumulate", accumulate)
-    run = new_trainer(tmp_path, 9, 12, {"train": {"updates": 0, "epochs": 2, "batch_size": 4}})
-    batches = [batch for epoch in range(2) for batch in run._epoch(epoch)]
-    run.train()
-    assert len(batches) == len(calls) == 2 * run.per_epoch
-    for epoch in (batches[: run.per_epoch], batches[run.per_epoch :]):
-        assert sorted(k for batch in epoch for k in batch) == list(range(21))
-    gold = {k: oracle(tree.heads or ()) for k, tree in enumerate(run.data.trees, 12)}
-    kinds = set()
-    for batch, (sentences, derivations, supervised) in zip(batches, calls):
-        assert sentences == [run.encoded[k] for k in batch]
-        with_trees = {k >= 12 for k in batch}
-        assert len(with_trees) == 1
-        assert supervised == with_trees.pop()
-        assert derivations == ([gold[k] for k in batch] if supervised else None)
-        kinds.add(supervised)
-    assert kinds == {True, False}
-    assert [row["sentences"] for row in run.log.rows()][-1] > 0
-    assert sum(row["sentences"] for row in run.log.rows()) == 42
-    assert sum(row["words"] for row in run.log.rows()) == 2 * sum(map(len, run.encoded))
-
-
-def test_trees_are_learnt_in_the_second_stage_too(tmp_path: Path) -> None:
-    """A batch of trees gives lambda no gradient, but its optimiser goes on."""
-    changes = {
-        "train": {"updates": 0, "l2": 0.0},
-        "posterior": {"dynamics": "released"},
-        "finetune": {"updates": 20, "score": "rl-sn"},
-    }
-    run = new_trainer(tmp_path, 12, 6, changes)
-    moved = {True: 0, False: 0}
-    for batch in run._epoch(0):
-        before = run.phase.lam.value.copy()
-        weights = run.network.parameters.get("encoder/state/actions")
-        run.update(batch)
-        assert (run.network.parameters.get("encoder/state/actions") != weights).any()
-        moved[batch[0] in run.gold] += int((run.phase.lam.value != before).any())
-    assert moved[True] == 0
-    assert moved[False] > 0
 
 
 # The command
@@ -196,7 +119,7 @@ def learn(*options: str, out: str = "run") -> list[str]:
     return ["train", *options, "--out", out, *small]
 
 
-def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path) -> None:
+def test_the_model_says_how_many_trees_were_learnt_from(vdgi, folder):
     tiny.write(Path("text.conllu"), 12, heads=False)
     tiny.write(Path("trees.conllu"), 5)
     alone = vdgi.good(*learn("--trees", "trees.conllu", out="a"))
@@ -224,43 +147,33 @@ def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path
     assert "5 trees learnt from" in vdgi.good("info", "b/model.vdgi").out
 
 
-def test_trees_that_cross_are_dropped_and_told(vdgi: Vdgi, folder: Path) -> None:
-    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
-    Path("trees.conllu").write_text(tiny.treebank(5) + crossing + crossing, encoding="utf-8")
-    result = vdgi.good(*learn("--trees", "trees.conllu"))
-    assert "  dropped not projective: 2 sentences, 8 words" in result.err.splitlines()
+CROSSING = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
+
+
+def test_trees_that_cross_are_dropped_and_told_but_text_that_crosses_is_kept(vdgi, folder):
+    """Only trees need a derivation; heads of --train are not looked at."""
+    Path("trees.conllu").write_text(tiny.treebank(5) + CROSSING + CROSSING, encoding="utf-8")
+    Path("text.conllu").write_text(CROSSING * 3, encoding="utf-8")
+    lines = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu")).err.splitlines()
+    assert "training: 3 sentences, 12 words (protocol standard)" in lines
+    assert [line for line in lines if "projective" in line] == [
+        "  dropped not projective: 2 sentences, 8 words"
+    ]
     meta = model_file.load("run/model.vdgi").meta
     assert meta["gold_trees"] == ["training: 5 trees learnt from"]
     assert "not projective: 2 sentences, 8 words" in meta["dropped"]
 
 
-def test_text_that_crosses_is_kept(vdgi: Vdgi, folder: Path) -> None:
-    """Only trees need a derivation; heads of --train are not looked at."""
-    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
-    Path("text.conllu").write_text(crossing * 3, encoding="utf-8")
-    tiny.write(Path("trees.conllu"), 5)
-    result = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu"))
-    assert "training: 3 sentences, 12 words (protocol standard)" in result.err.splitlines()
-    assert "not projective" not in result.err
-
-
-def test_trees_without_heads_are_refused_with_their_line(vdgi: Vdgi, folder: Path) -> None:
-    first = tiny.treebank(1)
-    Path("trees.conllu").write_text(first + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8")
+def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
+    Path("trees.conllu").write_text(
+        tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8"
+    )
     status, out, err = vdgi(*learn("--trees", "trees.conllu"))
     assert (status, out) == (3, "")
-    line = first.count("\n") + 2  # after the comment
-    assert err.splitlines()[-1].startswith(f"trees.conllu:{line}: column 7 (HEAD) is missing")
+    assert err.splitlines()[-1].startswith("trees.conllu:8: column 7 (HEAD) is missing")
+    Path("trees.conllu").write_text(tiny.block(1, ["NOUN", "PUNCT"], None), encoding="utf-8")
+    assert "trees.conllu: no training sentence is left" in vdgi(*learn("--train", "trees.conllu")).err
     assert names_in(folder) == ["trees.conllu"]
-
-
-def test_trees_alone_cannot_be_fine_tuned_with_a_language_model_but_that_is_no_bug(
-    vdgi: Vdgi, folder: Path
-) -> None:
-    tiny.write(Path("trees.conllu"), 5)
-    more = ["--set", "finetune.updates=2", "--set", "finetune.score=rl-bl"]
-    status, _, err = vdgi(*learn("--trees", "trees.conllu", *more))
-    assert status != 1, err
 
 
 # What of the training text is not used
@@ -275,7 +188,7 @@ def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
 
 
 @pytest.mark.parametrize("options", [[], ["--set", "finetune.updates=3"]], ids=["default", "two stages"])
-def test_heads_of_the_training_text_are_not_used(vdgi: Vdgi, folder: Path, options: list[str]) -> None:
+def test_heads_of_the_training_text_are_not_used(vdgi, folder, options):
     """A text with heads, with other heads, and with none gives the same numbers, bit by bit."""
     for name in ("gold", "other", "none"):
         Path(name).mkdir()

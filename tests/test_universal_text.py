@@ -12,16 +12,7 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.universal import learning
-from dynet_vdgi.universal.encoding import (
-    BANDS,
-    RELATIONS,
-    TAG,
-    band_of_forms,
-    encode,
-    known_features,
-    tag_number,
-)
+from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
@@ -46,26 +37,21 @@ def mirrored(sentence: Sentence) -> Sentence:
     return replace(sentence, **back, heads=heads, gaps=(), lemmas=(), xpos=(), source=None)
 
 
-def test_tags_of_older_treebanks_are_known() -> None:
-    assert tag_number("CONJ") == tag_number("CCONJ") == TAG["CCONJ"]
-    assert tag_number("NN") == TAG["X"]
-
-
-def test_features_are_known_if_enough_treebanks_have_them() -> None:
+def test_features_are_known_if_enough_treebanks_have_them():
     one = [Sentence(("a", "b"), ("NOUN", "VERB"), feats=("Case=Nom", "Tense=Past|Mood=Ind"))]
     two = [Sentence(("c",), ("NOUN",), feats=("Case=Nom",))]
     assert known_features([one, two], 2) == ("Case=Nom",)
     assert known_features([one, two], 1) == ("Case=Nom", "Mood=Ind", "Tense=Past")
 
 
-def test_common_words_are_in_lower_bands() -> None:
+def test_common_words_are_in_lower_bands():
     text = [Sentence(("the",) * 900 + ("dog",) * 20 + ("once",), ("X",) * 921)]
     bands = band_of_forms(text)
     assert 1 <= bands["the"] < bands["dog"] < bands["once"] < BANDS
     assert band_of_forms([Sentence.of_tags(["NOUN"])]) == {}
 
 
-def test_neighbours_and_words_in_reach_are_counted() -> None:
+def test_neighbours_and_words_in_reach_are_counted():
     text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"]), Sentence.of_tags(["VERB"])], ())
     counts = TagCounts.of(text)
     det, adjective, noun, verb = (TAG[tag] for tag in ["DET", "ADJ", "NOUN", "VERB"])
@@ -78,7 +64,7 @@ def test_neighbours_and_words_in_reach_are_counted() -> None:
     assert counts.reach.sum() == 2 * 6
 
 
-def test_a_text_read_backwards_has_the_opposite_directions(demo: list[Sentence]) -> None:
+def test_a_text_read_backwards_has_the_opposite_directions(demo):
     features = known_features([demo], 1)
     text = encode([replace(s, gaps=()) for s in demo], features)
     _, arcs = taught(demo, text)
@@ -90,7 +76,7 @@ def test_a_text_read_backwards_has_the_opposite_directions(demo: list[Sentence])
     assert np.abs(forth.pairs[..., 10]).max() > 0.5
 
 
-def test_a_profile_without_features_or_sentences_is_finite() -> None:
+def test_a_profile_without_features_or_sentences_is_finite():
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
         coded = encode(text, ("Case=Nom",))
         profile = Profile.of(coded, ("Case=Nom",), taught(text, coded)[1].sum(0))
@@ -98,7 +84,7 @@ def test_a_profile_without_features_or_sentences_is_finite() -> None:
         assert np.isfinite(profile.pairs).all()
 
 
-def test_a_part_of_a_text_is_encoded_as_those_sentences(demo: list[Sentence]) -> None:
+def test_a_part_of_a_text_is_encoded_as_those_sentences(demo):
     features = known_features([demo], 1)
     text, chosen = encode(demo, features), np.array([4, 1, 4])
     part, expected = text.part(chosen), encode([demo[k] for k in chosen], features)
@@ -117,7 +103,7 @@ def relations_and_tags(text, s: int) -> list[tuple]:
     )
 
 
-def test_projective_trees_in_their_own_order_stay_as_they_are(demo: list[Sentence]) -> None:
+def test_projective_trees_in_their_own_order_stay_as_they_are(demo):
     projective = [sentence for sentence in demo if is_projective(sentence.heads)]
     text = encode(projective, known_features([demo], 1))
     own = orders(text)
@@ -127,7 +113,7 @@ def test_projective_trees_in_their_own_order_stay_as_they_are(demo: list[Sentenc
     np.testing.assert_array_equal(same.gaps, text.gaps)
 
 
-def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -> None:
+def test_a_text_in_the_opposite_order_has_the_same_trees(demo):
     features = known_features([demo], 1)
     text = encode(demo, features)
     opposite = orders(encode([mirrored(sentence) for sentence in demo], features))
@@ -144,7 +130,7 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -
         assert is_left[theirs].mean() == pytest.approx(1 - was_left[ours].mean(), abs=0.1), relation
 
 
-def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sentence]) -> None:
+def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo):
     half = len(demo) // 2
     treebanks = [GoldTreebank("one", demo[:half]), GoldTreebank("two", demo[half:])]
     settings = LearningSettings(updates=40, words=300, members=2, hidden=8)
@@ -164,17 +150,7 @@ def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sen
     assert right > 1.3 * next_word
 
 
-def test_a_treebank_of_single_words_cannot_be_learnt_from() -> None:
+def test_a_treebank_of_single_words_cannot_be_learnt_from():
     alone = GoldTreebank("x", [Sentence(("a",), ("NOUN",), (0,))])
     with pytest.raises(DataError, match="no sentence of 2"):
         learn([alone], LearningSettings(updates=1))
-
-
-def test_small_treebanks_lend_no_order(demo: list[Sentence], monkeypatch: pytest.MonkeyPatch) -> None:
-    features = known_features([demo], 1)
-    rng = np.random.default_rng(0)
-    banks = [GoldTreebank("one", demo, "a"), GoldTreebank("two", demo, "b"), GoldTreebank("three", demo, "b")]
-    real = [learning.measured(each.sentences, features, rng) for each in banks]
-    assert len(learning._invented(banks, real, features, rng)) == 3
-    monkeypatch.setattr(learning, "LENDERS", 10**6)
-    assert learning._invented(banks, real, features, rng) == []

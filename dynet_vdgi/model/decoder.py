@@ -55,22 +55,15 @@ class WordSoftmax:
 
 
 def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
-    """Word ids 0..V by class: the vocabulary's classes if it has any, otherwise by frequency."""
+    """Word ids 0..V by class: the vocabulary's classes, or else neighbours in frequency, sqrt(V) together."""
+    n = len(vocabulary.words) + 1
     if not vocabulary.classes:
-        return frequency_classes(len(vocabulary.words))
+        size = max(1, round(n**0.5))
+        return [list(range(first, min(first + size, n))) for first in range(0, n, size)]
     members: list[list[int]] = [[] for _ in range(max(vocabulary.classes) + 1)]
     for word, k in enumerate(vocabulary.classes):
         members[k].append(word)
     return members
-
-
-def frequency_classes(n_words: int) -> list[list[int]]:
-    """Word ids 0..n_words in classes of about sqrt(n_words), neighbours in frequency together.
-
-    The class-factored softmax uses them if there are no Brown clusters.
-    """
-    size = max(1, round((n_words + 1) ** 0.5))
-    return [list(range(first, min(first + size, n_words + 1))) for first in range(0, n_words + 1, size)]
 
 
 class Decoder:

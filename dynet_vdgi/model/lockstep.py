@@ -11,8 +11,9 @@ weights is its weight in the loss. Rows hold no stacks but the number of the *st
 stack LSTM's outputs and cells. Each state knows the one below, so rows that part company share what lies
 deeper. State 0 is the empty stack.
 
-The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Step`, which the decoder's pass
-replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations at the end.
+The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Transition`, which the decoder's
+pass replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations in the
+end.
 
 Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`. Samples
 share it as long as they share the row: their masks are independent of each other's only from where their

@@ -56,7 +56,7 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """One transition of all rows: P rows before it, R >= P after it."""
 
     sentence: Ints  # (P,)
@@ -85,7 +85,7 @@ class Rows:
         self.source = np.zeros(most, dtype=np.int64)  # the expression that holds it: 0, then one a step
         self.column = np.zeros(most, dtype=np.int64)  # and the column there
         self.heads = np.zeros((n_samples, batch.n), dtype=np.int64)
-        self.steps: list[Step] = []
+        self.steps: list[Transition] = []
 
     def legal(self) -> tuple[Flags, Flags]:
         """Whether SHIFT, and whether both REDUCEs are legal in each row; as `transitions.State.legal`."""
@@ -102,7 +102,7 @@ class Rows:
         cuts = [0, *(np.flatnonzero(source[1:] != source[:-1]) + 1).tolist(), len(columns)]
         return Gather([(int(source[a]), columns[a:z]) for a, z in zip(cuts, cuts[1:])], order)
 
-    def advance(self, actions: Ints) -> Step:
+    def advance(self, actions: Ints) -> Transition:
         """Takes one action (N,) of each sample.
 
         The new rows are sorted by the state below their new one, so that gathering those needs no reordering;
@@ -133,7 +133,7 @@ class Rows:
             items = [self.gather(states[:n_reduced]) for states in (head, dependent)] if n_reduced else []
             words = (read * self.batch.size + sentence)[n_reduced:]
             push = Push(items, words.tolist(), self.gather(below))
-        step = Step(self.sentence, self.read, self.depth, parent, action, row_of, push)
+        step = Transition(self.sentence, self.read, self.depth, parent, action, row_of, push)
         self.steps.append(step)
         self._add_states(below, np.where(shifted, read + 1, self.word[head]))
         self.sentence, self.row_of = sentence, row_of

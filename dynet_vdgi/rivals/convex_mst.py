@@ -73,8 +73,8 @@ class ConvexMstModel:
 
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
-        words, prior = _checked(tags, potentials, self.n_tags)
-        return _sums(self.weights, arc_features(words, self.n_tags)) + self.prior_weight * prior
+        features = arc_features(np.asarray(tags, dtype=np.int64), self.n_tags)
+        return _sums(self.weights, features) + self.prior_weight * _of_arcs(potentials)
 
 
 # ---------------------------------------------------------------------------------------------- features
@@ -170,16 +170,15 @@ class Problem:
         n_tags: int,
         settings: ConvexMstSettings,
     ) -> Problem:
-        """Arguments as of `fit`. Raises: ValueError, see there."""
-        if len(tags) != len(potentials):
-            raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        text = [_checked(*sentence, n_tags) for sentence in zip(tags, potentials)]
-        text = [(words, prior) for words, prior in text if len(words)]
-        if not text:
-            raise ValueError("no sentences to learn from")
-        features = np.concatenate([arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words, _ in text])
-        flat = np.concatenate([matrix.ravel() for _, matrix in text])
-        sizes = np.array([len(matrix) for _, matrix in text])
+        """Arguments as of `fit`."""
+        text = [np.asarray(words, dtype=np.int64) for words in tags]
+        features = np.concatenate(
+            [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text if len(words)]
+        )
+        flat = np.concatenate(
+            [_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)]
+        )
+        sizes = np.array([len(words) + 1 for words in text if len(words)])
         penalty = settings.ridge * (sizes - 1).sum()
         regression = Ridge.of(features, _block_size(n_tags), penalty)
         return cls(features, flat, settings.prior_weight, sizes, _n_features(n_tags), regression)
@@ -235,20 +234,12 @@ class Problem:
         return np.bincount(features.ravel(), values, self.n_features).astype(np.float64)
 
 
-def _checked(tags: ArrayLike, potentials: ArrayLike, n_tags: int) -> tuple[Ints, Floats]:
-    """Tags (n,) and potentials (n + 1, n + 1) of a sentence, 0 where there is no arc. Raises: ValueError."""
-    words = np.asarray(tags, dtype=np.int64).reshape(-1)
+def _of_arcs(potentials: ArrayLike) -> Floats:
+    """Potentials (n + 1, n + 1) of a sentence, 0 where there is no arc."""
     prior = np.array(potentials, dtype=np.float64)
-    n = len(words)
-    if prior.shape != (n + 1, n + 1):
-        raise ValueError(f"potentials of {n} words must be {(n + 1, n + 1)}, not {prior.shape}")
-    if n and not 0 <= words.min() <= words.max() < n_tags:
-        raise ValueError(f"tags must be 0 to {n_tags - 1}, not {words.min()} to {words.max()}")
     prior[:, 0] = 0.0
     np.fill_diagonal(prior, 0.0)
-    if not np.isfinite(prior).all():
-        raise ValueError("potentials must be finite numbers")
-    return words, prior
+    return prior
 
 
 def fit(
@@ -259,14 +250,8 @@ def fit(
 ) -> ConvexMstModel:
     """The model with the least objective that the iterations reach.
 
-    Args:
-        tags: tag ids (n,) of each sentence, below T.
-        potentials: log-potentials (n + 1, n + 1) of each sentence's arcs, by head and dependent, ROOT at 0,
-            as `Prior.potentials` makes them; column 0 and the diagonal are ignored.
-        n_tags: T.
-
-    Raises:
-        ValueError: there is no sentence, or the arguments do not fit together.
+    tags: ids (n,) of each sentence, below T = `n_tags`; potentials (n + 1, n + 1) of each sentence's arcs, as
+    `Prior.potentials` makes them.
     """
     settings = settings or ConvexMstSettings()
     problem = Problem.of(tags, potentials, n_tags, settings)

@@ -363,8 +363,6 @@ class HdpDmv(SymbolTeacher[HdpModel]):
         forms = list(map(_words, text.sentences))
         lexicon = EmittedWords.of(text.symbols, forms, text.n_symbols)
         hidden = self._hidden(text.symbols, text.potentials, forms, lexicon, text.prior)
-        if not hidden.n_words:
-            raise ValueError("no sentences to learn from")
         share = self.settings.share
         if share and not hidden.follows.any():
             raise ConfigError(

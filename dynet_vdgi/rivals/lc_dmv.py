@@ -21,7 +21,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import ArrayLike
 
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
@@ -163,35 +162,6 @@ def expected_counts(model: DmvModel, text: Packed, depth: int, chunk: int) -> tu
     return Counts(*counts), checked_log_z(total, text)
 
 
-def fit(
-    tags: Sequence[ArrayLike],
-    potentials: Sequence[ArrayLike],
-    features: SharedFeatures,
-    n_tags: int,
-    settings: LcDmvSettings | None = None,
-) -> tuple[DmvModel, tuple[LbfgsStep, ...]]:
-    """The model that L-BFGS finds; arguments as of `dmv.fit`. Raises: ValueError, see there."""
-    from scipy.optimize import minimize
-
-    settings = settings or LcDmvSettings()
-    text = Packed.of(tags, potentials, n_tags)
-    if not len(text.tags):
-        raise ValueError("no sentences to learn from")
-    log: list[LbfgsStep] = []
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        model = features.model(weights, n_tags)
-        counts, log_likelihood = expected_counts(model, text, settings.depth, settings.chunk)
-        log.append(LbfgsStep(log_likelihood))
-        slope = features.gradient(counts, model) - settings.penalty * weights
-        return float(settings.penalty / 2 * weights @ weights) - log_likelihood, -slope
-
-    options = {"maxiter": settings.iterations, "maxcor": 5, "ftol": 1e-9}
-    start = np.zeros(features.n_features)
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    return features.model(found.x, n_tags), tuple(log)
-
-
 # ---------------------------------------------------------------------------------------------- the teacher
 @dataclass(frozen=True, eq=False)
 class LcDmvModel:
@@ -216,8 +186,23 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
         self.settings = checked(LcDmvSettings, numbers, settings)
 
     def _learnt(self, text: SymbolText) -> LcDmvModel:
-        features = SharedFeatures.of(self.symbols)
-        return LcDmvModel(*fit(text.symbols, text.potentials, features, text.n_symbols, self.settings))
+        from scipy.optimize import minimize
+
+        features, settings, n_tags = SharedFeatures.of(self.symbols), self.settings, text.n_symbols
+        packed = Packed.of(text.symbols, text.potentials, n_tags)
+        log: list[LbfgsStep] = []
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            model = features.model(weights, n_tags)
+            counts, log_likelihood = expected_counts(model, packed, settings.depth, settings.chunk)
+            log.append(LbfgsStep(log_likelihood))
+            slope = features.gradient(counts, model) - settings.penalty * weights
+            return float(settings.penalty / 2 * weights @ weights) - log_likelihood, -slope
+
+        options = {"maxiter": settings.iterations, "maxcor": 5, "ftol": 1e-9}
+        start = np.zeros(features.n_features)
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        return LcDmvModel(features.model(found.x, n_tags), tuple(log))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         dmv = self.model.dmv

@@ -60,39 +60,21 @@ class BoundedRoom(NamedTuple):
 
     scores: CornerScores
     posterior: CornerScores
-    cells: Floats  # (2, 11, D, n, n): a chart's, and those of its derivatives
+    chart: BoundedChart
+    gradients: BoundedChart
 
 
 def room_for(n: int, depth: int) -> BoundedRoom:
     """A workspace for sentences of up to `n` words and `depth` levels."""
-
-    def scores() -> CornerScores:
-        return CornerScores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
-
-    return BoundedRoom(scores(), scores(), np.zeros((2, len(BoundedChart._fields), depth, n, n)))
+    scores = (CornerScores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n))) for _ in range(2))
+    charts = (BoundedChart(*(np.zeros((depth, n, n)) for _ in BoundedChart._fields)) for _ in range(2))
+    return BoundedRoom(*scores, *charts)
 
 
 @compiled
-def chart_of(cells: Floats) -> BoundedChart:
-    """The chart in these cells (11, D, n, n)."""
-    return BoundedChart(
-        cells[0],
-        cells[1],
-        cells[2],
-        cells[3],
-        cells[4],
-        cells[5],
-        cells[6],
-        cells[7],
-        cells[8],
-        cells[9],
-        cells[10],
-    )
-
-
-@compiled
-def bounded_inside(n: int, scores: CornerScores, chart: BoundedChart, chunk: int) -> float:
+def bounded_inside(n: int, room: BoundedRoom, chunk: int) -> float:
     """The sum Z over the trees of the product of their factors; fills the chart."""
+    scores, chart = room.scores, room.chart
     stops, depth = scores.stops, chart.left.shape[0]
     for d in range(depth):
         for i in range(n):
@@ -103,8 +85,8 @@ def bounded_inside(n: int, scores: CornerScores, chart: BoundedChart, chunk: int
     for width in range(1, n):
         for i in range(n - width):
             for d in range(depth - 1, -1, -1):
-                inside_left(scores, chart, chunk, d, i, i + width)
-                inside_right(scores, chart, chunk, d, i, i + width)
+                inside_left(room, chunk, d, i, i + width)
+                inside_right(room, chunk, d, i, i + width)
     z = 0.0
     for root in range(n):
         z += scores.roots[root] * chart.closed_left[0, root, 0] * chart.closed_right[0, root, n - 1]
@@ -112,8 +94,9 @@ def bounded_inside(n: int, scores: CornerScores, chart: BoundedChart, chunk: int
 
 
 @compiled
-def inside_left(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
+def inside_left(room: BoundedRoom, chunk: int, d: int, i: int, j: int) -> None:
     """The left halves of word j that reach to i, and the link to i as the outermost child."""
+    scores, chart = room.scores, room.chart
     arcs, depth = scores.arcs, chart.left.shape[0]
     total = 0.0
     for e in range(i, j):
@@ -139,8 +122,9 @@ def inside_left(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, i
 
 
 @compiled
-def inside_right(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, i: int, j: int) -> None:
+def inside_right(room: BoundedRoom, chunk: int, d: int, i: int, j: int) -> None:
     """The right halves of word i that reach to j, and the links to j as the last child."""
+    scores, chart = room.scores, room.chart
     arcs, depth = scores.arcs, chart.left.shape[0]
     any_child, tail_child = 0.0, 0.0
     for e in range(i, j):
@@ -163,10 +147,10 @@ def inside_right(scores: CornerScores, chart: BoundedChart, chunk: int, d: int, 
 @compiled
 def bounded_outside(n: int, room: BoundedRoom, chunk: int, z: float) -> None:
     """How probable each factor is in a tree: fills the posterior."""
-    scores, posterior = room.scores, room.posterior
-    chart, gradients = chart_of(room.cells[0]), chart_of(room.cells[1])
+    scores, posterior, chart, gradients = room
     depth = chart.left.shape[0]
-    room.cells[1, :, :, :n, :n] = 0.0
+    for derivatives in gradients:
+        derivatives[:, :n, :n] = 0.0
     posterior.arcs[:, :n, :n] = 0.0
     posterior.stops[:, :, :n] = 0.0
     for root in range(n):
@@ -178,8 +162,8 @@ def bounded_outside(n: int, room: BoundedRoom, chunk: int, z: float) -> None:
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
             for d in range(depth):
-                outside_right(scores, chart, chunk, d, i, i + width, gradients, posterior)
-                outside_left(scores, chart, chunk, d, i, i + width, gradients, posterior)
+                outside_right(room, chunk, d, i, i + width)
+                outside_left(room, chunk, d, i, i + width)
     for d in range(depth):
         for i in range(n):
             left = gradients.closed_left[d, i, i] + gradients.closed_embedded[d, i, i]
@@ -189,17 +173,9 @@ def bounded_outside(n: int, room: BoundedRoom, chunk: int, z: float) -> None:
 
 
 @compiled
-def outside_left(
-    scores: CornerScores,
-    chart: BoundedChart,
-    chunk: int,
-    d: int,
-    i: int,
-    j: int,
-    gradients: BoundedChart,
-    posterior: CornerScores,
-) -> None:
+def outside_left(room: BoundedRoom, chunk: int, d: int, i: int, j: int) -> None:
     """The steps of `inside_left` backwards."""
+    scores, posterior, chart, gradients = room
     arcs, stop, depth = scores.arcs, scores.stops[LEFT, 1, j], chart.left.shape[0]
     by_left, by_embedded = gradients.closed_left[d, j, i], gradients.closed_embedded[d, j, i]
     posterior.stops[LEFT, 1, j] += by_left * chart.closed_left[d, j, i]
@@ -233,17 +209,9 @@ def outside_left(
 
 
 @compiled
-def outside_right(
-    scores: CornerScores,
-    chart: BoundedChart,
-    chunk: int,
-    d: int,
-    i: int,
-    j: int,
-    gradients: BoundedChart,
-    posterior: CornerScores,
-) -> None:
+def outside_right(room: BoundedRoom, chunk: int, d: int, i: int, j: int) -> None:
     """The steps of `inside_right` backwards."""
+    scores, posterior, chart, gradients = room
     arcs, stop, depth = scores.arcs, scores.stops[RIGHT, 1, i], chart.left.shape[0]
     by_right, by_tail = gradients.closed_right[d, i, j], gradients.closed_tail[d, i, j]
     posterior.stops[RIGHT, 1, i] += by_right * chart.closed_right[d, i, j]
@@ -277,10 +245,10 @@ def bounded_posterior(n: int, room: BoundedRoom, chunk: int) -> float:
 
     Not a number: potentials are too far apart to sum over trees.
     """
-    scores, chart, log_scale = room.scores, chart_of(room.cells[0]), 0.0
+    scores, log_scale = room.scores, 0.0
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
-        z = bounded_inside(n, scores, chart, chunk)
+        z = bounded_inside(n, room, chunk)
         if LEAST < z < MOST:
             bounded_outside(n, room, chunk, z)
             return math.log(z) - log_scale

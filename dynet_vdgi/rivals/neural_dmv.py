@@ -27,7 +27,7 @@ Letters: T tags, B kinds of `before` (T + 1; 2 without siblings; none comes last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -243,16 +243,6 @@ def started(
     return expected(Packed.of(symbols, weighed, n_symbols), of_dmv(DmvModel.uniform(n_symbols)))[0]
 
 
-def batches(
-    symbols: Sequence[Sequence[int]], potentials: Sequence[Floats], n_symbols: int, rng: np.random.Generator
-) -> Iterator[Packed]:
-    """The sentences in random batches."""
-    order = rng.permutation(len(symbols))
-    for k in range(0, len(order), BATCH):
-        some = order[k : k + BATCH]
-        yield Packed.of([symbols[i] for i in some], [potentials[i] for i in some], n_symbols)
-
-
 def fit(
     symbols: Sequence[Sequence[int]],
     potentials: Sequence[Floats],
@@ -260,9 +250,7 @@ def fit(
     settings: NeuralDmvSettings,
     seed: int,
 ) -> NeuralDmvModel:
-    """The model that Adam finds; arguments as of `dmv.fit`. Raises: ValueError, see there."""
-    if not any(map(len, symbols)):
-        raise ValueError("no sentences to learn from")
+    """The model that Adam finds; arguments as of `dmv.fit`."""
     n_before = n_symbols + 1 if settings.siblings else 2
     own = new_parameters(n_symbols, n_before, seed)
     wanted = shaped(started(symbols, potentials, n_symbols, settings.start), n_before)
@@ -273,7 +261,9 @@ def fit(
     if settings.potentials == "start":
         potentials = without(potentials)
     rng, log = np.random.default_rng(seed), list[NeuralEpoch]()
-    text = list(batches(symbols, potentials, n_symbols, rng))
+    order = rng.permutation(len(symbols))
+    parts = [order[k : k + BATCH] for k in range(0, len(order), BATCH)]
+    text = [Packed.of([symbols[i] for i in p], [potentials[i] for i in p], n_symbols) for p in parts]
     optimiser = Adam(own, settings.lr)
     for _ in progress.over(range(settings.epochs), "epochs"):
         total = 0.0

@@ -86,25 +86,6 @@ def count(
     return float(total[0]), marginals
 
 
-def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tables, tuple[BabyStep, ...]]:
-    """The parser's tables, learnt from sentences, the shortest first.
-
-    Raises:
-        ValueError: there is no sentence.
-    """
-    if not len(text.tags):
-        raise ValueError("no sentences to learn from")
-    lengths, log_potentials = np.diff(text.first), np.log(text.potentials)
-    tables, log = random_start(n_tags, seed), list[BabyStep]()
-    steps, counts = settings.iterations, no_counts(n_tags)
-    for step in progress.over(range(1, steps + 1), "baby steps"):
-        longest = max(int(np.ceil(lengths.max() * step / steps)), int(lengths.min()), 3)
-        part = _up_to(text, log_potentials, longest)
-        log.append(BabyStep(longest, count(*part, tables, settings.beam, counts)[0]))
-        tables = smoothed(counts, settings.smoothing)
-    return tables, tuple(log)
-
-
 def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, Ints, Floats]:
     """Tags, first words and log-potentials of the sentences of up to `longest` words."""
     lengths = np.diff(text.first)
@@ -139,8 +120,17 @@ class RasooliFaili(SymbolTeacher[RfModel]):
         self.seed = checked_seed(seed, "rf")
 
     def _learnt(self, text: SymbolText) -> RfModel:
-        packed = Packed.of(text.symbols, text.potentials, text.n_symbols)
-        return RfModel(*fit(packed, text.n_symbols, self.settings, self.seed))
+        """Learnt from sentences, the shortest first."""
+        packed, settings = Packed.of(text.symbols, text.potentials, text.n_symbols), self.settings
+        lengths, log_potentials = np.diff(packed.first), np.log(packed.potentials)
+        tables, log = random_start(text.n_symbols, self.seed), list[BabyStep]()
+        steps, counts = settings.iterations, no_counts(text.n_symbols)
+        for step in progress.over(range(1, steps + 1), "baby steps"):
+            longest = max(int(np.ceil(lengths.max() * step / steps)), int(lengths.min()), 3)
+            part = _up_to(packed, log_potentials, longest)
+            log.append(BabyStep(longest, count(*part, tables, settings.beam, counts)[0]))
+            tables = smoothed(counts, settings.smoothing)
+        return RfModel(tables, tuple(log))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Shares of the beam's probability."""

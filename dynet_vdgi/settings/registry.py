@@ -69,7 +69,6 @@ TEACHERS: Registry[Any] = Registry(
         "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
         "ndmv": "dynet_vdgi.rivals.neural_dmv:KIND",
         "rf": "dynet_vdgi.rivals.rasooli_faili:KIND",
-        "ensemble": "dynet_vdgi.rivals.ensemble:KIND",
     },
 )
 """The values of the setting `teacher.kind`, each a `config.TeacherKind`."""

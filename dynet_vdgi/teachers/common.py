@@ -141,6 +141,8 @@ class SymbolTeacher(Teacher, Generic[Model]):
         sentences = list(in_memory(text))
         short = [s for s in sentences if len(s) <= self.max_len] if self.max_len else sentences
         learnt_from = short or sentences
+        if not any(map(len, learnt_from)):
+            raise ValueError("no sentences to learn from")
         read: list[ReadSentence] = []
         with progress.Bar("sentences", len(learnt_from)) as bar:
             calls = ((prior, part) for part in side_by_side.parts_of(learnt_from))

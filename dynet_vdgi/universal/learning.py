@@ -26,8 +26,6 @@ from dynet_vdgi.universal.typology import Profile
 if TYPE_CHECKING:
     from dynet_vdgi.universal.arc_network import UniversalNetwork
 
-Floats = NDArray[np.float32]
-
 logger = logging.getLogger("dynet_vdgi")
 
 TEXT = 1_500

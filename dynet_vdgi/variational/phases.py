@@ -24,6 +24,9 @@ from dynet_vdgi.variational.posterior import Features, Lambda, effective_samples
 
 State = dict[str, NDArray[Any]]
 
+_OF_BASELINE = ("value", "moments", "products")
+"""The arrays of a baseline that a checkpoint keeps."""
+
 
 @dataclass
 class Diagnostics:
@@ -182,21 +185,13 @@ class Finetuning(Regularised):
             part.value = values[name].astype(np.float64)
 
     def state(self) -> State:
-        if self.baseline is None:
-            return super().state()
-        return {
-            **super().state(),
-            "baseline_value": self.baseline.value,
-            "baseline_moments": self.baseline.moments,
-            "baseline_products": self.baseline.products,
-        }
+        of_baseline = {name: getattr(self.baseline, name) for name in _OF_BASELINE if self.baseline}
+        return {**super().state(), **{f"baseline_{name}": array for name, array in of_baseline.items()}}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         super().load_state(arrays)
-        if self.baseline is not None:
-            self.baseline.value = arrays["baseline_value"]
-            self.baseline.moments = arrays["baseline_moments"]
-            self.baseline.products = arrays["baseline_products"]
+        for name in _OF_BASELINE if self.baseline else ():
+            setattr(self.baseline, name, arrays[f"baseline_{name}"])
 
 
 class Supervised:

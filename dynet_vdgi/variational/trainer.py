@@ -285,7 +285,7 @@ class Trainer:
         """The rest of the present stage."""
         train, last = self.settings.train, self.stage.last
         norms: list[dict[str, float]] = []
-        clock, loaded, batches = _Clock(), -1, []
+        clock, loaded, batches = _clock(), -1, []
         while self.updates < last:
             epoch, position = divmod(self.updates - self.stage.origin, self.per_epoch)
             if epoch != loaded:
@@ -299,11 +299,11 @@ class Trainer:
                 self.log.append(row)
                 bar.clear()
                 logger.info(console_row(row))
-                norms, clock = [], _Clock()
+                norms, clock = [], _clock()
                 if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
                     self.save(complete=done == self.stages[-1].last)
 
-    def _evaluate(self, epoch: float, norms: list[dict[str, float]], clock: _Clock) -> dict[str, Any]:
+    def _evaluate(self, epoch: float, norms: list[dict[str, float]], began: Floats) -> dict[str, Any]:
         """Figures since the last evaluation, and DDA by gold dev trees or a teacher, if they are used."""
         figures, sentences, words = {}, 0, 0
         for phase in (self.phase, self.supervised):
@@ -314,7 +314,7 @@ class Trainer:
         for part in norms[0]:
             name = f"gradient_norm_{part}" if part else "gradient_norm"
             figures[name] = float(np.mean([norm.get(part, 0.0) for norm in norms]))
-        cpu, wall = clock.elapsed()
+        cpu, wall = (_clock() - began).tolist()
         row: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": round(epoch, 3),
@@ -367,11 +367,6 @@ def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
     return used
 
 
-class _Clock:
-    """CPU and wall seconds since it was made."""
-
-    def __init__(self) -> None:
-        self.cpu, self.wall = time.process_time(), time.perf_counter()
-
-    def elapsed(self) -> tuple[float, float]:
-        return time.process_time() - self.cpu, time.perf_counter() - self.wall
+def _clock() -> Floats:
+    """CPU and wall seconds (2,)."""
+    return np.array([time.process_time(), time.perf_counter()])
