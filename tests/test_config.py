@@ -61,31 +61,27 @@ def test_training_must_end() -> None:
     assert load_settings("best", ["parser.epochs=1"]).recipe == "taught"  # which has no updates
 
 
-def test_a_student_must_learn_from_its_teacher() -> None:
-    assert message_of("teacher.kind=dmv", "train.updates=0", "finetune.updates=3") == (
-        "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
-        "learn from its trees; set teacher.kind=none"
-    )
-
-
-def test_only_a_teacher_can_be_asked() -> None:
-    message = "config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv"
-    assert message_of("train.select=teacher") == message
-
-
 @pytest.mark.parametrize(
-    ("assignment", "message"),
+    ("assignments", "message"),
     [
         (
-            "dynamics=released",
+            "teacher.kind=dmv train.updates=0 finetune.updates=3",
+            "'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn from "
+            "its trees; set teacher.kind=none",
+        ),
+        ("train.select=teacher", "'train.select' = teacher needs a teacher; set teacher.kind=dmv"),
+        (
+            "posterior.features=potentials posterior.dynamics=released",
             "'posterior.dynamics' = released is for counts of rules; set posterior.dynamics",
         ),
-        ("expectations=trees", "'posterior.expectations' = trees is for counts of rules; set posterior.ex"),
+        (
+            "posterior.features=potentials posterior.expectations=trees",
+            "'posterior.expectations' = trees is for counts of rules; set posterior.ex",
+        ),
     ],
 )
-def test_potentials_are_no_counts(assignment: str, message: str) -> None:
-    told = message_of("posterior.features=potentials", f"posterior.{assignment}")
-    assert told.startswith(f"config: {message}")
+def test_settings_that_contradict_each_other(assignments: str, message: str) -> None:
+    assert message_of(*assignments.split()).startswith(f"config: {message}")
 
 
 A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["feats"]'

@@ -7,15 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_numba import ByNumba
 from few import trees
 
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.statistics import VerbOrder
+from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
 from dynet_vdgi.labels.labeller import FLOOR, Labeller
+
+kernels = ByNumba(kernels)
 
 UD2 = load()
 
@@ -443,22 +447,41 @@ def test_arrays_bring_the_labeller_back():
 
 
 @pytest.mark.parametrize("gold_label", ["case", "nsubj:pass", "nsubj"])
-def test_slopes_are_those_of_the_likelihood_of_a_choice(gold_label):
+def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
     inventory = Inventory.of_trees(["nsubj:pass", "nsubj", "case"], [0, 0, 0], [False] * 3, "punct")
-    family, gold = inventory.family, inventory.numbers[gold_label]
-    part, step = int(inventory.parts[gold]), 1e-6
-    scores = np.random.default_rng(0).normal(size=len(inventory.names))
-    _, slopes = family.slopes(scores, gold, part)
-    for label, slope in enumerate(slopes.tolist()):
-        nudge = step * (np.arange(len(scores)) == label)
-        up, down = (family.slopes(scores + sign * nudge, gold, part)[0] for sign in (1, -1))
-        assert slope == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-8)
-    shifted = scores.copy()
-    shifted[inventory.numbers["root"]] = -np.inf  # what is chosen is never the root, but trees may say so
-    with np.errstate(all="ignore"):
-        chance = family.chances(shifted[None])[0]
-        assert chance[gold] == pytest.approx(np.exp(family.slopes(shifted, gold, part)[0]))
-    assert chance.sum() == pytest.approx(1)
+    n_relations, number, family = len(inventory.names), inventory.numbers, inventory.family
+    rng = np.random.default_rng(0)
+    rows, first, offsets = np.array([1, 2, 3]), np.array([0, 3]), rng.normal(size=(1, n_relations))
+    gold = np.array([number[gold_label]])
+    weights, step = rng.normal(size=(4, n_relations)), 1e-6
+    examples = (
+        rows,
+        first,
+        offsets,
+        gold,
+        inventory.parts[gold],
+        family.group,
+        family.plain,
+        family.n_subtypes,
+        np.array([0]),
+    )
+
+    def room():
+        return np.zeros(n_relations), np.zeros(n_relations)
+
+    def likelihood(changed):
+        return kernels.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
+
+    after, squares = weights.copy(), np.zeros_like(weights)
+    kernels.learn(*examples, 1.0, after, squares, *room())
+    for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
+        up, down = weights.copy(), weights.copy()
+        up[2, label] += step
+        down[2, label] -= step
+        slope = (likelihood(up) - likelihood(down)) / (2 * step)
+        assert squares[2, label] == pytest.approx(slope**2, rel=1e-3, abs=1e-12)
+        assert np.sign(after[2, label] - weights[2, label]) == np.sign(round(slope, 9))
+    assert not squares[0].any()
 
 
 def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:

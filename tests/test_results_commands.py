@@ -43,18 +43,19 @@ def mentioned(text: str) -> Iterator[list[str]]:
         yield shlex.split(line)[1:]
 
 
-def options_of(parser: argparse.ArgumentParser, words: list[str]) -> tuple[set[str], list[str]]:
+def options_of(parser: cli.ArgumentParser, words: list[str]) -> tuple[set[str], list[str]]:
     """The options that there are after the verbs that words begin with; and the words that follow."""
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return options_of(action.choices[words[0]], words[1:])
+        if isinstance(action, argparse._SubParsersAction) and words:
+            named = words if words[0] in action.choices else [parser.default_task, *words]
+            return options_of(action.choices[named[0]], named[1:])
     return set(parser._option_string_actions), words
 
 
 def check_vdgi(words: list[str]) -> None:
     """Raises what is wrong with a call of `vdgi`."""
     arguments = cli.build_parser().parse_args(words)
-    if words[0] == "experiment":
+    if words[0] == "experiment" and arguments.task == "run":
         content = plan.load(plan.path_of(arguments.plan))
         plan.select(content, arguments.only)
     if words[0] == "train":

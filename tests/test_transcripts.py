@@ -30,7 +30,7 @@ from dynet_vdgi.tokenising import tokeniser_file
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 VARYING = [
-    (r"compiling .* \(once on this computer\)\n", ""),
+    (r"(compiling .* \(once on this computer\)|learning to tokenise .*)\n", ""),  # if it takes long
     (re.escape(dynet_vdgi.__version__), "VERSION"),
     (r"\d+\.\d+( CPU seconds| s\b)", r"N\1"),
     (r"\(\d+ words/s\)", "(N words/s)"),

@@ -51,7 +51,7 @@ class Snapshot(NamedTuple):
         return cls(marked, marked.state, marked.sure, marked.recorded)
 
 
-class Step(NamedTuple):
+class TextChange(NamedTuple):
     """A change of a sentence, at a word, by a person, at a time: what it replaces, and by what."""
 
     what: str
@@ -90,8 +90,8 @@ class AnnotatedText:
     def __init__(self, sentences: Sequence[MarkedSentence], name: str = "") -> None:
         self.sentences = list(sentences)
         self.by_id = {marked.id: marked for marked in self.sentences}
-        self.undo: list[Step] = []
-        self.redo: list[Step] = []
+        self.undo: list[TextChange] = []
+        self.redo: list[TextChange] = []
         self.relations = Relations(self.sentences)
         self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
         self._done = {marked.id for marked in self.sentences if marked.is_done}
@@ -145,7 +145,7 @@ class AnnotatedText:
         }
 
     # --------------------------------------------------------------------------------------- wishes
-    def step(self, marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> Step | None:
+    def step(self, marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> TextChange | None:
         """A person's change, not yet made; None: it is so already. Raises: ChangeError, it is impossible."""
         old, new = [marked], []
         if what not in tokens.TOKEN_CHANGES:
@@ -163,7 +163,7 @@ class AnnotatedText:
             if [each.recorded for each in new] == [block(each) for each in old]:
                 return None
         seen = [Snapshot.of(each)._replace(recorded=block(each, form="journal")) for each in old]
-        return Step(what, word, by, round(time.time()), tuple(seen), tuple(new))
+        return TextChange(what, word, by, round(time.time()), tuple(seen), tuple(new))
 
     def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
         """The sentences after a change of tokens."""
@@ -190,7 +190,7 @@ class AnnotatedText:
         return found
 
     # --------------------------------------------------------------------------------------- records
-    def record(self, step: Step) -> Record:
+    def record(self, step: TextChange) -> Record:
         """A change that has not been made yet, for the journal."""
         old = [
             SentenceRecord(s.marked.id, None if s.recorded == s.marked.recorded else s.recorded)
@@ -230,7 +230,7 @@ class AnnotatedText:
             raise ValueError("there is no such sentence, or nothing to undo") from None
         if found.op in ("head", "label") and not (old and 1 <= found.w <= len(old[0].marked)):
             raise ValueError("there is no such word")
-        self.apply(Step(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
+        self.apply(TextChange(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
         return new[0].marked.id, max(1, found.w)
 
     def _snapshot(self, record: SentenceRecord) -> Snapshot:
@@ -242,7 +242,7 @@ class AnnotatedText:
         return Snapshot(marked, state, marked.sure, record.block)
 
     # --------------------------------------------------------------------------------------- changing
-    def apply(self, step: Step) -> None:
+    def apply(self, step: TextChange) -> None:
         """Makes a change. Raises: ValueError, it does not fit the text, which stays."""
         self._put(step.old, step.new)
         self.undo.append(step)

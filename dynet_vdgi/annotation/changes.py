@@ -175,7 +175,7 @@ def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
 
 
 def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """The same for all words but punctuation, and tags, features and lemmas of all words are right."""
+    """Head and relation of all words but punctuation are right, and all tags, features and lemmas."""
     state = _all_right(marked, word, value, by)
     if not marked.is_tagged:
         raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")

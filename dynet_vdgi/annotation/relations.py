@@ -39,7 +39,8 @@ class Relations:
         if marked.is_touched:
             for word, arc in enumerate(marked.arcs, 1):
                 if arc.label_by:
-                    self._confirmed[(*tags_of(marked, word), arc.label)] += sign
+                    tag, head_tag = tags_of(marked, word)
+                    self._confirmed[tag, head_tag, arc.label] += sign
 
     def leave(self, marked: MarkedSentence) -> None:
         """Takes a sentence that is about to change out of the counts."""

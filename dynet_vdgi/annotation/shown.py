@@ -72,7 +72,7 @@ def shown_sentence(
 
 
 def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Choices) -> dict[str, Any]:
-    """A word for the page; `more` are columns besides those that the page knows."""
+    """A word for the page; `more` are columns that the page does not know."""
     k = place - 1
     arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None

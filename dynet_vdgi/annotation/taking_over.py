@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText, Snapshot, Step
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, Snapshot, TextChange
 from dynet_vdgi.annotation.marked import (
     NOTHING,
     MarkedArc,
@@ -32,7 +32,7 @@ def step_of(
     path: Path,
     journal: Path,
     right_by: str = "",
-) -> Step | None:
+) -> TextChange | None:
     """The change that makes the text of the sentences found in the file; None: nothing is to be changed.
 
     `in_file`: the sentences when the session last wrote the file. `right_by`: who has said that the file's
@@ -82,7 +82,7 @@ def step_of(
         for one in result[start : len(result) - end]
     ]
     gone = tuple(map(Snapshot.of, old[start : len(old) - end]))
-    return Step("outside", 0, "", 0, gone, tuple(changed))
+    return TextChange("outside", 0, "", 0, gone, tuple(changed))
 
 
 def _aligned(before: Sequence[MarkedSentence], found: Sequence[MarkedSentence]) -> dict[int, int]:

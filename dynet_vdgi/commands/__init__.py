@@ -68,7 +68,7 @@ Run = Callable[[argparse.Namespace], None]
 
 def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | None) -> None:
     """The parser of a verb or task, whose help is `about`; its first line is the summary."""
-    about = inspect.cleandoc(about or "")
+    about = about or ""
     summary = about.partition("\n")[0]
     parser = parsers.add_parser(name, help=summary, description=about, formatter_class=HelpFormatter)
     parser.set_defaults(run=run, parser=parser)
@@ -85,7 +85,7 @@ def add_tasks(parser: argparse.ArgumentParser, tasks: Tasks, usual: str = "", me
     """The tasks of a verb; `usual` is the one that is meant where none is named."""
     parsers = parser.add_subparsers(dest="task", metavar=metavar, required=True)
     for name, (add, run) in tasks.items():
-        add_parser(parsers, name, run.__doc__, add, run)
+        add_parser(parsers, name, inspect.cleandoc(run.__doc__ or ""), add, run)
     parser.default_task = usual  # type: ignore[attr-defined]
 
 

@@ -48,8 +48,8 @@ _COLUMNS = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = Options(parser)
-    add("MODEL", "model file, or the folder of a run; with --words, a parsed file, as those that follow")
-    add("[TEXT...]", "CoNLL-U; its heads are ignored, unless --words is said")
+    add("MODEL", "model file, or the folder of a run; with --words, the first parsed file")
+    add("[TEXT...]", "CoNLL-U, whose heads are ignored; with --words, more parsed files")
     add("-n --number N", "sentences or words", default=20, least=1)
     add_output(add, "is kept, unless you say --overwrite")
     add("--overwrite", "replace a file that exists, with its corrections")

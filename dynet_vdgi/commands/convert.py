@@ -1,15 +1,8 @@
 """Convert bracketed trees of the Penn Treebank to CoNLL-U.
 
-`vdgi convert wsj` reads the Wall Street Journal section: files wsj_0001.mrg, ... in DIR, in its folders 00,
-01, ..., or in its parsed/mrg/wsj, as on the LDC's disc. The first two digits of a file are its section.
-Empty elements, function tags and indices are dropped; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the
-treebank's tag, UPOS its counterpart in UD version 1. Punctuation is kept as UPOS PUNCT, for the protocols to
-remove; with --policy wsj10 it includes # and $, as in Klein and Manning's WSJ-10. Heads follow a table:
-yamada-matsumoto (that of Penn2Malt, except that infinitives head their "to") or collins (1999).
+The corpus is wsj, the Wall Street Journal: see vdgi help convert wsj.
 
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
-  vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
-  vdgi convert wsj sample --files 1-159 -o train.conllu
 """
 
 from __future__ import annotations
@@ -19,7 +12,7 @@ import logging
 import re
 from pathlib import Path
 
-from dynet_vdgi.commands import add_output, add_parser
+from dynet_vdgi.commands import add_output, add_tasks
 from dynet_vdgi.commands.options import Options
 from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
@@ -31,9 +24,7 @@ _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    corpora = parser.add_subparsers(dest="corpus", metavar="CORPUS", required=True)
-    about = f"the Wall Street Journal in the Penn Treebank\n{(__doc__ or '').partition('.')[2]}"
-    add_parser(corpora, "wsj", about, _add_wsj, _run)
+    add_tasks(parser, {"wsj": (_add_wsj, _run)}, metavar="CORPUS")
 
 
 def _add_wsj(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +39,19 @@ def _add_wsj(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
+    """Convert the Wall Street Journal in the Penn Treebank.
+
+    Reads files wsj_0001.mrg, ... in DIR, in its folders 00, 01, ..., or in its parsed/mrg/wsj, as on the
+    LDC's disc. The first two digits of a file are its section. Empty elements, function tags and indices are
+    dropped; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the treebank's tag, UPOS its counterpart in UD
+    version 1. Punctuation is kept as UPOS PUNCT, for the protocols to remove; with --policy wsj10 it includes
+    # and $, as in Klein and Manning's WSJ-10. Heads follow a table: yamada-matsumoto (that of Penn2Malt,
+    except that infinitives head their "to") or collins (1999).
+
+      vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
+      vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
+      vdgi convert wsj sample --files 1-159 -o train.conllu
+    """
     rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)

@@ -1,7 +1,9 @@
 """Run plans of treebanks x systems x seeds, and print their tables.
 
-vdgi experiment paper-ud --data DIR --out runs/ud --jobs 2
-vdgi experiment table runs/ud --like paper
+A plan is a TOML file; each of its runs has a folder of its own.
+
+  vdgi experiment paper-ud --data DIR --out runs/ud --jobs 2
+  vdgi experiment table runs/ud --like paper
 """
 
 from __future__ import annotations

@@ -72,8 +72,10 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
 def _show(arguments: argparse.Namespace) -> None:
     """Print a table as it is in its file.
 
-    vdgi rules show best
-    vdgi rules show ud2 > my-labels.txt
+    To change a table, edit a copy.
+
+      vdgi rules show best
+      vdgi rules show ud2 > my-labels.txt
     """
     from dynet_vdgi.labels.label_table import bundled_tables
     from dynet_vdgi.system.limits import read_table

@@ -1,8 +1,10 @@
 """Split raw text into sentences, tokens and words; learn how.
 
-vdgi tokenize train my.conllu -o my.tokeniser
-vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
-vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
+A tokeniser learns from CoNLL-U how a language is written, and makes CoNLL-U of plain text.
+
+  vdgi tokenize train my.conllu -o my.tokeniser
+  vdgi tokenize my.tokeniser raw.txt -o raw.conllu                 # or runs/my, which keeps one
+  vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dynet_vdgi.system.names import count, did_you_mean, listed, nearest
 logger = logging.getLogger("dynet_vdgi")
 
 MOST_SHOWN = 20
-"""Number of tags that a message names; of so many alone it says what may have been meant."""
+"""Number of tags that a message names, or says of what may have been meant."""
 
 ALIKE = 0.7
 """Required similarity of a tag to the one that may have been meant, from 0 to 1."""

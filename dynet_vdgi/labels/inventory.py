@@ -44,6 +44,11 @@ class Family:
         return np.flatnonzero(self.group == _UNIVERSAL)
 
     @cached_property
+    def n_subtypes(self) -> Ints:
+        """The number (Y,) of subtypes of each universal part."""
+        return np.bincount(self.group[self.group > 0] - 1, minlength=len(self.group)).astype(np.int64)
+
+    @cached_property
     def subtypes(self) -> dict[int, Ints]:
         """The subtypes of universal parts that have some."""
         parts = np.unique(self.group[self.group > 0]) - 1
@@ -73,23 +78,6 @@ class Family:
             found[:, subtypes] = shares[:, : len(subtypes)]
             found[:, part] = shares[:, -1] if self.plain[part] else 0.0
         return found
-
-    def slopes(self, scores: Floats, gold: int, part: int) -> tuple[float, Floats]:
-        """The log-likelihood of a relation with this universal part, and its slopes by the scores (Y,)."""
-        slopes, log_likelihood = np.zeros_like(scores), 0.0
-        levels = [(self.universal, False, part)]
-        if part in self.subtypes:
-            levels.append((self.subtypes[part], bool(self.plain[part]), gold))
-        for choices, has_rest, chosen in levels:
-            own = scores[choices]
-            highest = max(own.max(), 0.0) if has_rest else own.max()
-            odds = np.exp(own - highest)
-            mass = odds.sum() + (np.exp(-highest) if has_rest else 0.0)
-            slopes[choices] = -odds / mass
-            is_chosen = choices == chosen  # nowhere, if a part with subtypes stands alone
-            slopes[choices[is_chosen]] += 1.0
-            log_likelihood += float(own[is_chosen].sum() - highest - np.log(mass))
-        return log_likelihood, slopes
 
 
 def _softmax(scores: Floats) -> Floats:

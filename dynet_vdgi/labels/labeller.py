@@ -64,7 +64,8 @@ FEW_WORDS = 50
 _TABLE = Kernel(kernels.table_labels, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling")
 _WEIGH = Kernel(kernels.add_weights, "labelling")
-_WORK = 5  # of the features of a word, in the unit of `Kernel`
+_LEARN = Kernel(kernels.learn, "labelling")
+_WORK, _LEARNING_WORK = 5, 20  # for the features of a word, or learning from it, in the unit of `Kernel`
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
 """log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
@@ -126,28 +127,26 @@ class Labeller:
         starts = np.concatenate([[0], ends[:-1]])
         used = [buckets[starts[word] : ends[word]] for word in words]
         self.buckets = np.unique(np.concatenate([*used, buckets[:0]]))
-        rows = [np.searchsorted(self.buckets, each) + 1 for each in used]
-        self.weights = self._learnt(rows, self._offsets(text)[words], gold, len(labelled))
+        rows = np.searchsorted(self.buckets, np.concatenate([*used, buckets[:0]])) + 1
+        first = np.concatenate([[0], np.cumsum(ends[words] - starts[words])])
+        self.weights = self._learnt(rows, first, self._offsets(text)[words], gold, len(labelled))
         return self
 
-    def _learnt(self, rows: Sequence[Ints], offsets: Floats, gold: Ints, n_trees: int) -> Floats:
-        """Weights (R, Y) by AdaGrad, averaged; for each word to learn from: rows, offsets (Y,), relation."""
-        shape = (1 + max((int(own.max(initial=0)) for own in rows), default=0), len(self.names))
-        learnt, total = np.stack([np.zeros(shape), np.ones(shape)], axis=1), np.zeros(shape)
+    def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
+        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `kernels.learn`."""
+        shape = (int(rows.max(initial=0)) + 1, len(self.names))
+        weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
         rate *= min(1.0, len(gold) / FEW_WORDS)
-        family, parts = self.inventory.family, self.inventory.parts[gold].tolist()
+        family = self.inventory.family
+        choices = self.inventory.parts[gold], family.group, family.plain, family.n_subtypes
+        examples, room = (rows, first, offsets, gold, *choices), (np.zeros(shape[1]), np.zeros(shape[1]))
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
-            for word in rng.permutation(len(gold)).tolist():
-                own = learnt[rows[word]]  # weights, and sums of squared slopes
-                scores = offsets[word] + own[:, 0].sum(axis=0)
-                _, slopes = family.slopes(scores, int(gold[word]), parts[word])
-                own[:, 1] += slopes * slopes
-                own[:, 0] += rate * slopes / np.sqrt(own[:, 1])
-                learnt[rows[word]] = own
+            order = rng.permutation(len(gold))
+            _LEARN(*examples, order, rate, weights, squares, *room, work=_LEARNING_WORK * len(order))
             if epoch >= first_averaged:
-                total += learnt[:, 0]
+                total += weights
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 

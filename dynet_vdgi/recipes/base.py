@@ -140,8 +140,8 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
 
 
 NO_DISTRIBUTION = (
-    "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
-    "perceptron, need one that this version trained with the text of one language or with --trees"
+    "this model has no distribution that can be searched exactly: --exact needs one that "
+    "this version trained with the text of one language or with --trees"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -145,9 +145,9 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     if "." not in name:
         known = [place.name for place in places if recipe in place.recipes]
         return f"no key '{name}'{did_you_mean(name, known)}"
-    within = kind.__struct_fields__ if section else _keys_of(key, places, recipe)
-    inner = name.rpartition(".")[2]
-    if same := [place.name for place in places if recipe in place.recipes and place.key == inner]:
+    own, inner = [place for place in places if recipe in place.recipes], name.rpartition(".")[2]
+    within = kind.__struct_fields__ if section else [place.key for place in own if place.section == key]
+    if same := [place.name for place in own if place.key == inner]:
         return f"no key '{name}'; did you mean '{same[0]}'?"
     if near := nearest(inner, within):
         return f"no key '{name}'; did you mean '{section or key}.{near}'?"
@@ -163,11 +163,6 @@ def _of_others(recipes: Iterable[str], recipe: str) -> str:
     preset = PRESETS.get(next(iter(recipes)))
     remedy = f"; try --preset {preset}" if preset else ""
     return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"
-
-
-def _keys_of(section: str, places: Sequence[SettingPlace], recipe: str) -> list[str]:
-    """The keys of a section that a recipe has."""
-    return [place.key for place in places if place.section == section and recipe in place.recipes]
 
 
 # ------------------------------------------------------------------------------------------- constructors
