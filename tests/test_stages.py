@@ -206,30 +206,21 @@ def test_the_first_stage_is_that_of_a_run_without_a_second(tmp_path):
 
 # Resuming
 
-SMALL_MODEL = {"hidden_dim": 4, "epochs": 1}
-
 RELEASED: dict[str, dict[str, Any]] = {
     "posterior": {"dynamics": "released"},
     "parser": {"mask_illegal": False},
     "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
     "finetune": {"form": "released", "decoder": "score"},
 }
+RL_BL: dict[str, dict[str, Any]] = {
+    "finetune": {"score": "rl-bl", "decoder": "score"},
+    "language_model": {"hidden_dim": 4, "epochs": 1},
+}
 VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "rl-pc as released": (RELEASED, {"dev": True}),
-    "rl-bl, lexicalised": (
-        {
-            "parser": {"word_dim": 3, "vector_dim": 4},
-            "finetune": {"score": "rl-bl", "decoder": "score"},
-            "language_model": SMALL_MODEL,
-        },
-        {},
-    ),
+    "rl-bl, lexicalised": ({**RL_BL, "parser": {"word_dim": 3, "vector_dim": 4}}, {}),
     "rl-bl as released": (
-        {
-            **RELEASED,
-            "finetune": {"score": "rl-bl", "form": "released", "decoder": "score"},
-            "language_model": SMALL_MODEL,
-        },
+        {**RELEASED, **RL_BL, "finetune": {**RL_BL["finetune"], "form": "released"}},
         {"dev": True},
     ),
     "rule-aware, with trees, averaged": (
