@@ -17,12 +17,12 @@ from shell import last_line
 
 from dynet_vdgi.evaluation import files
 from dynet_vdgi.experiments import tables
-from dynet_vdgi.experiments.tables import BASELINES, Cell, Row
+from dynet_vdgi.experiments.tables import BASELINES, Cell, TableRow
 
 LENGTHS = ("<=15", "<=40", "all")
 
 
-def run(system: str, language: str, seed: int, *dda: float, **more: Any) -> Row:
+def run(system: str, language: str, seed: int, *dda: float, **more: Any) -> TableRow:
     figures = dict(zip(LENGTHS, dda))
     row = {
         "system": system,
@@ -32,7 +32,7 @@ def run(system: str, language: str, seed: int, *dda: float, **more: Any) -> Row:
         "commit": "c1",
         "made": system,
     }
-    return Row(**{"cpu_s": 10.5, "words_per_cpu_s": 1000.0 * seed, "protocol": "standard"} | row | more)
+    return TableRow(**{"cpu_s": 10.5, "words_per_cpu_s": 1000.0 * seed, "protocol": "standard"} | row | more)
 
 
 FIGURES = {
@@ -54,7 +54,7 @@ BASE = [
 ROWS = [*BASE, *RUNS]
 
 
-def folder_of(folder: Path, rows: Sequence[Row] = ROWS) -> Path:
+def folder_of(folder: Path, rows: Sequence[TableRow] = ROWS) -> Path:
     """An experiment's folder as if it had been carried out."""
     for k, row in enumerate(rows):
         path = folder / row.language / row.system.replace(" ", "-") / f"{k}" / tables.RESULT
@@ -130,7 +130,7 @@ def test_rows_as_csv_and_back(tmp_path, vdgi):
     few = tmp_path / "few.csv"  # what others write by hand
     few.write_text("system,language,seed,<=15,commit,cpu_s\nbest,fr,1,50.5,abc,3\n", encoding="utf-8")
     assert tables.read([few]) == [
-        Row(system="best", language="fr", seed=1, dda={"<=15": 50.5}, commit="abc", cpu_s=3)
+        TableRow(system="best", language="fr", seed=1, dda={"<=15": 50.5}, commit="abc", cpu_s=3)
     ]
 
 

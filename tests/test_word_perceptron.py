@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.students import arc_hybrid, word_perceptron
 from dynet_vdgi.students import arc_hybrid as word_kernels
 from dynet_vdgi.students.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
@@ -166,7 +166,7 @@ def test_wrong_arguments_are_refused():
         WordPerceptron(**SMALL).fit([words(2)])
     with pytest.raises(ValueError, match=r"copies of \(1,\) for 2 trees"):
         WordPerceptron(**SMALL).fit(trees(2), [1])
-    with pytest.raises(ValueError, match="call fit first"):
+    with pytest.raises(UsageError, match="call fit first"):
         WordPerceptron(**SMALL).predict(trees(1))
 
 

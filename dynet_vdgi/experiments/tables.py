@@ -40,7 +40,7 @@ AVERAGE = "average"
 RESULT = "result.json"  # the file of a run that has its row
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one run: DDA in per cent by length (see `length_label`); a line of a CSV file of rows.
 
     `made` is a checksum of settings, data and rules. `test` names test files, `gold_trees` each use of trees.
@@ -81,13 +81,13 @@ Column = tuple[str, str]
 
 
 # ------------------------------------------------------------------------------------------- rows
-def read(paths: Sequence[Path]) -> list[Row]:
+def read(paths: Sequence[Path]) -> list[TableRow]:
     """The rows of experiments' folders and CSV files.
 
     Raises: UsageError, there are none, or two are of the same run; DataError, a file is damaged.
     """
     places: dict[tuple[object, ...], Path] = {}
-    found: list[Row] = []
+    found: list[TableRow] = []
     for path in paths:
         results = sorted(path.glob(f"*/*/*/{RESULT}"))
         if not results and not path.is_file():
@@ -112,30 +112,30 @@ def recorded(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _result(path: Path) -> list[Row]:
+def _result(path: Path) -> list[TableRow]:
     try:
-        return msgspec.convert(recorded(path).get("rows"), list[Row])
+        return msgspec.convert(recorded(path).get("rows"), list[TableRow])
     except msgspec.ValidationError as error:
         what = f"not a result of vdgi experiment: {error}"
         raise DataError(str(path), None, what, "damaged? remove it") from None
 
 
-def _csv(path: Path) -> Iterator[Row]:
+def _csv(path: Path) -> Iterator[TableRow]:
     with files.open_text(path) as handle:
         lines = csv.DictReader(handle)
         for cells in lines:
             values: dict[str, object] = {name: cell for name, cell in cells.items() if name and cell}
             values["dda"] = {name: cell for name, cell in values.items() if re.fullmatch(r"<=\d+|all", name)}
             try:
-                yield msgspec.convert(values, Row, strict=False)
+                yield msgspec.convert(values, TableRow, strict=False)
             except msgspec.ValidationError as error:
                 raise DataError(str(path), lines.line_num, f"not a row of a run: {error}") from None
 
 
-def rows_as_csv(rows: Sequence[Row]) -> str:
+def rows_as_csv(rows: Sequence[TableRow]) -> str:
     """The rows as CSV, a line each; the inverse of reading them."""
     lengths = sorted({length for row in rows for length in row.dda}, key=lambda s: (s == "all", len(s), s))
-    others = [name for name in Row.__struct_fields__ if name != "dda"]
+    others = [name for name in TableRow.__struct_fields__ if name != "dda"]
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [*others[:3], *lengths, *others[3:]], lineterminator="\n")
     writer.writeheader()
@@ -157,7 +157,7 @@ def cell(values: Sequence[float]) -> Cell | None:
     return Cell(statistics.mean(values), max(values), statistics.stdev(values), len(values))
 
 
-def figure(rows: Sequence[Row], language: str, length: str, languages: Sequence[str]) -> Cell | None:
+def figure(rows: Sequence[TableRow], language: str, length: str, languages: Sequence[str]) -> Cell | None:
     """The figure of one system's rows; AVERAGE is over `languages`, None while one is missing."""
     if language != AVERAGE:
         return cell([row.dda[length] for row in rows if row.language == language and length in row.dda])
@@ -190,16 +190,16 @@ def text(entry: Cell | None, most: int = 1, decimals: int = 1) -> str:
     return shown + (f" n={entry.n}" if entry.n < most else "")
 
 
-def _by_system(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
     """The rows of each system, baselines first."""
-    found: dict[str, list[Row]] = {name: [] for name in BASELINES}
+    found: dict[str, list[TableRow]] = {name: [] for name in BASELINES}
     for row in rows:
         found.setdefault(row.system, []).append(row)
     return {name: own for name, own in found.items() if own}
 
 
 # ------------------------------------------------------------------------------------------- tables
-def overview(rows: Sequence[Row]) -> list[FiguresTable]:
+def overview(rows: Sequence[TableRow]) -> list[FiguresTable]:
     """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
     tables = []
     for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
@@ -225,7 +225,7 @@ def _heading(columns: Sequence[Column]) -> list[str]:
 
 
 def _line(
-    label: str, own: Sequence[Row], cells: Sequence[Cell | None], most: int, decimals: int
+    label: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int
 ) -> list[str]:
     """The line of one of our systems, marked if it used gold trees."""
     mark = " †" if any(row.gold_trees for row in own) else ""
@@ -233,12 +233,12 @@ def _line(
     return [label + mark, *(text(each, most, decimals) for each in cells)]
 
 
-def _seeds(rows: Iterable[Row]) -> int:
+def _seeds(rows: Iterable[TableRow]) -> int:
     """The number of seeds of a complete figure."""
     return max(len({row.seed for row in own}) for own in _by_system(rows).values())
 
 
-def beside(rows: Sequence[Row], like: str) -> list[FiguresTable]:
+def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
     """Published tables with our systems below the published model of their name (see `published.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
@@ -282,7 +282,7 @@ def _beside(
     figures: Sequence[PublishedFigure],
     length: str,
     where: Mapping[str, str],
-    systems: Mapping[str, list[Row]],
+    systems: Mapping[str, list[TableRow]],
     models: Mapping[str, str],
 ) -> FiguresTable:
     """One published table with ours: below each model our systems of its name, then those of no model."""
@@ -290,9 +290,9 @@ def _beside(
     is_speed = figures[0].metric == "tokens_per_second"
     languages = [language for language in where.values() if language != AVERAGE]
     most = _seeds(row for own in systems.values() for row in own)
-    lines, placed = [_heading(columns)], list[Row]()
+    lines, placed = [_heading(columns)], list[TableRow]()
 
-    def ours(own: Sequence[Row], dataset: str, size: str) -> Cell | None:
+    def ours(own: Sequence[TableRow], dataset: str, size: str) -> Cell | None:
         if not is_speed:
             return figure(own, where[dataset], size, languages)
         speeds = [row.words_per_cpu_s for row in own if row.language == where[dataset]]
@@ -323,7 +323,7 @@ def _beside(
 
 
 # ------------------------------------------------------------------------------------------- notes
-def _notes(rows: Sequence[Row]) -> list[str]:
+def _notes(rows: Sequence[TableRow]) -> list[str]:
     """What is needed to read a table of these rows: protocols, gold trees, seeds, commits; warnings."""
     notes = []
     runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
