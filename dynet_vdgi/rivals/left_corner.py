@@ -66,9 +66,9 @@ class BoundedRoom(NamedTuple):
 
 def room_for(n: int, depth: int) -> BoundedRoom:
     """A workspace for sentences of up to `n` words and `depth` levels."""
-    scores = (CornerScores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n))) for _ in range(2))
-    charts = (BoundedChart(*(np.zeros((depth, n, n)) for _ in BoundedChart._fields)) for _ in range(2))
-    return BoundedRoom(*scores, *charts)
+    scores = [CornerScores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n))) for _ in range(2)]
+    charts = [BoundedChart(*(np.zeros((depth, n, n)) for _ in BoundedChart._fields)) for _ in range(2)]
+    return BoundedRoom(scores[0], scores[1], charts[0], charts[1])
 
 
 @compiled
