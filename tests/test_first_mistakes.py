@@ -14,7 +14,7 @@ import universal_toys as universal
 import dynet_vdgi
 from dynet_vdgi.annotation import plain_text
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
-from dynet_vdgi.parsing.choosing import AKIN, ENOUGH, Outlook
+from dynet_vdgi.parsing.choosing import RELATED_DISTANCE, RELATED_WORDS, Outlook
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import progress
@@ -88,9 +88,11 @@ def test_a_wrong_key_is_compared_with_those_of_its_section(
 # ------------------------------------------------------------------------------------------- expectations
 def test_an_own_treebank_is_noticed() -> None:
     many = 10**6
-    assert Outlook(1, many, [("A-B", AKIN - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
-    assert Outlook(1, many, [("A-B", AKIN + 0.01)], []).learnt_from == ""
-    assert Outlook(1, ENOUGH - 1, [("A-B", AKIN - 0.01)], []).learnt_from == ""  # too short to tell
+    assert Outlook(1, many, [("A-B", RELATED_DISTANCE - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
+    assert Outlook(1, many, [("A-B", RELATED_DISTANCE + 0.01)], []).learnt_from == ""
+    assert (
+        Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""
+    )  # too short to tell
 
 
 # ------------------------------------------------------------------------------------------- progress

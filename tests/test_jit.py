@@ -15,7 +15,7 @@ import pytest
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
-from dynet_vdgi.system.jit import ENOUGH, PLENTY, Compiled, Kernel, compiled
+from dynet_vdgi.system.jit import WORK_TO_COMPILE, WORK_TO_LOAD, Compiled, Kernel, compiled
 
 
 @compiled
@@ -55,10 +55,10 @@ def fresh():
 
 def test_code_is_compiled_for_much_work_and_loaded_for_less(folder, monkeypatch):
     kernel = fresh()
-    assert result(kernel, ENOUGH + 1) == pytest.approx(EXPECTED, nan_ok=True)
+    assert result(kernel, WORK_TO_LOAD + 1) == pytest.approx(EXPECTED, nan_ok=True)
     assert "kept" not in vars(kernel.function)
     assert not folder.exists()
-    assert result(kernel, PLENTY) == pytest.approx(EXPECTED, nan_ok=True)
+    assert result(kernel, WORK_TO_COMPILE) == pytest.approx(EXPECTED, nan_ok=True)
     assert len(kernel.function.kept.signatures) == 1
     assert len([*folder.rglob("*.nbi")]) == 1
     again = fresh()
@@ -66,26 +66,26 @@ def test_code_is_compiled_for_much_work_and_loaded_for_less(folder, monkeypatch)
     assert sum(again.function.kept.stats.cache_hits.values()) == 1
     monkeypatch.setattr(jit, "_work", 0)
     little = fresh()
-    result(little, ENOUGH)
+    result(little, WORK_TO_LOAD)
     assert "kept" not in vars(little.function)
 
 
 @pytest.mark.parametrize("is_damaged", [True, False])
 def test_what_cannot_be_read_or_written_is_done_without(folder, is_damaged, monkeypatch):
     if is_damaged:
-        result(fresh(), PLENTY + 1)
+        result(fresh(), WORK_TO_COMPILE + 1)
         for path in folder.rglob("*.nb?"):
             path.write_bytes(path.read_bytes()[:-9])
     else:
         (folder.parent / "file").touch()
         monkeypatch.setattr("numba.config.CACHE_DIR", str(folder.parent / "file" / "none"))
     for _ in range(2):
-        assert result(fresh(), PLENTY + 1) == pytest.approx(EXPECTED, nan_ok=True)
+        assert result(fresh(), WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o720, 0o702, None])
 def test_code_that_others_could_have_written_is_not_run(folder, mode):
-    result(fresh(), PLENTY + 1)
+    result(fresh(), WORK_TO_COMPILE + 1)
     (own,) = folder.iterdir()
     if mode is None:  # a link
         own.rename(folder / "elsewhere")
@@ -93,13 +93,15 @@ def test_code_that_others_could_have_written_is_not_run(folder, mode):
     else:
         own.chmod(mode)
     kernel = fresh()
-    assert result(kernel, PLENTY + 1) == pytest.approx(EXPECTED, nan_ok=True)
+    assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
     assert kernel.function.kept is kernel.function.dispatcher
 
 
 def test_threads_compile_once(folder):
     kernel, found = fresh(), []
-    threads = [threading.Thread(target=lambda: found.append(result(kernel, PLENTY + 1))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(result(kernel, WORK_TO_COMPILE + 1))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -111,9 +113,9 @@ def test_threads_compile_once(folder):
 def test_who_waits_is_told_why(folder, monkeypatch, caplog):
     monkeypatch.setattr(jit, "PATIENCE", 0.0)
     with caplog.at_level("INFO", "dynet_vdgi"):
-        result(fresh(), PLENTY + 1)
+        result(fresh(), WORK_TO_COMPILE + 1)
         assert caplog.messages == ["compiling an example (once on this computer)"]
-        result(fresh(), PLENTY + 1)
+        result(fresh(), WORK_TO_COMPILE + 1)
     assert len(caplog.messages) == 1
 
 
@@ -167,7 +169,7 @@ def test_a_function_is_compiled_again_if_one_that_it_calls_has_changed(folder, t
         for name in ("jit_caller", "jit_callee"):
             monkeypatch.delitem(sys.modules, name, raising=False)
         out = np.zeros(1)
-        Kernel(importlib.import_module("jit_caller").call, "")(out, work=PLENTY + 1)
+        Kernel(importlib.import_module("jit_caller").call, "")(out, work=WORK_TO_COMPILE + 1)
         found.append(out[0])
     assert found == [1, 22]
 
@@ -191,7 +193,7 @@ def test_missing_numba_is_said_plainly(monkeypatch):
     with pytest.raises(VdgiError, match="needs the package numba, .*; install it: pip install "):
         jit.imported_numba()
     with pytest.raises(VdgiError, match="needs the package numba, "):
-        result(fresh(), PLENTY + 1)
+        result(fresh(), WORK_TO_COMPILE + 1)
 
 
 def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):

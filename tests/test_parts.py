@@ -98,6 +98,13 @@ def test_prepositions_after_nouns_mark_dependents_of_nouns():
     assert scored[3, 5] == round(min(1.5, found["P:of"]), 4) == -scored[2, 5]
 
 
+def test_markers_say_nothing_where_verbs_come_first():
+    table = load_rules(rules_path("best")).table
+    assert table is not None
+    (of_markers,) = [setting for setting in table.settings if setting.name == "markers"]
+    assert (of_markers.conditions, of_markers.negated) == (("verbs-before-nouns",), True)
+
+
 def test_cases_count_for_or_against():
     gen, nom, dat = (said(f"a/NOUN/Case={case} b/NOUN c/VERB") for case in ("Gen", "Nom", "Dat"))
     of = prior(MARKERS + " ; case 1 ; for Gen ; weakly Nom", gen, nom, dat)

@@ -61,12 +61,12 @@ class Live:
         self.unwritten = ""  # why the last attempt to write the file failed
         self._helpers, self._every = helpers, every
         self._tasks: list[asyncio.Task[None]] = []
-        self._open: dict[int, float] = {}  # when a page last showed a sentence
-        self._passed: dict[int, None] = {}  # sentences that were left unfinished, the latest at the end
+        self._last_shown: dict[int, float] = {}  # when a page last showed a sentence
+        self._left_unfinished: dict[int, None] = {}  # sentences, the latest at the end
         self._queue: Sequence[int] = ()  # the most useful sentences
         self._wake = asyncio.Event()
-        self._told: dict[int, Sentence] = {}  # sentences as the learner has them
-        self._done_before = len(session.text.finished)
+        self._sent_to_learner: dict[int, Sentence] = {}  # sentences as the learner has them
+        self._done_at_lesson = len(session.text.finished)
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
@@ -115,7 +115,7 @@ class Live:
         try:
             while True:
                 self._wake.clear()
-                self._done_before = len(self.session.text.finished)
+                self._done_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 told = []  # what has been confirmed about sentences whose words all have tags
                 for marked in self.session.sentences:
@@ -123,7 +123,7 @@ class Live:
                         one = marked.confirmed()
                         told.append(ToldTree(marked.id, one.heads or (), one.deprels, marked.is_done))
                 now = {marked.id: marked.bare for marked in self.session.sentences if marked.is_tagged}
-                news, self._told = _news(self._told, now), now
+                news, self._sent_to_learner = _news(self._sent_to_learner, now), now
                 lesson = await asyncio.to_thread(helpers.learn, told, news)
                 if lesson is None:
                     self.learning["state"] = "nothing"
@@ -136,7 +136,7 @@ class Live:
             self.learning |= {"state": "failed", "why": str(error)}
 
     def _is_due(self) -> bool:
-        return len(self.session.text.finished) - self._done_before >= self._every
+        return len(self.session.text.finished) - self._done_at_lesson >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
@@ -147,7 +147,7 @@ class Live:
         seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in seen or marked.bare is not self._told.get(k):
+            if marked is None or k not in seen or marked.bare is not self._sent_to_learner.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
             is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
@@ -306,11 +306,11 @@ class Live:
 
     def touch(self, number: int) -> None:
         """Records that a page still shows a sentence."""
-        self._open[number] = time.monotonic()
+        self._last_shown[number] = time.monotonic()
 
     def _is_open(self, number: int) -> bool:
         """Whether a page shows a sentence."""
-        return time.monotonic() - self._open.get(number, -OPEN_FOR) < OPEN_FOR
+        return time.monotonic() - self._last_shown.get(number, -OPEN_FOR) < OPEN_FOR
 
     def next_one(self, after: int | None, order: str) -> int | None:
         """The next unfinished sentence after one; None: all are done.
@@ -324,10 +324,10 @@ class Live:
         rest = chain(ids[place + 1 :], ids[: max(0, place)])
         if order == "choose":
             if known is not None:
-                self._passed.pop(known.id, None)
-                self._passed[known.id] = None
-            new = (k for k in chain(self._tag_queue, self._queue, rest) if k not in self._passed)
-            rest = chain(new, self._passed)
+                self._left_unfinished.pop(known.id, None)
+                self._left_unfinished[known.id] = None
+            new = (k for k in chain(self._tag_queue, self._queue, rest) if k not in self._left_unfinished)
+            rest = chain(new, self._left_unfinished)
         wanted = (k for k in rest if k != after and k in text.by_id)
         return next((k for k in wanted if not text.by_id[k].is_done), None)
 

@@ -14,10 +14,10 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.parsing.steps import step_file
 from dynet_vdgi.tagging.tagger import Tagger
 
-LEAST = 15
+FEWEST_TAGGED = 15
 """Tagged words from which a tagger is learnt."""
 
-MOST = 600
+MOST_SENTENCES = 600
 """Sentences learnt from: more would take minutes. Of a longer text, every second, third and so on, besides
 the sentences that a person has tagged."""
 
@@ -50,16 +50,16 @@ def learn(
     wanted = {k for k in own if k in sentences}
     tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
     others = [k for k in tagged if k not in wanted]
-    room = max(1, MOST - len(wanted))
+    room = max(1, MOST_SENTENCES - len(wanted))
     chosen = [k for k in tagged if k in wanted] + others[:: -(-len(others) // room) if others else 1]
     text = [sentences[k] for k in chosen]
     untagged = [one for k, one in sentences.items() if k not in {*chosen}]
     if first is not None:
         teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][:MOST_TEACHING]
         text += first.predict(teaching)
-    if sum(tag != NOTHING for one in text for tag in one.tags) < LEAST:
+    if sum(tag != NOTHING for one in text for tag in one.tags) < FEWEST_TAGGED:
         return None
-    return Tagger().fit(text, raw=untagged[: 2 * MOST])
+    return Tagger().fit(text, raw=untagged[: 2 * MOST_SENTENCES])
 
 
 def guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, TagGuess]:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
-    from dynet_vdgi.parsing.choosing import ENOUGH, look
+    from dynet_vdgi.parsing.choosing import RELATED_WORDS, look
     from dynet_vdgi.parsing.parser import load
     from dynet_vdgi.parsing.steps import Steps
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     near = [f"{name} {distance:.2f}" for name, distance in outlook.nearest[: arguments.number]]
     line = f"nearest treebanks learnt from (0: equal): {', '.join(near)}"
     print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
-    if outlook.n_words < ENOUGH:
+    if outlook.n_words < RELATED_WORDS:
         print("if your language is among them, more heads will be right than this table says")
     if is_guessed:
         print(f"right tags, by the tagger's own estimate: {100 * outlook.right_tags:.0f} %")

@@ -26,7 +26,7 @@ LOWEST = -50.0
 """How far a score may lie below the best arc of its word when trees are summed over; lower scores are raised
 to this limit, except for minus infinity."""
 
-LEAST, MOST = 1e-100, 1e100
+SMALLEST_SUM, LARGEST_SUM = 1e-100, 1e100
 """Sums over trees are scaled to lie between these, so that no part of them leaves the range of a float."""
 
 NO_TREE = "there is no projective tree with one root among the arcs that are allowed"
@@ -93,18 +93,18 @@ def outside(factors: Floats, chart: Floats, z: float, gradients: Floats, margina
 
 @compiled
 def scaled_inside(factors: Floats, chart: Floats) -> tuple[float, float]:
-    """Scales the factors of all words until Z is between LEAST and MOST: Z, and the log of the scale.
+    """Scales the factors of all words until Z is between SMALLEST_SUM and LARGEST_SUM.
 
-    Z is 0 where no scale helps.
+    Returns Z, 0 where no scale helps, and the log of the scale.
     """
     n = factors.shape[1]
     step = math.exp(min(1.0, 200.0 / n))  # cannot jump over the range
     log_scale = 0.0
     for _ in range(100 + n):
         z = inside(factors, chart)
-        if LEAST < z < MOST:
+        if SMALLEST_SUM < z < LARGEST_SUM:
             return z, log_scale
-        change = step if z <= LEAST else 1.0 / step  # otherwise it is too large, infinite or not a number
+        change = step if z <= SMALLEST_SUM else 1.0 / step  # else: too large, or no number
         for head in range(n + 1):
             for dependent in range(n):
                 factors[head, dependent] *= change

@@ -230,7 +230,7 @@ def on_its_own(sentence: Sentence) -> Sentence:
 
 
 # ------------------------------------------------------------------------------------------- expectations
-AKIN, ENOUGH = 0.5, 2000
+RELATED_DISTANCE, RELATED_WORDS = 0.5, 2000
 """A text of at least this many words, whose nearest treebank is at a distance below this, is probably in a
 language learnt from, or a near relative (`benchmarks/expect.py near`). Of texts of 3,000 words, those in ten
 languages learnt from have .27 to .56 to the nearest treebank, those in seventeen others .54 or more. With
@@ -253,8 +253,8 @@ class Outlook:
 
         "": none is, or the text is too short to tell.
         """
-        name, distance = self.nearest[0] if self.nearest else ("", AKIN)
-        return name if distance < AKIN and self.n_words >= ENOUGH else ""
+        name, distance = self.nearest[0] if self.nearest else ("", RELATED_DISTANCE)
+        return name if distance < RELATED_DISTANCE and self.n_words >= RELATED_WORDS else ""
 
 
 def look(

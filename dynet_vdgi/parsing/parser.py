@@ -299,12 +299,12 @@ class Parser:
         if not how.confidence:
             return list(map(Parse, heads, deprels))
         sure = confidences(self.calibration, sentences, bare, places, found, keep_heads=how.keep_heads)
-        if universal(self.engine) is None:  # its margins are no log-odds
-            return [Parse(*each, own) for *each, (own, _) in zip(heads, deprels, sure)]
-        return [
-            Parse(*each, own, tuple((1 / (1 + np.exp(-odds))).tolist()))
-            for *each, (own, odds) in zip(heads, deprels, sure)
-        ]
+        parses = []
+        for whole, names, (confidence, odds) in zip(heads, deprels, sure):
+            parses.append(Parse(whole, names, confidence))
+            if universal(self.engine) is not None:  # margins of others are no log-odds
+                parses[-1] = replace(parses[-1], marginals=tuple((1 / (1 + np.exp(-odds))).tolist()))
+        return parses
 
     def _bare(self, sentence: Sentence, *, with_heads: bool = False) -> tuple[Sentence, tuple[int, ...]]:
         """The words of a sentence that the protocol keeps, as the model may see them, and their places."""

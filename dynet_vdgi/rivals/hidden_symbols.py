@@ -16,7 +16,7 @@ import numpy as np
 
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
-from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
+from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
 
 N_VALENCES = 3
 """No child on that side yet, one, more."""
@@ -250,10 +250,10 @@ def hidden_posterior(
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
         z = hidden_inside(n, room.factors, room.halves)
-        if LEAST < z < MOST:
+        if SMALLEST_SUM < z < LARGEST_SUM:
             hidden_outside(n, z, room)
             return math.log(z) - log_scale
-        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+        change = step if z <= SMALLEST_SUM else -step  # otherwise it is too large, infinite or not a number
         for dependent in range(n):
             scale_dependent(n, room.factors, dependent, math.exp(change))
         log_scale += n * change

@@ -25,7 +25,7 @@ import numpy as np
 
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
-from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT, DmvFactors
+from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, DmvFactors
 
 
 class CornerScores(NamedTuple):
@@ -249,10 +249,10 @@ def bounded_posterior(n: int, room: BoundedRoom, chunk: int) -> float:
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
         z = bounded_inside(n, room, chunk)
-        if LEAST < z < MOST:
+        if SMALLEST_SUM < z < LARGEST_SUM:
             bounded_outside(n, room, chunk, z)
             return math.log(z) - log_scale
-        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+        change = step if z <= SMALLEST_SUM else -step  # otherwise it is too large, infinite or not a number
         for dependent in range(n):
             scores.roots[dependent] *= math.exp(change)
             for head in range(n):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
-from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
+from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
 
 
 class SiblingTables(NamedTuple):
@@ -204,10 +204,10 @@ def sum_sentence(
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
         z = sibling_inside(tags, tables, room)
-        if LEAST < z < MOST:
+        if SMALLEST_SUM < z < LARGEST_SUM:
             sibling_outside(tags, tables, room, z, counts, posterior)
             return math.log(z) - log_scale
-        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+        change = step if z <= SMALLEST_SUM else -step  # otherwise it is too large, infinite or not a number
         for head in range(n + 1):
             for dependent in range(n):
                 room.arcs[head, dependent] *= math.exp(change)

@@ -217,10 +217,8 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
     )
 
 
-_OF_EARLIER_STUDENTS = re.compile(
-    r" ; (?:student 0\.5 unless verbs-before-nouns|told 0)(?=[ \r]*$)", re.MULTILINE
-)
-"""Ends of lines in tables of earlier versions, which say what a student that is gone did not see."""
+_OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE)
+"""Options of lines in tables of earlier versions: what a student that is gone did not see."""
 
 
 def _rules(text: str, where: str, settings: Settings) -> RuleSet:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import VdgiError
 
-ENOUGH, PLENTY = 3_000, 20_000
+WORK_TO_LOAD, WORK_TO_COMPILE = 3_000, 20_000
 """The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which
 it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word
 with a perceptron; numba's import takes half a second, and compiling a kernel up to three."""
@@ -112,8 +112,8 @@ _work = 0  # of all kernels, done as Python
 class Kernel:
     """A compiled function as Python calls it; `what` names it to users who wait for it.
 
-    Each call states its `work`, see `ENOUGH`. `plain`: what is called until then in its place; by default the
-    function itself, as Python.
+    Each call states its `work`, see `WORK_TO_LOAD`. `plain`: what is called until then in its place; by
+    default the function itself, as Python.
     """
 
     def __init__(self, function: Any, what: str, *, plain: Callable[..., Any] | None = None) -> None:
@@ -126,7 +126,7 @@ class Kernel:
             return self.function.kept(*arguments)
         global _work
         _work, self._work = _work + work, self._work + work
-        if self._work > PLENTY or (_work > ENOUGH and self.is_kept):
+        if self._work > WORK_TO_COMPILE or (_work > WORK_TO_LOAD and self.is_kept):
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
             return (self._plain or self.function.plain)(*arguments)

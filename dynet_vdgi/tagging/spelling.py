@@ -31,7 +31,7 @@ OFFSETS = (0, -1, 1, -2, 2)
 PREFIX, SUFFIX = 4, 6
 """Letters of the longest prefixes and suffixes."""
 
-MOST = 64
+MOST_FEATURES = 64
 """At least as many as all features of a type."""
 
 OUTSIDE = 0
@@ -134,7 +134,7 @@ def items_of(forms: Sequence[str]) -> Items:
         for form, low in zip(forms, lower)
     ]
     first = np.zeros(SLOTS * len(forms) + 1, np.int64)
-    codes = np.zeros(MOST * len(forms), np.uint64)
+    codes = np.zeros(MOST_FEATURES * len(forms), np.uint64)
     _FILL(letters, ends, np.array(whole, np.uint64).reshape(-1, 3), first, codes, work=len(forms))
     return Items(first, codes[: first[-1]].copy())
 

@@ -45,7 +45,7 @@ ITERATIONS = 50, 80
 LISTED = 300
 """Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
-ENOUGH = 0.9
+GOOD_ACCURACY = 0.9
 """UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
 
 BELOW = "below 90 %, corrected tags help a parser more than corrected trees"
@@ -209,7 +209,7 @@ class Tagger:
     @property
     def is_enough(self) -> bool:
         """Whether trees are worth correcting before tags, as far as its accuracy is known."""
-        return self.accuracy is None or self.accuracy >= ENOUGH
+        return self.accuracy is None or self.accuracy >= GOOD_ACCURACY
 
     @property
     def n_words(self) -> int:

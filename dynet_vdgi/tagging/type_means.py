@@ -26,7 +26,7 @@ OFFSETS = (0, -1, 1)
 BINS = 4
 """The probability of the most probable tag is seen in quarters."""
 
-LEAST = 0.15
+LEAST_PROBABILITY = 0.15
 """Least probability of a second or third tag that is seen."""
 
 
@@ -113,7 +113,7 @@ def items_of(means: Floats) -> Items:
         codes[:, k, 1] = of_bin[ranked[:, 0] * BINS + bins]
         for j in range(1, min(3, n_tags)):
             codes[:, k, j + 1] = of_others[ranked[:, j]]
-            there[:, j + 1] = value[:, j] > LEAST
+            there[:, j + 1] = value[:, j] > LEAST_PROBABILITY
         codes[0, k, 0] = coded(f"{offset}:outside")
     there[:, :2] = True
     there[0, 1:] = False

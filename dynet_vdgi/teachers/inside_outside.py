@@ -24,7 +24,7 @@ from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
 LEFT, RIGHT = 0, 1
-LEAST, MOST = 1e-100, 1e100
+SMALLEST_SUM, LARGEST_SUM = 1e-100, 1e100
 """Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 LANES = 16
@@ -247,8 +247,9 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
 
 @compiled
 def scaled_inside(n: int, lanes: int, room: BlockRoom) -> float:
-    """Scales the words of sentences until each Z (B,) is between LEAST and MOST; the log of the scale, in
-    nats. Not a number: no scale helps.
+    """Scales the words of sentences until each Z (B,) is between SMALLEST_SUM and LARGEST_SUM.
+
+    Returns the log of the scale, in nats; not a number: no scale helps.
     """
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     log_scale = 0.0
@@ -257,10 +258,10 @@ def scaled_inside(n: int, lanes: int, room: BlockRoom) -> float:
         is_done = True
         for b in range(lanes):
             z = room.sums[Z, b]
-            if LEAST < z < MOST:
+            if SMALLEST_SUM < z < LARGEST_SUM:
                 continue
             is_done = False
-            change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+            change = step if z <= SMALLEST_SUM else -step  # else: too large, or no number
             for dependent in range(n):
                 scale_word(n, room, dependent, b, math.exp(change))
             log_scale += n * change

@@ -30,7 +30,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 FORMAT = 1
 WHAT = "tokeniser"
-ENOUGH, MANY = 25, 2_000
+FEWEST_MEASURED, MOST_MEASURED = 25, 2_000
 """Sentences of which a fifth can be kept aside; so many that learning twice takes long, and all goes well."""
 
 FEW_SHOW_SPACES = 0.2
@@ -96,7 +96,7 @@ def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
     Raises: DataError, a file is malformed.
     """
     sentences = [block for name in treebanks for block in blocks(name)]
-    if not ENOUGH <= len(sentences) <= MANY:
+    if not FEWEST_MEASURED <= len(sentences) <= MOST_MEASURED:
         return None
     cut = len(sentences) * 4 // 5
     known, gold = list(documents_of(sentences[:cut])), list(documents_of(sentences[cut:]))

@@ -20,13 +20,12 @@ import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
 
 import dynet as dy  # isort: skip
 
-from dynet_vdgi.system.arrays import Ints
+from dynet_vdgi.system.arrays import Floats32, Ints
 from dynet_vdgi.universal.channels import N_FLAGS
 from dynet_vdgi.universal.examples import LearningBatch
 from dynet_vdgi.universal.sizes import LayerSizes, shapes
 
 Expression = Any
-Floats = NDArray[np.float32]
 
 
 LOOKUPS = ("tag", "gaps", "band", "straight.pairs")
@@ -62,7 +61,7 @@ class UniversalNetwork:
         else:
             parameter.set_value(np.asarray(value, np.float32))
 
-    def arrays(self) -> dict[str, Floats]:
+    def arrays(self) -> dict[str, Floats32]:
         """All weights as arrays."""
         return {name: np.array(p.as_array(), np.float32) for name, p in self.parameters.items()}
 

@@ -7,13 +7,10 @@ An arc has `PAIR_NUMBERS` numbers of its tags and side, from the text's profile,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynet_vdgi.system.arrays import Bytes, Ints
+from dynet_vdgi.system.arrays import Bytes, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, compiled_floats
 from dynet_vdgi.universal.encoding import N_TAGS, TAG
-
-Floats = NDArray[np.float32]
 
 DISTANCES = 8
 """Bins of distance: 1, 2, 3, 4, 5-6, 7-9, 10-15, 16 and more."""
@@ -169,7 +166,7 @@ def flag_trees(
     flags: Ints,
     start: Ints,
     heads: Ints,
-    result: Floats,
+    result: Floats32,
 ) -> None:
     """Marks the flags of the arcs from `heads` (N,) in `result` (N, F), which must be zero at first."""
     for s in range(len(start) - 1):
@@ -189,13 +186,13 @@ FLAG_TREES = Kernel(flag_trees, "the universal parser")
 
 @compiled_floats
 def score_arcs(
-    head_part: Floats,
-    dependent_part: Floats,
-    root_part: Floats,
-    pair_part: Floats,
-    flag_part: Floats,
-    out: Floats,
-    straight: Floats,
+    head_part: Floats32,
+    dependent_part: Floats32,
+    root_part: Floats32,
+    pair_part: Floats32,
+    flag_part: Floats32,
+    out: Floats32,
+    straight: Floats32,
     tags: Bytes,
     gaps: Bytes,
     bundle: Ints,
@@ -203,9 +200,9 @@ def score_arcs(
     so_far: Ints,
     gaps_so_far: Ints,
     flags: Ints,
-    hidden: Floats,
+    hidden: Floats32,
     start: Ints,
-    scores: Floats,
+    scores: Floats32,
 ) -> None:
     """Log-probabilities log p(h | d) of all arcs of sentences in a row, each (n + 1, n) by head.
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.system.arrays import Bytes, Ints
-from dynet_vdgi.system.jit import PLENTY
+from dynet_vdgi.system.arrays import Bytes, Floats32, Ints
+from dynet_vdgi.system.jit import WORK_TO_COMPILE
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.typology import Profile
-
-Floats = NDArray[np.float32]
 
 SHORTEST = 2
 """Words of the shortest sentence to learn from: the only word of a sentence is its root."""
@@ -44,7 +42,7 @@ class ArcBatch:
 
     flags: Ints  # (X,) distinct sets of flags, a bit each
     flags_of: Ints  # (B * n * (n + 1),)
-    numbers: Floats  # (K, Y) distinct columns of numbers of pairs of tags
+    numbers: Floats32  # (K, Y) distinct columns of numbers of pairs of tags
     numbers_of: Ints  # (B * n * (n + 1),)
     rows: Ints  # (B * n * (n + 1),) of the table of pairs
 
@@ -54,14 +52,14 @@ class LearningBatch:
     """B sentences of n words; word t of sentence b is column t * B + b of `features`."""
 
     tags: Ints  # (n, B)
-    features: Floats  # (F, n * B)
+    features: Floats32  # (F, n * B)
     gaps: Ints  # (n, B)
     band: Ints  # (n, B)
-    numbers: Floats  # (U, B)
+    numbers: Floats32  # (U, B)
     arcs: ArcBatch
     heads: Ints  # (B, n)
     relations: Ints  # (B, n), -1: unknown
-    targets: Floats | None = None  # (n + 1, B * n): probabilities of heads that are learnt besides
+    targets: Floats32 | None = None  # (n + 1, B * n): probabilities of heads that are learnt besides
 
 
 def drawn(
@@ -162,11 +160,11 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
     words = tuple(np.ascontiguousarray(array) for array in (tags, gaps, bundle))
-    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=PLENTY)
+    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=WORK_TO_COMPILE)
     return codes, rows
 
 
-def together(codes: Ints, rows: Ints, pairs: Sequence[Floats]) -> ArcBatch:
+def together(codes: Ints, rows: Ints, pairs: Sequence[Floats32]) -> ArcBatch:
     """The arcs (B, n, n + 1) of sentences, each of which has its own numbers of pairs of tags."""
     flags, flags_of = np.unique(codes.ravel(), return_inverse=True)
     n_numbers = pairs[0].shape[-1]

@@ -8,27 +8,24 @@ Letters: N words; H hidden units.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynet_vdgi.system.arrays import Ints
+from dynet_vdgi.system.arrays import Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled_floats
-
-Floats = NDArray[np.float32]
 
 HALF = np.float32(0.5)
 LIMIT = np.float32(7.90531110763549805)
 """Beyond it, tanh is 1 in single precision."""
-_ODD = (4.89352455891786e-3, 6.37261928875436e-4, 1.48572235717979e-5, 5.12229709037114e-8)
-_ODD += (-8.60467152213735e-11, 2.00018790482477e-13, -2.76076847742355e-16)
-_EVEN = (4.89352518554385e-3, 2.26843463243900e-3, 1.18534705686654e-4, 1.19825839466702e-6)
-A1, A3, A5, A7, A9, A11, A13 = map(np.float32, _ODD)
-B0, B2, B4, B6 = map(np.float32, _EVEN)
+A1, A3, A5 = map(np.float32, (4.89352455891786e-3, 6.37261928875436e-4, 1.48572235717979e-5))
+A7, A9, A11 = map(np.float32, (5.12229709037114e-8, -8.60467152213735e-11, 2.00018790482477e-13))
+A13, B0, B2 = map(np.float32, (-2.76076847742355e-16, 4.89352518554385e-3, 2.26843463243900e-3))
+B4, B6 = map(np.float32, (1.18534705686654e-4, 1.19825839466702e-6))
 
 
 @compiled_floats
-def tanh(x: float) -> float:
+def tanh(x: Any) -> Any:
     """tanh as a quotient of polynomials, within 3e-7; unlike the library's it can be vectorised."""
     x = max(min(x, LIMIT), -LIMIT)
     s = x * x
@@ -37,7 +34,7 @@ def tanh(x: float) -> float:
 
 
 @compiled_floats
-def step(gates: Floats, cells: Floats, outputs: Floats, at: int, size: int) -> None:
+def step(gates: Floats32, cells: Floats32, outputs: Floats32, at: int, size: int) -> None:
     """One time step of the first `size` sentences in both directions; their rows begin `at`.
 
     gates (2, N, 4 * H), the sigmoids' halved; cells (2, S, H) from the step before are replaced; outputs
@@ -55,7 +52,7 @@ def step(gates: Floats, cells: Floats, outputs: Floats, at: int, size: int) -> N
                 out[j] = tanh(c[j]) * (HALF + HALF * row[2 * hidden + j])
 
 
-def step_in_numpy(gates: Floats, cells: Floats, outputs: Floats, at: int, size: int) -> None:
+def step_in_numpy(gates: Floats32, cells: Floats32, outputs: Floats32, at: int, size: int) -> None:
     """`step` for little work, which is not worth compiling; equal but for rounding."""
     hidden = cells.shape[2]
     now, c = gates[:, at : at + size], cells[:, :size]
@@ -70,7 +67,7 @@ def step_in_numpy(gates: Floats, cells: Floats, outputs: Floats, at: int, size: 
 
 STEP = Kernel(step, "the universal parser", plain=step_in_numpy)
 WORDS_A_UNIT = 8
-"""Words at which `step_in_numpy` takes a tenth of a millisecond longer than `step`, see `jit.ENOUGH`."""
+"""Words at which `step_in_numpy` takes .1 ms longer than `step`, see `jit.WORK_TO_LOAD`."""
 
 
 class Packing:
@@ -90,7 +87,7 @@ class Packing:
 class Layer:
     """One layer of the LSTM in both directions, its sigmoids computed as tanh (x / 2)."""
 
-    def __init__(self, weights: Mapping[str, Floats], layer: int) -> None:
+    def __init__(self, weights: Mapping[str, Floats32], layer: int) -> None:
         directions = ("forward", "backward")
         x, h, bias = (
             [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions]
@@ -105,11 +102,11 @@ class Layer:
         forget[hidden : 2 * hidden] = 1.0
         self._bias = np.concatenate([(b + forget) * half[:, 0] for b in bias])
 
-    def inputs(self, x: Floats) -> Floats:
+    def inputs(self, x: Floats32) -> Floats32:
         """What the inputs (N, width) add to the gates (N, 2 * 4 * H)."""
         return np.asarray(x @ self._x + self._bias)
 
-    def __call__(self, order: Packing, inputs: Floats) -> Floats:
+    def __call__(self, order: Packing, inputs: Floats32) -> Floats32:
         """Outputs (N, 2 * H)."""
         hidden, wide, n = self.hidden, 4 * self.hidden, len(inputs)
         gates = np.empty((2, n, wide), np.float32)

@@ -26,7 +26,7 @@ _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 
 _VERBAL = (TAG["VERB"], TAG["AUX"])
 NOMINAL, VERBAL = 0, 1
-LEAST = 5
+FEWEST_ARCS = 5
 """Arcs of a kind that another treebank must have to lend their order."""
 
 
@@ -64,7 +64,7 @@ def reordered(text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.rando
     half = len(RELATIONS) * (N_TAGS + 1)
     other = np.concatenate([of_nouns[:, :half], of_verbs[:, half:]], 1)
     ours, theirs = _share_left(orders(text)), _share_left(other)
-    usable = (kind >= 0) & (other.sum(0)[kind] >= LEAST)
+    usable = (kind >= 0) & (other.sum(0)[kind] >= FEWEST_ARCS)
     p, q = ours[kind], theirs[kind]
     keep = np.where(is_left, np.minimum(1, q / p), np.minimum(1, (1 - q) / (1 - p)))
     is_left = is_left ^ (usable & (rng.random(len(kind)) > keep))

@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.system.arrays import Ints
+from dynet_vdgi.system.arrays import Floats32, Ints
 from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.lstm import Layer, Packing
 from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
 from dynet_vdgi.universal.typology import Profile
-
-Floats = NDArray[np.float32]
 
 CLIP = 3.0
 """Standardised numbers of a text lie within this of zero."""
@@ -37,9 +35,9 @@ class Scorer:
     """Learnt weights, see `sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
 
     features: tuple[str, ...]
-    mean: Floats
-    scale: Floats
-    weights: Mapping[str, Floats]
+    mean: Floats32
+    scale: Floats32
+    weights: Mapping[str, Floats32]
 
     def measured(self, sentences: Sequence[Sentence]) -> tuple[Profile, TextTeacher | None]:
         """The standardised profile of a text; its teacher if objects come first there."""
@@ -65,7 +63,7 @@ class TextScorer:
         teacher: TextTeacher | None = None,
     ) -> None:
         self.scorer, self.profile, self.bands, self.teacher = scorer, profile, bands, teacher
-        self._last: tuple[CodedText, Floats] | None = None
+        self._last: tuple[CodedText, Floats32] | None = None
         w = scorer.weights
         self._language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
         self._layers = [Layer(w, 0), Layer(w, 1)]
@@ -81,7 +79,7 @@ class TextScorer:
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
         return encode(sentences, self.scorer.features, self.bands)
 
-    def log_probabilities(self, text: CodedText) -> Floats:
+    def log_probabilities(self, text: CodedText) -> Floats32:
         """log p(h | d) of all sentences in a row, each (n + 1, n) by head; with a teacher's share, if any."""
         z = self._words(text)
         w = self.scorer.weights
@@ -111,7 +109,7 @@ class TextScorer:
             scores /= np.float32(1 + SHARE)
         return scores
 
-    def relations(self, text: CodedText, heads: Ints) -> Floats:
+    def relations(self, text: CodedText, heads: Ints) -> Floats32:
         """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
         w = self.scorer.weights
         z = self._words(text)
@@ -126,13 +124,13 @@ class TextScorer:
         hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
         return np.asarray(np.maximum(hidden, 0) @ w["relation.out"].T)
 
-    def _words(self, text: CodedText) -> Floats:
+    def _words(self, text: CodedText) -> Floats32:
         """`_layered` of a text; kept, because heads and relations of a text need the same."""
         if self._last is None or self._last[0] is not text:
             self._last = text, self._layered(text)
         return self._last[1]
 
-    def _layered(self, text: CodedText) -> Floats:
+    def _layered(self, text: CodedText) -> Floats32:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
         w = self.scorer.weights
         starts = text.start
@@ -169,7 +167,7 @@ def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
         at += n * (n + 1)
 
 
-def flags_of_arcs(text: CodedText, heads: Ints) -> Floats:
+def flags_of_arcs(text: CodedText, heads: Ints) -> Floats32:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
     longest = int(text.lengths.max(initial=0))

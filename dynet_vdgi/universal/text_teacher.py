@@ -28,19 +28,18 @@ from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system.arrays import Floats32
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import symbol_ids, with_coarse
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, TAG, TAGS, CodedText
 
-Floats = NDArray[np.float32]
-
 TABLE = "best"
 
-SHORT = 15
+LONGEST_SENTENCE = 15
 """Words of the longest sentence that it learns from."""
 
-MOST = 1_000
+MOST_SENTENCES = 1_000
 """Sentences that it learns from."""
 
 SHARE = 0.15
@@ -74,7 +73,7 @@ class TextTeacher:
     symbols: tuple[str, ...]
     model: DmvModel
 
-    def log_probabilities(self, sentences: Sequence[Sentence]) -> Floats:
+    def log_probabilities(self, sentences: Sequence[Sentence]) -> Floats32:
         """log q(h | d) of all sentences in a row, each (n + 1, n) by head; 0 where they are too long."""
         read = [sentence for sentence in sentences if 1 < len(sentence) <= LONGEST]
         rows, potentials = _rows_and_potentials(self.prior, _without_forms(read))
@@ -118,7 +117,7 @@ class TextTeacher:
         return cls(told.table, prior, told.symbols, DmvModel(root, choose, stop))
 
 
-def taught(sentences: Sequence[Sentence], text: CodedText) -> tuple[TextTeacher | None, Floats]:
+def taught(sentences: Sequence[Sentence], text: CodedText) -> tuple[TextTeacher | None, Floats32]:
     """The teacher that sentences make, and its expected arcs; None: none of them has two words.
 
     `text` are the same sentences. The arcs (S, 17, 16, 2) of each sentence are counted by tag of
@@ -126,7 +125,7 @@ def taught(sentences: Sequence[Sentence], text: CodedText) -> tuple[TextTeacher 
     none.
     """
     arcs = np.zeros((len(text), N_TAGS + 1, N_TAGS, 2), np.float32)
-    read = np.flatnonzero((text.lengths > 1) & (text.lengths <= SHORT))[:MOST]
+    read = np.flatnonzero((text.lengths > 1) & (text.lengths <= LONGEST_SENTENCE))[:MOST_SENTENCES]
     if not len(read):
         return None, arcs
     table = rules_path(TABLE).read_text(encoding="utf-8")
@@ -153,7 +152,7 @@ class _StoredTeacher(msgspec.Struct):
     symbols: tuple[str, ...]
 
 
-def objects_come_first(arcs: Floats) -> bool:
+def objects_come_first(arcs: Floats32) -> bool:
     """Whether nominals precede their verbs by these expected arcs (17, 16, 2) of a text."""
     left, right = arcs[TAG["VERB"], _NOMINALS].sum(0)
     return bool(np.log((left + 1) / (right + 1)) > OBJECTS_FIRST)

@@ -18,7 +18,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import MARK
 from dynet_vdgi.grammar.views import NOTHING, View, WordType
 
-ENOUGH = 0.5
+HELD_FROM = 0.5
 """A line of `read` with a condition counts if the value of the condition is above this."""
 
 
@@ -38,7 +38,7 @@ def _symbol(word: WordType, setting: Setting) -> str:
 
 
 def _read_as(view: View, setting: Setting, text: Text) -> None:
-    if setting.weight > ENOUGH:
+    if setting.weight > HELD_FROM:
         (tag,) = setting.names("as")
         for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
             view.rename(word, tag, tag + MARK + view.read[word])

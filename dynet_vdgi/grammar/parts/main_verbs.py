@@ -25,7 +25,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system.arrays import Floats
 
-MOST = 1.5
+MOST_EVIDENCE = 1.5
 FEW = 3.0  # this many cases get half of full weight
 LETTERS = 2
 SHOWN_BY = ("VerbForm", "Mood", "Aspect", "Tense", "Case", "Morph")
@@ -80,7 +80,7 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
     for k, verb in enumerate(verbs):
         known = [found[form] for form in forms_of(view, verb, setting) if form in found]
         if known:
-            scores[k] = setting.weight * max(-MOST, min(MOST, sum(known) / len(known)))
+            scores[k] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known)))
     roots[verbs] += scores
     arcs[np.ix_(verbs, verbs)] += setting.number("arcs", 1.0) * (scores[:, None] - scores)
 

@@ -31,7 +31,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View, last_morph
 from dynet_vdgi.system.arrays import Floats
 
-MOST = 1.5
+MOST_EVIDENCE = 1.5
 FARTHEST = 3
 FEW = 2
 WEAKLY = 0.3
@@ -116,7 +116,7 @@ def scores_of(view: View, setting: Setting, text: Text) -> Floats:
 
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
     score: float = text.found[setting.name].get(marker, 0.0) + case_score(feats, setting)
-    return max(-MOST, min(MOST, score))
+    return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
 
 
 def case_score(feats: str, setting: Setting) -> float:

@@ -24,7 +24,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View, WordType, last_morph
 from dynet_vdgi.system.arrays import Floats
 
-ENOUGH = 0.1
+FULL_SHARE = 0.1
 """Share of nominals with particles at which the part has full weight."""
 
 
@@ -33,7 +33,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     found = [
         last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals
     ]
-    return round(min(1.0, sum(found) / max(1, len(found)) / ENOUGH), 4)
+    return round(min(1.0, sum(found) / max(1, len(found)) / FULL_SHARE), 4)
 
 
 def _read(view: View, setting: Setting, text: Text) -> None:
