@@ -36,9 +36,9 @@ from dynet_vdgi.annotation import changes, loop
 from dynet_vdgi.annotation.loop import Knowledge, Learnt
 from dynet_vdgi.annotation.marked import MarkedSentence
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import kept_positions
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.labels.label_table import relation_of
 
 ORDERS = ("document", "choose")

@@ -30,9 +30,9 @@ from dynet_vdgi.annotation import loop, tag_lessons
 from dynet_vdgi.annotation.loop import Course, Learnt
 from dynet_vdgi.annotation.marked import NOTHING
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import is_mark
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.tagging.tagger import Tagger
 
 EARLY = 1, 2, 5

@@ -38,7 +38,7 @@ from dynet_vdgi.parsing.confidence import (
     shifted,
 )
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80

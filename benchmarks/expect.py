@@ -40,7 +40,7 @@ from measuring import argument_parser, csv_rows, write_csv
 from raw_text import bare
 
 from dynet_vdgi import Sentence, Tagger
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.expectation import Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
@@ -235,11 +235,11 @@ def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
     """What is measured on sentences of a text, with gold tags first, then with those of taggers."""
     random.Random(1).shuffle(text)
     gold = text[max(TAGGED) :][:SENTENCES]
-    yield {**measured(scorer, treebank.prepare(gold).sentences), "tagged": "", "tags": 1.0}
+    yield {**measured(scorer, corpus.prepare(gold).sentences), "tagged": "", "tags": 1.0}
     for k in TAGGED:
         tagger = Tagger().fit(text[:k], map(bare, text[k:]))
         guessed = [with_punctuation(*pair) for pair in zip(gold, tagger.predict(map(bare, gold)))]
-        found = measured(scorer, treebank.prepare(guessed).sentences)
+        found = measured(scorer, corpus.prepare(guessed).sentences)
         yield {**found, "tagged": k, "tags": round(tagger.accuracy or 0.0, 4)}
 
 

@@ -25,9 +25,8 @@ from universal import load, parsed
 
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
-from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.recipes.universal_kind import UniversalTeacher, UniversalTeacherSettings
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 
 LONGEST = 40

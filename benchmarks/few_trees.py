@@ -33,19 +33,17 @@ from measuring import add_json_rows, conditions, json_rows, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.recipes.few_trees import FewTreesSettings
-from dynet_vdgi.recipes.silver import FewTrees
-from dynet_vdgi.recipes.teaching import teacher_of_kind
+from dynet_vdgi.recipes.few_trees import FewTrees, FewTreesSettings
+from dynet_vdgi.recipes.taught import teacher_of_kind
 from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherSettings, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 

@@ -16,7 +16,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load, relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 
 def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:

@@ -11,7 +11,7 @@ import measuring
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
 
@@ -79,7 +79,7 @@ def read(
 ) -> list[Sentence]:
     """The sentences of files, without punctuation."""
     text = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
-    return treebank.prepare(text, protocols.STANDARD, max_len=max_len).sentences
+    return corpus.prepare(text, protocols.STANDARD, max_len=max_len).sentences
 
 
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:

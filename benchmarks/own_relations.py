@@ -25,7 +25,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 SUD_NAMES = """
     nsubj subj, csubj subj@clause, obj comp:obj, iobj comp:obl@dat, obl udep, xcomp comp:pred, aux comp:aux,

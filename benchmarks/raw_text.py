@@ -31,8 +31,7 @@ from measuring import csv_rows, write_csv
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
-from dynet_vdgi.tagging.label_scores import scores_of
-from dynet_vdgi.tagging.tag_list import TagList
+from dynet_vdgi.tagging.lemmas import TagList, scores_of
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""

@@ -30,7 +30,7 @@ import numpy as np
 from languages import LIMITS, LIMITS_SHOWN, dda, read
 from measuring import argument_parser, cell, conditions, print_table
 
-from dynet_vdgi.baselines.rules_only import TIE_SEEDS, break_ties
+from dynet_vdgi.baselines.trees import TIE_SEEDS, break_ties
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
@@ -40,7 +40,7 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings

@@ -19,17 +19,17 @@ from pathlib import Path
 import numpy as np
 from measuring import argument_parser, conditions, print_table
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.runs.run_folder import NeuralMaterial
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.blas import one_thread
-from dynet_vdgi.variational.batches import minibatches
+from dynet_vdgi.variational.critic import minibatches
 from dynet_vdgi.variational.trainer import Trainer
 
 ENGINES = {
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="of the treebank")
     arguments = parser.parse_args()
     print(conditions())
-    sentences = treebank.prepare(conllu.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
+    sentences = corpus.prepare(conllu.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
     epochs = []
     with one_thread(), tempfile.TemporaryDirectory() as folder:
         for title, word_dim in WORD_DIMS.items():

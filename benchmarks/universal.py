@@ -61,12 +61,11 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import model_path
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, by_sentence
-from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
-from dynet_vdgi.universal.text_base import TextBase
+from dynet_vdgi.universal.stored import Measures, TextBase, beginning, scorer_of
 
 TREEBANKS = resources() / "universal" / "treebanks.csv"
 FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv", "sources": ""}

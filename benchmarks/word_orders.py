@@ -24,11 +24,11 @@ import numpy as np
 from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_table
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 ORDERS = ("original", "mirror", "verb-final", "head-final")
@@ -110,7 +110,7 @@ def read(paths: Sequence[Path], order: str) -> list[Sentence]:
     text = (sentence for path in paths for sentence in conllu.read(path, heads="optional"))
     needs_tree = order not in ("original", "mirror")
     changed = (reordered(sentence, order) for sentence in text if sentence.heads or not needs_tree)
-    return treebank.prepare(changed, protocols.STANDARD).sentences
+    return corpus.prepare(changed, protocols.STANDARD).sentences
 
 
 def main() -> None:

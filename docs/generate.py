@@ -32,7 +32,7 @@ import rooms
 import dynet_vdgi
 from dynet_vdgi import cli
 from dynet_vdgi.settings import config, config_checks, presets
-from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.config import bundled
 from dynet_vdgi.settings.registry import RECIPES
 
 DOCS = Path(__file__).parent

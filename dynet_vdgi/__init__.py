@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
-    from dynet_vdgi.data.conllu_writing import write
-    from dynet_vdgi.data.corpus import Corpus, read
+    from dynet_vdgi.data.conllu_writing import from_conllu, to_conllu, write
+    from dynet_vdgi.data.corpus import Corpus, prepare, read
     from dynet_vdgi.data.protocols import Protocol
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.data.treebank import prepare
     from dynet_vdgi.drawing.sentences import Drawing, draw
     from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
     from dynet_vdgi.evaluation.attachment import Evaluation, evaluate

@@ -171,7 +171,7 @@ def main(arguments: Sequence[str]) -> None:
     """Serves a file without learning; sentences have the guess `chain`."""
     from dynet_vdgi.annotation import server, serving
     from dynet_vdgi.annotation.live import Live
-    from dynet_vdgi.annotation.tabs import Tab
+    from dynet_vdgi.annotation.serving import Tab
 
     session = guessed(Session(arguments[0], "anna"))
     with serving.listening(0, Tab.of(arguments[0]).port) as listener:

@@ -110,7 +110,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the tags ADJ ADV AUX DET NOUN NUM VERB."""
     import tiny
 
-    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.inputs import Given, Inputs
     from dynet_vdgi.recipes.run import run
 
     folder = tmp_path_factory.mktemp("model")

@@ -18,12 +18,12 @@ from dynet_vdgi.annotation.helpers import HelperError, Helpers
 from dynet_vdgi.annotation.loop import ToldTree
 from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.tagging.tagger import Tagger
 

@@ -15,9 +15,8 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 from dynet_vdgi.annotation import serving
-from dynet_vdgi.annotation.guard import Guard, Reach
-from dynet_vdgi.annotation.journal import ENDING, Journal
-from dynet_vdgi.annotation.own_file import OwnFile
+from dynet_vdgi.annotation.journal import ENDING, Journal, OwnFile
+from dynet_vdgi.annotation.serving import Guard, Reach
 from dynet_vdgi.errors import UsageError
 
 PORT = 4000

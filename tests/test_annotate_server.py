@@ -28,8 +28,8 @@ from annotating import ROWS, Client, guessed, seen, served, start, written
 from shell import names_in
 
 from dynet_vdgi.annotation.journal import Journal, JournalError
+from dynet_vdgi.annotation.serving import Tab
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.tabs import Tab
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import UsageError
 
@@ -37,7 +37,7 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 from dynet_vdgi.annotation import finding, serving
-from dynet_vdgi.annotation.guard import HEADERS
+from dynet_vdgi.annotation.serving import HEADERS
 
 JSON = "application/json"
 PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"

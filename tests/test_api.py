@@ -25,7 +25,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 N_SENTENCES = 100
 

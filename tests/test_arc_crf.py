@@ -15,7 +15,7 @@ from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.teachers import arc_features
+from dynet_vdgi.teachers import arc_crf
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,
     SHARE_RATE,
@@ -26,7 +26,7 @@ from dynet_vdgi.teachers.arc_crf import (
     share_of_unsupervised,
 )
 
-arc_features = ByNumba(arc_features)
+in_numba = ByNumba(arc_crf)
 
 SMALL = {"log2_buckets": 12}
 
@@ -114,9 +114,9 @@ def test_crossing_arcs_are_learnt_from_one_by_one():
 def test_scores_are_sums_of_weights_of_features():
     sentence = trees(2)[1]
     crf = some_crf([sentence])
-    rows, table = Atoms().pack([sentence]).rows, arc_features.templates()
-    atoms, buckets = np.zeros(len(arc_features.ATOMS), np.uint64), np.zeros(100, np.uint64)
-    found = arc_features.find_buckets(rows, table, 64 - 12, 1, 2, atoms, buckets)
+    rows, table = Atoms().pack([sentence]).rows, arc_crf.templates()
+    atoms, buckets = np.zeros(len(arc_crf.ATOMS), np.uint64), np.zeros(100, np.uint64)
+    found = in_numba.find_buckets(rows, table, 64 - 12, 1, 2, atoms, buckets)
     base = RandomBase().potentials(sentence)
     expected = LEAST_SHARE * base[1, 2] + crf.weights[buckets[:found].astype(int)].sum()
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
@@ -124,9 +124,9 @@ def test_scores_are_sums_of_weights_of_features():
 
 def features_of(sentence, head, dependent, **options):
     """The features of an arc by their codes."""
-    rows, table = Atoms().pack([sentence]).rows, arc_features.templates(**options)
-    atoms, buckets = np.zeros(len(arc_features.ATOMS), np.uint64), np.zeros(100, np.uint64)
-    found = arc_features.find_buckets(rows, table, 0, head, dependent, atoms, buckets)
+    rows, table = Atoms().pack([sentence]).rows, arc_crf.templates(**options)
+    atoms, buckets = np.zeros(len(arc_crf.ATOMS), np.uint64), np.zeros(100, np.uint64)
+    found = in_numba.find_buckets(rows, table, 0, head, dependent, atoms, buckets)
     assert len(np.unique(buckets[:found])) == found
     return set(buckets[:found].tolist())
 
@@ -145,8 +145,8 @@ def test_features_that_need_something_absent_do_not_exist():
     assert (
         len(features_of(without, 1, 2)) - len(features_of(plain, 1, 2)) == 1
     )  # the two agree in Number or not
-    names = {name for template in arc_features.TEMPLATES for name in template.split()}
-    assert names == {*arc_features.ATOMS} - {"nothing"}
+    names = {name for template in arc_crf.TEMPLATES for name in template.split()}
+    assert names == {*arc_crf.ATOMS} - {"nothing"}
 
 
 def test_words_and_feats_can_be_left_out():
@@ -170,10 +170,10 @@ def test_learning_raises_the_likelihood_and_finds_the_trees():
 
 def test_a_step_goes_where_the_slopes_are():
     sentence, crf = trees(1)[0], ArcCrf(**SMALL).fit([], RandomBase(0.0))
-    rows, table, weights = Atoms().pack([sentence]).rows, arc_features.templates(), crf.weights
+    rows, table, weights = Atoms().pack([sentence]).rows, arc_crf.templates(), crf.weights
     gradients = np.zeros((6, 5))
     gradients[3, 1] = 0.5
-    arc_features.learn(rows, table, gradients, 0.1, 0.0, weights, squares := np.ones_like(weights))
+    arc_crf.learn(rows, table, gradients, 0.1, 0.0, weights, squares := np.ones_like(weights))
     changed = np.flatnonzero(weights)
     assert weights[changed] == pytest.approx(0.1 * 0.5 / math.sqrt(1.25))
     assert squares[changed] == pytest.approx(1.25)

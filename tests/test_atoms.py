@@ -7,9 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, COLUMNS, GAPS, Atoms, C, L, M, P, S, T, W, code_of
+from dynet_vdgi.data.atoms import (
+    AGREEING,
+    AGREEMENT,
+    COLUMNS,
+    GAPS,
+    Atoms,
+    C,
+    L,
+    M,
+    P,
+    S,
+    T,
+    W,
+    code_of,
+    table_of,
+    without,
+)
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.templates import table_of, without
 
 DOGS = Sentence(
     forms=("The", "dogs", "bark"),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.baselines.branching import left_branching, right_branching
+from dynet_vdgi.baselines.trees import left_branching, right_branching
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.sentence import Sentence, Source

@@ -12,7 +12,7 @@ import tiny
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, log_odds, logistic, shifted
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model.language_model import LanguageModel
-from dynet_vdgi.model.network import new_graph
+from dynet_vdgi.model.network import LanguageModel, new_graph
 from dynet_vdgi.settings.neural_settings import LanguageModelSettings
 from dynet_vdgi.variational import critic
 from dynet_vdgi.variational.critic import Baseline, train_language_model

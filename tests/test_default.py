@@ -15,7 +15,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.runs import model_file, run_folder
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.presets import load_settings
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"

@@ -14,8 +14,7 @@ from taught import RULES, TEXT
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.system import side_by_side
-from dynet_vdgi.teachers.dmv import Dmv, fit
-from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
+from dynet_vdgi.teachers.dmv import Dmv, DmvModel, Packed, fit
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 N_TAGS = 3

@@ -22,7 +22,7 @@ import dynet_vdgi
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.runs.runlog import COLUMNS
+from dynet_vdgi.runs.run_folder import COLUMNS
 from dynet_vdgi.settings import config_checks, presets
 
 ROOT = Path(__file__).parents[1]

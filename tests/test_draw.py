@@ -28,8 +28,8 @@ from dynet_vdgi.drawing.pictures import svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system import text_tables
-from dynet_vdgi.system.text_tables import column_count, columns
+from dynet_vdgi.system import names as text_tables
+from dynet_vdgi.system.names import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead

@@ -25,13 +25,12 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.runs.model_file import Arrays
-from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.settings.config import Settings, leaves
+from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.settings.config import Settings, leaves, resources
 from dynet_vdgi.settings.config_checks import every_setting, from_dict
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
 from dynet_vdgi.universal import learning

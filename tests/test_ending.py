@@ -15,10 +15,10 @@ from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.parsing.worker_pool import WorkerPool
+from dynet_vdgi.parsing.files import WorkerPool
 from dynet_vdgi.system import locks
-from dynet_vdgi.system.ending import ended_by_signals
 from dynet_vdgi.system.locks import at_work
+from dynet_vdgi.system.progress import ended_by_signals
 from dynet_vdgi.variational.trainer import Trainer
 
 
@@ -107,7 +107,7 @@ def test_what_a_killed_worker_did_is_done_again_once(
 PARENT = """
 import os, time
 from dynet_vdgi.annotation.helpers import Helpers
-from dynet_vdgi.parsing.worker_pool import WorkerPool
+from dynet_vdgi.parsing.files import WorkerPool
 
 class Busy:
     def __reduce__(self):

@@ -15,8 +15,7 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.baselines.branching import left_branching
-from dynet_vdgi.baselines.rules_only import rules_only
+from dynet_vdgi.baselines.trees import left_branching, rules_only
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD
@@ -27,7 +26,7 @@ from dynet_vdgi.evaluation.files import mean
 from dynet_vdgi.evaluation.significance import compare
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 

@@ -13,9 +13,9 @@ from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import load_settings, preset_names

@@ -23,7 +23,7 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, nearest, on_line
 from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning
 

@@ -18,7 +18,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.expectations import estimate, sentences_for_estimate
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 # Counted by hand
 

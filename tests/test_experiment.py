@@ -18,11 +18,11 @@ import tiny
 from shell import finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation import published
+from dynet_vdgi.evaluation import files as published
 from dynet_vdgi.experiments import job, plan, tables
 from dynet_vdgi.experiments.job import Job
 from dynet_vdgi.experiments.plan import Treebank
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 from dynet_vdgi.system import locks
 

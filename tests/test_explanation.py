@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.labels.label_table import LabelTable, load
-from dynet_vdgi.settings.bundled import bundled, resources, rules_path
+from dynet_vdgi.settings.config import bundled, resources, rules_path
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 TABLES = sorted(bundled("rules"))
@@ -23,7 +23,7 @@ TABLES = sorted(bundled("rules"))
 
 def demo(count: int = 60) -> list[Sentence]:
     text = list(conllu.read(str(DEMO), heads="ignored"))[:count]
-    return treebank.prepare(text, STANDARD).sentences
+    return corpus.prepare(text, STANDARD).sentences
 
 
 CONJUNCTIONS_FIRST = [Sentence.of_tags(["CONJ", "VERB", "NOUN"])] * 50

@@ -13,11 +13,11 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
 from dynet_vdgi.grammar.facts import CASES, Fact, accepted, load_facts, parse_facts
-from dynet_vdgi.grammar.orders import ORDERS
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.grammar.table import ORDERS
+from dynet_vdgi.settings.config import rules_path
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")
 TEXT = [Sentence.of_tags(["VERB", "NOUN", "NOUN"])] * 200
@@ -269,7 +269,7 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
 
 
 def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
-    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.inputs import Given, Inputs
     from dynet_vdgi.settings.presets import load_settings
     from dynet_vdgi.settings.registry import RECIPES
 

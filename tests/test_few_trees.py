@@ -14,7 +14,7 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES
 from dynet_vdgi.parsing.keep import KeepError
-from dynet_vdgi.recipes.silver import FewTrees
+from dynet_vdgi.recipes.few_trees import FewTrees
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 

@@ -14,19 +14,19 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import heads_without, is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.few_trees import FewTrees
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
-from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv import Dmv

@@ -35,7 +35,7 @@ from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import Parser, load
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.neural_settings import ModelSettings
 from dynet_vdgi.settings.presets import load_settings
 

@@ -8,10 +8,10 @@ import pytest
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data import guesses
+from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo" / "demo-ud-dev.conllu"
 
@@ -71,11 +71,11 @@ def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:
     chosen, parsed, kept = (tmp_path / f"{name}.conllu" for name in ("chosen", "parsed", "kept"))
     vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
     chosen.write_text(chosen.read_text(encoding="utf-8").replace("\troot\t", "\troot:x\t"), encoding="utf-8")
-    assert not any(guesses.is_guess(s.source.lines) for s in read(chosen) if s.source)
+    assert not any(conllu_writing.is_guess(s.source.lines) for s in read(chosen) if s.source)
     vdgi("parse", "universal", chosen, "-o", parsed)
     vdgi("parse", "universal", chosen, "-o", kept, "--keep-heads")
-    assert all(guesses.is_guess(s.source.lines) for s in read(parsed) if s.source)
-    assert not any(guesses.is_guess(s.source.lines) for s in read(kept) if s.source)
+    assert all(conllu_writing.is_guess(s.source.lines) for s in read(parsed) if s.source)
+    assert not any(conllu_writing.is_guess(s.source.lines) for s in read(kept) if s.source)
 
 
 def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_pa
     once = path.read_text(encoding="utf-8").replace("HeadBy=anna|LabelBy=anna|", "", 7)
     path.write_text(once, encoding="utf-8")
     sentences = list(read(path))
-    found = [guesses.only_confirmed(sentence) for sentence in sentences]
+    found = [conllu_writing.only_confirmed(sentence) for sentence in sentences]
     assert sum((sentence.heads or ()).count(FREE) for sentence in found) == 7
     assert sum(sentence.deprels.count("_") for sentence in found) == 7
     names = ["--train", DEMO, "--trees", path, "--out", tmp_path / "run", "--dry-run"]

@@ -16,10 +16,18 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals import hdp_dmv
-from dynet_vdgi.rivals.hdp_dmv import EmittedWords, HdpDmv, HdpModel, HiddenText, best_betas, fit, projected
-from dynet_vdgi.rivals.hidden_symbols import HiddenWeights
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.teachers.dmv_model import Packed
+from dynet_vdgi.rivals.hdp_dmv import (
+    EmittedWords,
+    HdpDmv,
+    HdpModel,
+    HiddenText,
+    HiddenWeights,
+    best_betas,
+    fit,
+    projected,
+)
+from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.teachers.dmv import Packed
 
 N_TAGS, N_SUBS = 3, 2
 

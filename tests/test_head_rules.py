@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dynet_vdgi.data import head_rules
+from dynet_vdgi.data import penn
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 # Label, children, head under yamada-matsumoto, head under collins.
 CONSTITUENTS = """
@@ -76,7 +76,7 @@ def test_constituents_analysed_by_hand(line: str) -> None:
     label, *children, first, second = line.split()
     for name, head in (("yamada-matsumoto", first), ("collins", second)):
         expected = int(head) if head.isdigit() else children.index(head)
-        assert head_rules.load(name).head(label, children) == expected, name
+        assert penn.load(name).head(label, children) == expected, name
 
 
 def by_reading(name: str, label: str, children: Sequence[str]) -> int:
@@ -97,9 +97,9 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
     return head - 2 if moves else head
 
 
-@pytest.mark.parametrize("name", head_rules.names())
+@pytest.mark.parametrize("name", penn.names())
 def test_two_readings_of_a_table_agree(name: str) -> None:
-    rules = head_rules.load(name)
+    rules = penn.load(name)
     items = sorted(
         {item for searches in rules.searches.values() for _, wanted in searches for item in wanted}
     )
@@ -117,7 +117,7 @@ def test_two_readings_of_a_table_agree(name: str) -> None:
 
 def test_the_tables_differ_only_where_they_should() -> None:
     """Penn2Malt's is that of Collins, read from the other side, but for NP, NX, NAC, TO and empty lists."""
-    ours, theirs = head_rules.load("yamada-matsumoto"), head_rules.load("collins")
+    ours, theirs = penn.load("yamada-matsumoto"), penn.load("collins")
     other_side = {"left": "right", "right": "left"}
     for label, searches in ours.searches.items():
         if label in ("NP", "NX", "NAC", "INTJ", "PRN", "X"):
@@ -135,15 +135,15 @@ def test_the_tables_differ_only_where_they_should() -> None:
 )
 def test_faulty_lines(line: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        head_rules.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
+        penn.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
     assert str(caught.value) == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
 
 
 def test_unknown_name() -> None:
     with pytest.raises(UsageError) as caught:
-        head_rules.load("colins")
+        penn.load("colins")
     assert str(caught.value) == "no head rules 'colins' (choose from collins, yamada-matsumoto)"
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(head_rules).failed == 0
+    assert doctest.testmod(penn).failed == 0

@@ -15,15 +15,15 @@ from shell import Vdgi
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

@@ -15,7 +15,7 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.experiments import plan
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo"
 COLUMNS = ("feats", "xpos", "forms", "punctuation")

@@ -20,7 +20,7 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.jit import Kernel
 from dynet_vdgi.tagging.spelling import WordTypes

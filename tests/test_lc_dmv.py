@@ -13,8 +13,8 @@ import taught
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.rivals.lc_dmv import LcDmv, SharedFeatures, expected_counts
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
+from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
 
 N_TAGS = 3
 

@@ -15,9 +15,9 @@ from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation import treebank_check
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.taught import RECIPE, TaughtSettings
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import read_toml
 from dynet_vdgi.system import limits
 

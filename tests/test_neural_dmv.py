@@ -15,6 +15,7 @@ from dynet_vdgi.rivals import neural_dmv
 from dynet_vdgi.rivals.neural_dmv import (
     NeuralDmv,
     NeuralDmvSettings,
+    SiblingTables,
     backward,
     expected,
     fit,
@@ -24,9 +25,8 @@ from dynet_vdgi.rivals.neural_dmv import (
     shaped,
     tables_of,
 )
-from dynet_vdgi.rivals.sibling_sums import SiblingTables
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
+from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
 
 N_TAGS = 3
 

@@ -14,9 +14,10 @@ import pytest
 import tiny
 from shell import ROOT, Vdgi, finished, names_in
 
-from dynet_vdgi.data import file_checks, files, leftovers
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.system import locks
 
 
 @pytest.fixture
@@ -131,14 +132,14 @@ def _raw(handle: object) -> io.FileIO:
 
 
 def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "_looked_through", set())
+    monkeypatch.setattr(locks, "_looked_through", set())
     with files.atomic_writer(tmp_path / "a.txt"):
         (own,) = names_in(tmp_path)
         dead = own.replace(str(os.getpid()), "999999999", 1)
         others = [dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"), ".vdgi-notes.tmp"]
         for name in (dead, *others):
             (tmp_path / name).touch()
-    monkeypatch.setattr(leftovers, "_looked_through", set())
+    monkeypatch.setattr(locks, "_looked_through", set())
     with files.atomic_writer(tmp_path / "b.txt"):
         pass
     assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
@@ -147,11 +148,11 @@ def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: py
 def test_temporary_files_of_the_living_stay_whatever_their_number_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leftovers, "_is_alive", lambda process: False)  # as seen from another container
+    monkeypatch.setattr(locks, "_is_alive", lambda process: False)  # as seen from another container
     with files.atomic_writer(tmp_path / "a.txt") as handle:
         handle.write("text")
         before = names_in(tmp_path)
-        monkeypatch.setattr(leftovers, "_looked_through", set())
+        monkeypatch.setattr(locks, "_looked_through", set())
         with files.atomic_writer(tmp_path / "b.txt"):
             pass
         assert names_in(tmp_path) == [*before, "b.txt"]

@@ -20,7 +20,7 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
 

@@ -9,12 +9,12 @@ from said import arcs, prior, said, tagged
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS
-from dynet_vdgi.grammar.parts.phrases import objects
-from dynet_vdgi.grammar.parts.predicates import predicate_of
+from dynet_vdgi.grammar.parts.nominals import objects
+from dynet_vdgi.grammar.parts.verbs import predicate_of
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 
 # ------------------------------------------------------------------------------------------- order

@@ -6,9 +6,9 @@ import doctest
 
 import pytest
 
-from dynet_vdgi.grammar import patterns
-from dynet_vdgi.grammar.patterns import Group, Pattern, features_of
-from dynet_vdgi.grammar.settings import Syntax, UnknownOption, parse_setting
+from dynet_vdgi.grammar import views
+from dynet_vdgi.grammar.table import Syntax, UnknownOption, parse_setting
+from dynet_vdgi.grammar.views import Group, Pattern, features_of
 
 SYNTAX = Syntax(("words", "heads"), {"within": "number", "over": "tags", "by": "names"})
 
@@ -87,4 +87,4 @@ def test_unknown_options_say_which_there_are():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(patterns).failed == 0
+    assert doctest.testmod(views).failed == 0

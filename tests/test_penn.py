@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.baselines.branching import left_branching, right_branching
-from dynet_vdgi.data import conllu, head_rules, penn
+from dynet_vdgi.baselines.trees import left_branching, right_branching
+from dynet_vdgi.data import conllu, penn
+from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.penn import Tree, read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
@@ -97,7 +97,7 @@ def test_the_deepest_tree(trees_of: TreesOf) -> None:
         return "(X" * (depth - 1) + "(NN kite)" + ")" * (depth - 1)
 
     (tree,) = trees_of(nested(penn.MAX_DEPTH))
-    assert penn.heads(tree, head_rules.load("collins")) == [0]
+    assert penn.heads(tree, penn.load("collins")) == [0]
     assert [word.form for word in tree.words()] == ["kite"]
     with pytest.raises(DataError, match=r"wsj_0001\.mrg:1: brackets nested more than 200 deep"):
         trees_of(nested(penn.MAX_DEPTH + 1))
@@ -213,10 +213,10 @@ def spans(tree: Tree, start: int = 1) -> list[range]:
     return [*result, range(start, end)]
 
 
-@pytest.mark.parametrize("name", head_rules.names())
+@pytest.mark.parametrize("name", penn.names())
 @given(tree=CONSTITUENTS)
 def test_every_constituent_hangs_on_one_word(name: str, tree: Tree) -> None:
-    heads = penn.heads(tree, head_rules.load(name))
+    heads = penn.heads(tree, penn.load(name))
     assert is_projective(heads)
     assert heads.count(0) == 1
     for span in spans(tree):
@@ -243,8 +243,8 @@ def test_every_constituent_hangs_on_one_word(name: str, tree: Tree) -> None:
 )
 def test_heads_by_hand(trees_of: TreesOf, text: str, ours: list[int], theirs: list[int]) -> None:
     (tree,) = trees_of(text)
-    assert penn.heads(tree, head_rules.load("yamada-matsumoto")) == ours
-    assert penn.heads(tree, head_rules.load("collins")) == theirs
+    assert penn.heads(tree, penn.load("yamada-matsumoto")) == ours
+    assert penn.heads(tree, penn.load("collins")) == theirs
 
 
 # CoNLL-U
@@ -332,7 +332,7 @@ def sample(data_dir: Path) -> Path:
 @pytest.fixture(scope="module")
 def blocks(sample: Path) -> dict[str, str]:
     """The sentences in CoNLL-U, by sent_id."""
-    rules = head_rules.load("yamada-matsumoto")
+    rules = penn.load("yamada-matsumoto")
     punctuation = penn.POLICIES["standard"]
     return {
         (sent_id := f"{path.stem}-{number}"): penn.conllu_block(

@@ -20,8 +20,7 @@ from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.bundled import bundled, resources, rules_path
-from dynet_vdgi.settings.config import DataSettings
+from dynet_vdgi.settings.config import DataSettings, bundled, resources, rules_path
 from dynet_vdgi.settings.presets import (
     DEFAULT_PRESET,
     default_preset,

@@ -16,8 +16,8 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import prior as prior_module
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, RuleSet, load_rules, parse_rules
-from dynet_vdgi.grammar.word_order import Statistics
-from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.grammar.statistics import Statistics
+from dynet_vdgi.settings.config import resources, rules_path
 
 NAMES = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 UPOS = NAMES.split()

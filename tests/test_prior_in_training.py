@@ -22,10 +22,10 @@ from tiny import same_arrays
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model.greedy import GreedyParser
-from dynet_vdgi.model.samples import Samples
+from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
 from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv

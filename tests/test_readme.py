@@ -18,7 +18,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.facts import parse_facts
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"

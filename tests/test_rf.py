@@ -12,11 +12,19 @@ import taught
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.rivals.beam_search import Tables, room_for, search
-from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, count, no_counts, random_start, smoothed
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.rivals.rasooli_faili import (
+    RasooliFaili,
+    Tables,
+    count,
+    no_counts,
+    random_start,
+    room_for,
+    search,
+    smoothed,
+)
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.system.jit import as_python
-from dynet_vdgi.teachers.dmv_model import Packed
+from dynet_vdgi.teachers.dmv import Packed
 
 N_TAGS, NONE = 3, 3
 ANY = parse_rules("[short arcs] (b)\nshort arcs = 0\n", "any")

@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 UD = (
     "ROOT>VERB ROOT>NOUN VERB>NOUN VERB>ADV VERB>VERB VERB>AUX "

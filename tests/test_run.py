@@ -14,7 +14,7 @@ import tiny
 from shell import ROOT, Vdgi, last_line, names_in
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import FEW, run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.presets import load_settings

@@ -19,7 +19,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path, rules_named
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 MINE = "ROOT NOUN 0.5\nVERB DET 0.5\n"
 

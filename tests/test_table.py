@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from shell import last_line
 
-from dynet_vdgi.evaluation import published
+from dynet_vdgi.evaluation import files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, Cell, Row
 
@@ -171,10 +171,10 @@ def test_impossible_wishes(folder, vdgi):
 
 # ------------------------------------------------------------------------------------------- published
 def test_the_published_figures_are_sound():
-    figures = published.read()
+    figures = files.read()
     assert len(figures) > 250
     assert {f"Li2019-T{number}" for number in range(1, 8)} <= {figure.table for figure in figures}
-    assert set(published.DATASETS.values()) <= {figure.dataset for figure in figures}
+    assert set(files.DATASETS.values()) <= {figure.dataset for figure in figures}
     assert len({figure[:5] for figure in figures}) == len(figures)
     for figure in figures:
         assert all([*figure[:5], figure.source])
@@ -216,7 +216,7 @@ def test_beside_the_paper():
 
 
 def test_an_average_is_beside_the_papers_if_all_languages_are_there():
-    languages = [name for name in published.DATASETS if name != "wsj"]
+    languages = [name for name in files.DATASETS if name != "wsj"]
     rows = [run("UniversalRules", name, 1, 10 * k) for k, name in enumerate(languages)]
     (upto15, _) = shown(tables.beside(rows, "Li2019-T6"))
     assert (upto15[""][-1], upto15["UniversalRules (here)"][-1]) == ("UD1.4-Average", "35.0")

@@ -8,7 +8,7 @@ import pytest
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.tagging.tag_list import TagList
+from dynet_vdgi.tagging.lemmas import TagList
 from dynet_vdgi.tagging.tagger import LISTED, Tagger
 
 RAW = [

@@ -10,7 +10,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import tag_warnings as module
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags, unknown_to_model
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 
 TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
 

@@ -18,12 +18,12 @@ from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import OUTSIDE, WordTypes, around, items_of
 from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tagging.tagger_state import feats_parts
+from dynet_vdgi.tagging.tagger_file import feats_parts
 from dynet_vdgi.tagging.type_means import LEAST, TypeMeans
 from dynet_vdgi.tagging.type_means import items_of as items_of_means
 from dynet_vdgi.tokenising.tokeniser import Tokeniser

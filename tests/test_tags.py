@@ -11,15 +11,15 @@ from shell import Vdgi, last_line
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
+from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.reports.scored_runs import score_runs
+from dynet_vdgi.reports.runs import score_runs
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.presets import from_toml

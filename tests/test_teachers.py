@@ -16,7 +16,7 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.teaching import teacher_of_kind
+from dynet_vdgi.recipes.taught import teacher_of_kind
 from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
@@ -24,8 +24,7 @@ from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, RfSettings
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.bundled import resources, rules_path
-from dynet_vdgi.settings.config import NoTeacher
+from dynet_vdgi.settings.config import NoTeacher, resources, rules_path
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.teachers.common import SymbolTeacher
 from dynet_vdgi.teachers.dmv import Dmv

@@ -10,20 +10,18 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
+from dynet_vdgi.recipes.taught import teach, teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.material import Material
-from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings.bundled import resources, rules_path
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.runs.run_folder import Material, RunLog
+from dynet_vdgi.settings.config import TeacherSettings, resources, rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 

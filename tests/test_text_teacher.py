@@ -7,7 +7,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.universal.encoding import ROOT, TAG, encode
 from dynet_vdgi.universal.stored import Measures

@@ -20,8 +20,7 @@ from dynet_vdgi.runs import model_archive
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
-from dynet_vdgi.tokenising.characters import symbols_of
-from dynet_vdgi.tokenising.seen import Seen
+from dynet_vdgi.tokenising.characters import Seen, symbols_of
 from dynet_vdgi.tokenising.splitting import Splitter, rewritings
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
 from dynet_vdgi.tokenising.whole import wholes

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import UPDATES, Run
 
-from dynet_vdgi.baselines.branching import left_branching, right_branching
+from dynet_vdgi.baselines.trees import left_branching, right_branching
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.runlog import RunLog, console_row, heading
+from dynet_vdgi.runs.run_folder import RunLog, console_row, heading
 from dynet_vdgi.variational.trainer import Trainer, minibatches
 
 # Minibatches

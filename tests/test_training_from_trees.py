@@ -22,8 +22,8 @@ from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
+from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer

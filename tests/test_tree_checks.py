@@ -10,8 +10,8 @@ from shell import Vdgi
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.recipes.tree_checks import Punctuation, tell_of_relations, tell_of_tags
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.recipes.inputs import Punctuation, tell_of_relations, tell_of_tags
+from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo"
 

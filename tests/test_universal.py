@@ -24,9 +24,10 @@ from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.runs import model_file, run_folder
-from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.config import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.universal import relations, scorer
+from dynet_vdgi.universal import scorer
+from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"

@@ -23,13 +23,12 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.recipes.universal import UniversalSettings
-from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.config import DataSettings
+from dynet_vdgi.recipes.universal_kind import UniversalTeacher
+from dynet_vdgi.settings.config import DataSettings, rules_path
 from dynet_vdgi.settings.presets import in_recipe, load_settings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal.encoding import RELATIONS
-from dynet_vdgi.universal.text_base import FLATTER, TextBase, text_base
+from dynet_vdgi.universal.stored import FLATTER, TextBase, text_base
 
 GOLD = [replace(one, gaps=()) for one in trees(24)]
 TEXT = [replace(one, heads=None, deprels=()) for one in GOLD]
@@ -58,7 +57,7 @@ def test_potentials_are_the_scorers_log_probabilities_and_a_share_of_the_tables(
 
 def test_a_sentence_has_the_same_potentials_alone_and_among_others(monkeypatch):
     together = list(base().all_potentials(TEXT))
-    monkeypatch.setattr("dynet_vdgi.universal.text_base.WORDS", 10)
+    monkeypatch.setattr("dynet_vdgi.universal.stored.WORDS", 10)
     for sentence, ours, theirs in zip(TEXT, together, base().all_potentials(TEXT)):
         (alone,) = base().all_potentials([sentence])
         assert alone == pytest.approx(ours, abs=1e-5)
@@ -152,7 +151,7 @@ def test_log_p_of_relations_is_the_scorers(monkeypatch):
     difference = together[:, columns] - others
     assert np.ptp(difference, axis=1) == pytest.approx(np.zeros(len(heads)), abs=1e-4)
     assert np.isneginf(np.delete(together, columns, axis=1)).all()
-    monkeypatch.setattr("dynet_vdgi.universal.relations.WORDS", 10)
+    monkeypatch.setattr("dynet_vdgi.universal.scorer.WORDS", 10)
     assert base().log_p(TEXT, heads)[:, columns] == pytest.approx(together[:, columns], abs=1e-4)
 
 

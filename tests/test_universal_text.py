@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
+from dynet_vdgi.universal.examples import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
-from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.scorer import TextScorer
 from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile, TagCounts
@@ -26,7 +26,7 @@ LEFT, RIGHT = 0, 1
 @pytest.fixture(scope="module")
 def demo() -> list[Sentence]:
     read = conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
-    return list(treebank.prepare(read, protocols.STANDARD).sentences)
+    return list(corpus.prepare(read, protocols.STANDARD).sentences)
 
 
 def mirrored(sentence: Sentence) -> Sentence:

@@ -19,7 +19,7 @@ from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import shown_sentence
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.extras import how_to_install
+from dynet_vdgi.system.limits import how_to_install
 from dynet_vdgi.validation import official
 from dynet_vdgi.validation.form import problems_in
 

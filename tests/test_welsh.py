@@ -12,7 +12,7 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.data.tags import UD2_TAGS
+from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.validation.form import NO_HEADS, problems_in
 
 ROOT = Path(__file__).parents[1]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
-from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
+from dynet_vdgi.students import arc_hybrid, word_perceptron
+from dynet_vdgi.students import arc_hybrid as word_kernels
 from dynet_vdgi.students.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
 
 arc_hybrid = ByNumba(arc_hybrid)
@@ -82,7 +83,7 @@ def test_margins_are_those_of_the_least_sure_decision():
 def margins_step_by_step(parser, sentence):
     """Of each word the least margin of the actions while it was on top of the stack."""
     n, weights = len(sentence), parser.weights
-    features = word_features.features()
+    features = word_perceptron.features()
     rows = Atoms().pack([sentence]).of(0)
     state = np.zeros((6, n + 4), np.int64)
     places, atoms = np.zeros(13, np.int64), np.zeros(2 * len(features.templates.of_atom), np.uint64)
@@ -103,13 +104,13 @@ def margins_step_by_step(parser, sentence):
 
 # ------------------------------------------------------------------------------------------- features
 def test_every_atom_is_used_and_templates_differ():
-    names = {name for template in word_features.TEMPLATES for name in template.split()}
+    names = {name for template in word_perceptron.TEMPLATES for name in template.split()}
     assert {*word_kernels.NUMBERS} <= names
-    assert len({frozenset(template.split()) for template in word_features.TEMPLATES}) == len(
-        word_features.TEMPLATES
+    assert len({frozenset(template.split()) for template in word_perceptron.TEMPLATES}) == len(
+        word_perceptron.TEMPLATES
     )
-    fewer = word_features.features(feats=False, words=False)
-    assert set(fewer.columns.tolist()) < set(word_features.features().columns.tolist())
+    fewer = word_perceptron.features(feats=False, words=False)
+    assert set(fewer.columns.tolist()) < set(word_perceptron.features().columns.tolist())
     assert len(fewer.templates.parts) == 23 + 8
 
 

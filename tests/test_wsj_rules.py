@@ -11,7 +11,7 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.grammar import expectations
 from dynet_vdgi.grammar.rules import ROOT, count, load_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 NAMES = (
     "ROOT>AUX ROOT>VERB VERB>NOUN VERB>PRON VERB>ADV VERB>VERB AUX>VERB "

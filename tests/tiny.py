@@ -11,15 +11,13 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.settings.config import Settings, rules_path
 from dynet_vdgi.variational.trainer import Trainer
 
 Changes = Mapping[str, Mapping[str, Any]]

@@ -10,10 +10,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.parsing.engines import Scores, ScoringEngine
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, chosen_rules
-from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import RunReader
-from dynet_vdgi.runs.material import Material
+from dynet_vdgi.recipes.inputs import Inputs, RunReader
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import Settings
 
 

@@ -12,8 +12,7 @@ from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.universal.encoding import N_TAGS, encode
-from dynet_vdgi.universal.scorer import Scorer
-from dynet_vdgi.universal.sizes import LayerSizes, shapes
+from dynet_vdgi.universal.scorer import LayerSizes, Scorer, shapes
 from dynet_vdgi.universal.typology import Profile
 
 FEATURES = ("Case=Gen", "Case=Nom", "Number=Plur", "Number=Sing", "Tense=Pres")

@@ -17,12 +17,11 @@ from starlette.responses import JSONResponse, Response
 
 from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.adjudication import Adjudication, DecisionError, items
-from dynet_vdgi.annotation.guard import Reach
-from dynet_vdgi.annotation.tabs import Tab
+from dynet_vdgi.annotation.serving import Reach, Tab
 from dynet_vdgi.data.sentence import sent_id_of
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation.agreement import ROOT
 from dynet_vdgi.evaluation.raw_scores import Side
-from dynet_vdgi.evaluation.two_files import ROOT
 
 WRITE_EVERY = 1.0
 

@@ -24,8 +24,8 @@ from dynet_vdgi.annotation.marked import (
 )
 from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import heads_without
-from dynet_vdgi.data.tags import UD2_TAGS
 
 LONGEST = 200
 LONGEST_NOTE = 2000

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dynet_vdgi.annotation.marked import Guess
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.system.ending import end_with_parent
+from dynet_vdgi.system.progress import end_with_parent
 
 if TYPE_CHECKING:
     from dynet_vdgi.annotation.loop import Course, Lesson, ToldTree

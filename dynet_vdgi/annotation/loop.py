@@ -28,10 +28,9 @@ from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.choosing import choose
 from dynet_vdgi.parsing.confidence import shifted
-from dynet_vdgi.recipes.few_trees import FewTreesSettings
-from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
-from dynet_vdgi.recipes.teaching import teacher_of_kind
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.recipes.few_trees import SHORTEST, FewTrees, FewTreesSettings
+from dynet_vdgi.recipes.taught import teacher_of_kind
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.teachers.common import Base

@@ -17,12 +17,12 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
-from dynet_vdgi.data import conllu, guesses
+from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_faults import NUMBER
+from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.guesses import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
@@ -478,7 +478,7 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
 
     Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
     the guess. The `page` shows guessed tags and trees, without marks. An `export` has no marks, flags or
-    notes about guesses, and trees of finished sentences only.
+    notes about conllu_writing, and trees of finished sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
@@ -495,12 +495,12 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
         if has_tree:
             is_there = shows_heads and arc.head != UNSET
             columns[6:8] = (str(arc.head), arc.label) if is_there else (NOTHING, NOTHING)
-        columns[9] = _misc(word, arc) if has_marks else without(word.misc, guesses.CHANCES)
+        columns[9] = _misc(word, arc) if has_marks else without(word.misc, conllu_writing.CHANCES)
         lines[row] = "\t".join(columns)
     comments = state.comments
     if not has_marks:
         comments = tuple(
-            [c for c in comments if not IS_FLAG.fullmatch(c) and not guesses.COMMENT.fullmatch(c)]
+            [c for c in comments if not IS_FLAG.fullmatch(c) and not conllu_writing.COMMENT.fullmatch(c)]
         )
     return "\n".join([*comments, *lines[_n_comments(lines) :]]) + "\n\n"
 

@@ -20,7 +20,7 @@ from dynet_vdgi.data.punctuation import is_mark
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.parsing.steps import Steps, step_file
-from dynet_vdgi.tokenising.seen import Seen
+from dynet_vdgi.tokenising.characters import Seen
 from dynet_vdgi.tokenising.whole import wholes
 
 ENDS = ".!?…。！？｡।॥؟۔։።፧၊။"

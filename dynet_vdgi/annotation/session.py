@@ -28,7 +28,19 @@ from msgspec import Struct
 
 from dynet_vdgi.annotation import taking_over
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record
+from dynet_vdgi.annotation.journal import (
+    BYTE_ORDER_MARK,
+    DAMAGED,
+    ENDING,
+    FORMAT,
+    HINT,
+    Journal,
+    OwnFile,
+    Record,
+    is_ended,
+    pieces,
+    plain,
+)
 from dynet_vdgi.annotation.marked import (
     ChangeError,
     Guess,
@@ -39,7 +51,6 @@ from dynet_vdgi.annotation.marked import (
     read_marked,
     read_text,
 )
-from dynet_vdgi.annotation.own_file import BYTE_ORDER_MARK, OwnFile, is_ended, pieces, plain
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
+from dynet_vdgi.annotation.finding import grouped_problems
 from dynet_vdgi.annotation.marked import NOTHING, MarkedColumns, MarkedSentence
-from dynet_vdgi.annotation.problems import grouped_problems
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.annotation.sentence_layout import Range, SentenceLayout, has_space_after
-from dynet_vdgi.data.tags import UD2_TAGS
+from dynet_vdgi.data.protocols import UD2_TAGS
 
 Pairs = Sequence[tuple[str, float]]
 

@@ -15,7 +15,6 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import UsageError, VdgiError
 
 WIDEST = 80
@@ -105,7 +104,7 @@ def add_tags(add: Options) -> None:
 def model_first(model: str, names: Sequence[str], usual: str) -> None:
     """Raises: UsageError, a text stands where the model belongs; `usual`: a command up to its model."""
     from dynet_vdgi.settings import config
-    from dynet_vdgi.settings.bundled import bundled
+    from dynet_vdgi.settings.config import bundled
 
     def is_model(name: str) -> bool:
         if os.path.isdir(name):
@@ -131,3 +130,124 @@ def one_file(pattern: str, what: str) -> str:
     if len(names) > 1:
         raise UsageError(f"{what} must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}")
     return names[0]
+
+
+# ----------------------------------------------------------------------------------------------------
+# The arguments of the verbs: how a module declares them, and which options do not go together.
+
+
+class Options:
+    """Adds arguments to a parser, a line each.
+
+    `NAME` and `[NAME]`, which may be left out, stand for one positional argument, `NAME...` and `[NAME...]`
+    for several. An option is `-o --output FILE`, `--dev FILE...` or, without a value, `--retag`. Help tells
+    the default.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parser = parser
+
+    def __call__(
+        self, spec: str, help: str, *, least: int | None = None, most: int | None = None, **more: Any
+    ) -> None:
+        """Adds one. With `least`, its value is a whole number, `most` at most; `more`: of argparse."""
+        words = spec.split()
+        names = [word for word in words if word.startswith("-")]
+        values = words[len(names) :]
+        if values:
+            last = values[-1]
+            is_optional = last.startswith("[") and last.endswith("]")
+            values[-1] = last[1:-1] if is_optional else last
+            if values[-1].endswith("..."):
+                values[-1] = values[-1].removesuffix("...")
+                more["nargs"] = "*" if is_optional else "+"
+                more.setdefault("default", [] if names else None)
+            elif is_optional:
+                more["nargs"] = "?"
+            more["metavar"] = tuple(values) if len(values) > 1 else values[0]
+        elif not {"action", "choices"} & {*more}:
+            more["action"] = "store_true"
+        if least is not None:
+            more["type"] = _number(names[0] if names else values[0], least, most)
+        if more.get("default") not in (None, [], "-") and "default" not in help and "const" not in more:
+            help += " (default: %(default)s)"
+        dest = more.pop("dest", None)
+        if names:
+            self.parser.add_argument(*names, help=help, **more, **({"dest": dest} if dest else {}))
+        else:
+            self.parser.add_argument(dest or more["metavar"].lower(), help=help, **more)
+
+
+def _number(option: str, least: int, most: int | None) -> Callable[[str], int]:
+    """The reader of a whole number. It raises: UsageError, the number is out of its range."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if most is not None and not least <= number <= most:
+            raise UsageError(f"{option} {text}: must be from {least} to {most}")
+        if number < least:
+            raise UsageError(f"{option} {text}: must be at least {least}")
+        return number
+
+    read.__name__ = "int"  # which argparse names if it is none
+    return read
+
+
+APART: dict[str, list[tuple[str, str, str]]] = {
+    "annotate": [
+        ("--given --every --order --preset --rules --language-facts --tagger --labels", "--beside", ""),
+        ("--given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
+        ("--rules --language-facts --tagger --tokeniser --lines --labels", "--export", ""),
+        ("--no-browser --beside -o", "--export", ""),
+    ],
+    "check": [
+        ("--rules --model --tags", "--ud", "UD's own validator reads the file"),
+        ("--rules", "--model", "it has rules of its own"),
+    ],
+    "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
+    "evaluate": [
+        ("--raw --by --rules --baselines --max-len --protocol --bootstrap --format", "--agreement", ""),
+        ("--by --rules --baselines --max-len --protocol --bootstrap", "--raw", "it scores all words"),
+        ("--worst --confusions", "--csv", "it has figures only"),
+    ],
+    "info": [("--json", "-o", "it is a page")],
+    "parse": [
+        ("--exact", "--fast", "a student has no exact trees"),
+        ("--confidence", "--exact", "it is about the tree found without it"),
+        ("--jobs", "--scheduler", "a cluster has workers of its own"),
+    ],
+    "train": [("--train", "--language", "give each language its files")],
+}
+"""By verb: options that have no effect with another one, and why."""
+
+NEEDED: dict[str, list[tuple[str, str]]] = {
+    "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
+    "check": [("--level --lang", "--ud")],
+    "choose": [("--heads --json", "--words")],
+    "evaluate": [("--worst --confusions --no-punct --csv", "--agreement")],
+    "info": [("--gold --protocol --rules --sentences --published", "-o"), ("--published", "--gold")],
+}
+"""By verb: options that have an effect only with another one."""
+
+
+def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Raises: UsageError, an option was given that has no effect with, or without, another one."""
+    fixed = [action for action in parser._actions if isinstance(action, argparse._StoreConstAction)]
+    short = [(action.dest, action.const) for action in fixed]  # --json for --format json
+    given: list[str] = []
+    for action in parser._actions:
+        value = getattr(arguments, action.dest, action.default)
+        is_given = value == action.const if action in fixed else value != action.default
+        if is_given and (action in fixed or (action.dest, value) not in short):
+            given += action.option_strings
+
+    def found(options: str) -> list[str]:
+        return [option for option in options.split() if option in given]
+
+    for options, other, reason in APART.get(verb, ()):
+        if other in given and found(options):
+            why = f": {reason}" if reason else ""
+            raise UsageError(f"{found(options)[0]} has no effect with {other}{why}")
+    for options, other in NEEDED.get(verb, ()):
+        if other not in given and found(options):
+            raise UsageError(f"{found(options)[0]} has no effect without {other}")

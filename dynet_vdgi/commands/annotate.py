@@ -36,7 +36,7 @@ import os
 import re
 
 from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 
@@ -97,8 +97,8 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation.loop import PRESET, Course
     from dynet_vdgi.annotation.plain_text import beside
     from dynet_vdgi.annotation.relations import read_list
+    from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.annotation.session import Session
-    from dynet_vdgi.annotation.tabs import Tab
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -133,7 +133,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
     from dynet_vdgi.annotation import beside
     from dynet_vdgi.annotation.adjudication import Adjudication
-    from dynet_vdgi.annotation.tabs import Tab
+    from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
@@ -165,8 +165,8 @@ def _user() -> str:
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
+    from dynet_vdgi.annotation.finding import problems_of
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.problems import problems_of
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict
     from dynet_vdgi.system.names import count

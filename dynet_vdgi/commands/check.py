@@ -26,12 +26,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import FaultsFoundError
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.tags import UD_TAGS
+from dynet_vdgi.data.protocols import UD_TAGS, protocol_named
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told

@@ -35,8 +35,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from dynet_vdgi.commands import add_output, model_first
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_output, model_first
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count, plain
@@ -102,7 +101,7 @@ def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
     """Prints the least certain words of parsed files."""
     file_checks.check_read_once(names)
     from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
-    from dynet_vdgi.system.text_tables import aligned
+    from dynet_vdgi.system.names import aligned
 
     read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
     found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)

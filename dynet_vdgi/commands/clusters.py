@@ -16,7 +16,7 @@ import logging
 import time
 from functools import partial
 
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress

@@ -12,9 +12,8 @@ import logging
 import re
 from pathlib import Path
 
-from dynet_vdgi.commands import add_output, add_tasks
-from dynet_vdgi.commands.options import Options
-from dynet_vdgi.data import file_checks, files, head_rules, penn
+from dynet_vdgi.commands import Options, add_output, add_tasks
+from dynet_vdgi.data import file_checks, files, penn
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
@@ -33,7 +32,7 @@ def _add_wsj(parser: argparse.ArgumentParser) -> None:
     add("--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)")
     which = "which files of these sections, numbered from 1 in order of their names (default: all)"
     add("--files N-N,N", which)
-    add("--heads NAME", f"head rules: {' or '.join(head_rules.names())}", default=head_rules.DEFAULT)
+    add("--heads NAME", f"head rules: {' or '.join(penn.names())}", default=penn.DEFAULT)
     add("--policy", "which tags count as punctuation", choices=penn.POLICIES, default="standard")
     add_output(add)
 
@@ -52,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> None:
       vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
       vdgi convert wsj sample --files 1-159 -o train.conllu
     """
-    rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
+    rules, punctuation = penn.load(arguments.heads), penn.POLICIES[arguments.policy]
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0

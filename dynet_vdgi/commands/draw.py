@@ -26,8 +26,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import add_output, one_file
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_output, one_file
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count as counted

@@ -41,8 +41,7 @@ import csv
 import json
 import sys
 
-from dynet_vdgi.commands import one_file
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, one_file
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import plain, told
@@ -128,8 +127,7 @@ def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
     """Prints the agreement of two annotations."""
-    from dynet_vdgi.evaluation.agreement import HEADING, agreement
-    from dynet_vdgi.evaluation.two_files import TwoFiles
+    from dynet_vdgi.evaluation.agreement import HEADING, TwoFiles, agreement
 
     if len(arguments.parses) != 1:
         raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")

@@ -24,12 +24,11 @@ import logging
 import textwrap
 from functools import partial
 
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.settings.bundled import bundled
-from dynet_vdgi.system.names import count, told
-from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.settings.config import bundled
+from dynet_vdgi.system.names import aligned, count, told
 
 logger = logging.getLogger("dynet_vdgi")
 

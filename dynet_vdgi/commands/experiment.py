@@ -15,8 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from dynet_vdgi.commands import add_tasks
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_tasks
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system.names import plain

@@ -27,13 +27,12 @@ import zipfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import one_file
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, one_file
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.reports.scored_runs import ScoredRuns
+    from dynet_vdgi.reports.runs import ScoredRuns
     from dynet_vdgi.runs.model_file import ModelFile
 
 logger = logging.getLogger("dynet_vdgi")
@@ -68,8 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parsing.steps import Steps, description
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import model_path
-    from dynet_vdgi.system.names import told
-    from dynet_vdgi.system.text_tables import aligned
+    from dynet_vdgi.system.names import aligned, told
 
     path = model_path(arguments.models[0])
     if path.is_file() and not zipfile.is_zipfile(path):
@@ -116,7 +114,7 @@ def _write_page(arguments: argparse.Namespace) -> None:
 
 
 def _scored(models: dict[str, ModelFile], gold: Sequence[str], arguments: argparse.Namespace) -> ScoredRuns:
-    from dynet_vdgi.reports.scored_runs import score_runs
+    from dynet_vdgi.reports.runs import score_runs
     from dynet_vdgi.runs.run_folder import rules_named
 
     rules = rules_named(arguments.rules) if arguments.rules else None

@@ -70,8 +70,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import model_first
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, model_first
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.commands import add_output, add_tags, add_tasks
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_output, add_tags, add_tasks
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.system.names import count, did_you_mean, plain
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
-    from dynet_vdgi.baselines.rules_only import rules_only
+    from dynet_vdgi.baselines.trees import rules_only
     from dynet_vdgi.grammar.explanation import explained
 
     rules = _rules(arguments)
@@ -133,8 +132,8 @@ def _rules(arguments: argparse.Namespace) -> RuleSet:
 
 def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
     """The sentences of files that are not only punctuation. Raises: DataError, there are none."""
+    from dynet_vdgi.data.corpus import Filter
     from dynet_vdgi.data.protocols import STANDARD
-    from dynet_vdgi.data.treebank import Filter
 
     expanded, keep = files.expand(names), Filter(STANDARD)
     every = (sentence for name in expanded for sentence in conllu.read(name, tags=tags))
@@ -173,7 +172,7 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
     """The accuracy of the rules alone, if there are trees to compare with."""
-    from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+    from dynet_vdgi.baselines.trees import TIE_SEEDS, rules_only
     from dynet_vdgi.evaluation.attachment import score
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
@@ -203,7 +202,7 @@ def _estimate(arguments: argparse.Namespace) -> None:
       vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
       vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
     """
-    from dynet_vdgi.grammar.estimated_rules import estimated_rules
+    from dynet_vdgi.grammar.expectations import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 
     names = files.expand(arguments.treebanks)

@@ -17,8 +17,7 @@ import logging
 import time
 from collections import Counter
 
-from dynet_vdgi.commands import add_output, add_tasks, model_first
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -98,8 +97,7 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.data.copies import superseded
-    from dynet_vdgi.data.corpus import read
+    from dynet_vdgi.data.corpus import read, superseded
     from dynet_vdgi.grammar.tag_warnings import in_lower_case
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -141,8 +139,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     """
     from dynet_vdgi.data.corpus import read
     from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.system.text_tables import aligned
-    from dynet_vdgi.tagging.label_scores import scores_of
+    from dynet_vdgi.system.names import aligned
+    from dynet_vdgi.tagging.lemmas import scores_of
 
     model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
     tagger = loaded("tagger", arguments.model)
@@ -173,7 +171,7 @@ def _list(arguments: argparse.Namespace) -> None:
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
     """
     from dynet_vdgi.data import text
-    from dynet_vdgi.data.normal_forms import nfc
+    from dynet_vdgi.data.raw_text import nfc
 
     names = files.expand(arguments.texts)
     file_checks.check_output(arguments.output, names, ending=".tsv")

@@ -12,8 +12,7 @@ from __future__ import annotations
 import argparse
 import logging
 
-from dynet_vdgi.commands import add_output, add_tasks, model_first
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.data.conllu_faults import SPLIT
 from dynet_vdgi.errors import DataError, UsageError

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.inputs import Given, Inputs
     from dynet_vdgi.recipes.run import run as train
     from dynet_vdgi.runs.run_folder import model_path
 

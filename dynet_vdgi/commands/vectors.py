@@ -15,7 +15,7 @@ import logging
 import time
 from collections import Counter
 
-from dynet_vdgi.commands.options import Options
+from dynet_vdgi.commands import Options
 from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import progress

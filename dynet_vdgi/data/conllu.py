@@ -16,9 +16,9 @@ from typing import Literal, TypeVar, get_args
 from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_feats, is_other_format, quoted
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.protocols import is_punctuation
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
-from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
 

@@ -1,20 +1,126 @@
-"""Writing CoNLL-U: a sentence's own lines with new heads, every other byte as it was read."""
+"""Notes that say whether a head or relation is a guess of the program, how sure it is, or who confirmed it.
+
+A comment says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from dynet_vdgi.data import guesses
-from dynet_vdgi.data.conllu import Heads, tree_of
-from dynet_vdgi.data.conllu_blocks import warn
-from dynet_vdgi.data.conllu_faults import BlockCheck, fault_of_value
+from dynet_vdgi.data.conllu import Heads, sentence_of, tree_of
+from dynet_vdgi.data.conllu_blocks import Block, warn
+from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, fault_of_value
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
+from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import DataError, UsageError, check_kind
+
+if TYPE_CHECKING:
+    import conllu
+
+COMMENT = re.compile(r"#\s*guess\s*=\s*([0-9a-f]{8})\s*")
+
+HEAD_BY, LABEL_BY = "HeadBy=", "LabelBy="
+"""What `vdgi annotate` writes to MISC about a head and a relation that a person has confirmed."""
+
+CHANCES = ("HeadConf=", "HeadProb=")
+"""What parsers write to MISC about a head."""
+
+_CONFIRMED = re.compile(rf"(?:^|\|)(?:{HEAD_BY}|{LABEL_BY})")
+_IN_MISC = (HEAD_BY, LABEL_BY, *CHANCES)
+
+
+def comment(lines: Sequence[str]) -> str:
+    """The comment for a sentence with these lines: a checksum of its heads and relations.
+
+    >>> comment(["# text = Go!", "1\\tGo\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_"])
+    '# guess = 8f18e238'
+    """
+    arcs = ["\t".join(line.split("\t")[6:8]) for line in lines if line[:1] != "#"]
+    return f"# guess = {zlib.crc32(chr(10).join(arcs).encode()):08x}"
+
+
+def renewed(block: str) -> str:
+    """The block of a parser's tree; if it has that comment, it has it for this tree."""
+    lines = block.split("\n")
+    if not any(map(COMMENT.fullmatch, lines)):
+        return block
+    now = comment([line for line in lines if line])
+    return "\n".join([now if COMMENT.fullmatch(line) else line for line in lines])
+
+
+def is_guess(lines: Sequence[str]) -> bool:
+    """Whether the tree of a sentence with these lines is as the program guessed it, by its comment."""
+    said = next((found[1] for line in lines if (found := COMMENT.fullmatch(line))), None)
+    return said is not None and comment(lines).endswith(said) and not is_confirmed(lines)
+
+
+def may_be_guess(lines: Sequence[str]) -> bool:
+    """Whether each word has a confidence in its head, as a parse has it, and nothing tells more.
+
+    Punctuation has none.
+    """
+    words = [line.split("\t") for line in lines if line[:1] != "#"]
+    has_confidence = ["HeadConf=" in word[9] for word in words if word[0].isdigit() and word[3] != "PUNCT"]
+    is_told = any(map(COMMENT.fullmatch, lines)) or is_confirmed(lines)
+    return bool(has_confidence) and all(has_confidence) and not is_told
+
+
+def is_confirmed(lines: Sequence[str]) -> bool:
+    """Whether a person has confirmed part of the tree in `vdgi annotate`."""
+    return any(_CONFIRMED.search(line.rpartition("\t")[2]) for line in lines if line[:1] != "#")
+
+
+def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:
+    """The sentence without notes that are untrue of its new heads and relations.
+
+    These are all chances, because they were of other parses, and the names of those who have confirmed
+    another head or relation.
+    """
+    source = sentence.source
+    if source is None or not any(note in line for line in source.lines for note in _IN_MISC):
+        return sentence
+    lines = list(source.lines)
+    for row, head, deprel in zip(source.rows, heads, deprels):
+        columns = lines[row].split("\t")
+        head_by = () if columns[6] == str(head) else (HEAD_BY,)
+        label_by = () if columns[7] == deprel else (LABEL_BY,)
+        columns[9] = without(columns[9], (*CHANCES, *head_by, *label_by))
+        lines[row] = "\t".join(columns)
+    return replace(sentence, source=replace(source, lines=tuple(lines)))
+
+
+def without(misc: str, prefixes: tuple[str, ...]) -> str:
+    """MISC without the parts that begin so."""
+    return "|".join([part for part in misc.split("|") if not part.startswith(prefixes)]) or "_"
+
+
+def only_confirmed(sentence: Sentence) -> Sentence:
+    """The sentence without the heads and relations that nobody has confirmed, if somebody has others.
+
+    Those of punctuation stay, because `vdgi annotate` attaches it itself.
+    """
+    if sentence.source is None or sentence.heads is None or not is_confirmed(sentence.source.lines):
+        return sentence
+    notes = ["|" + sentence.source.lines[row].rpartition("\t")[2] for row in sentence.source.rows]
+    is_mark = [tag in UD_PUNCTUATION for tag in sentence.upos or sentence.tags]
+    arcs = zip(sentence.heads, sentence.deprels or ("_",) * len(sentence), notes, is_mark)
+    kept = [
+        (h if mark or f"|{HEAD_BY}" in note else FREE, r if mark or f"|{LABEL_BY}" in note else "_")
+        for h, r, note, mark in arcs
+    ]
+    heads, deprels = zip(*kept)
+    return replace(sentence, heads=heads, deprels=deprels)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Writing CoNLL-U: a sentence's own lines with new heads, every other byte as it was read.
 
 
 def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | None = None) -> str:
@@ -140,7 +246,7 @@ def unchanged(sentence: Sentence) -> str:
         if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
             policy: Heads = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
-            fresh = guesses.without_stale(sentence, sentence.heads, deprels)
+            fresh = without_stale(sentence, sentence.heads, deprels)
             return _text(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
     return "\n".join(source.lines) + "\n\n"
 
@@ -173,3 +279,58 @@ def _write(sentences: Iterable[Sentence], handle: TextIO) -> int:
     for number, sentence in enumerate(sentences, 1):  # noqa: B007 - the last one is the result
         handle.write(unchanged(sentence))
     return number
+
+
+# ----------------------------------------------------------------------------------------------------
+# Converts sentences to and from objects of the library `conllu` (`TokenList`).
+
+
+def to_conllu(sentence: Sentence) -> conllu.TokenList:
+    """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
+
+    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
+    comments as a dictionary, so of two comments with one key only the last survives, and a comment without
+    `=` is a key without a value.
+
+    Raises: UsageError, the argument is no `Sentence`; UsageError and DataError, as `write`.
+    """
+    check_kind("sentence", sentence, Sentence, "a Sentence")
+    from conllu import parse_token_and_metadata
+
+    def unparsed(columns: list[str], index: int) -> str:
+        return columns[index]
+
+    parsers: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), unparsed)
+    return parse_token_and_metadata(
+        unchanged(sentence),
+        field_parsers={**parsers, "head": _head},
+        metadata_parsers={"__fallback__": lambda key, value: (key, value)},
+    )
+
+
+def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: str = "upos") -> Sentence:
+    """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
+
+    `heads` and `tags` are as in `read`. That library's `parse` drops comments without `=`, except `newdoc`
+    and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu` when needed.
+
+    Raises: `DataError` where its text is not sound CoNLL-U; line numbers are those of `tokens.serialize()`.
+    `UsageError` for another object, such as the list of sentences that `conllu.parse` gives.
+    """
+    if not hasattr(tokens, "serialize"):
+        raise UsageError(
+            f"a {type(tokens).__name__} where a TokenList is expected: convert its items one by one"
+        )
+    lines = tokens.serialize().rstrip("\n").split("\n")
+    if not all(lines):
+        what = "an empty line" if any(lines) else "no words"
+        raise DataError("<TokenList>", lines.index("") + 1, f"a sentence with {what}")
+    return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
+
+
+def _head(columns: list[str], index: int) -> int | str | None:
+    """The number, if it is one; reading with `heads="ignored"` lets any other text through."""
+    text = columns[index]
+    if NUMBER.fullmatch(text):
+        return int(text)
+    return None if text == "_" else text

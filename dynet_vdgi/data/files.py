@@ -22,10 +22,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
-from dynet_vdgi.data.leftovers import TEMPORARY, remove_leftovers
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 from dynet_vdgi.system.limits import limit, to_raise
-from dynet_vdgi.system.locks import take
+from dynet_vdgi.system.locks import TEMPORARY, remove_leftovers, take
 from dynet_vdgi.system.names import near
 
 AnyPath = str | os.PathLike[str]

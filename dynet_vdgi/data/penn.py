@@ -1,29 +1,102 @@
-r"""Reading the bracketed trees of the Wall Street Journal in the Penn Treebank, and writing them as CoNLL-U.
-
-A file (`.mrg`) holds trees such as `( (S (NP-SBJ-1 (NNS dogs)) (VP (VBP bark))) )`, over any number of lines,
-with or without the outer brackets. Lines that begin with `*x*`, as in the LDC's headers, are comments where
-no bracket is open. Reading changes the trees as follows:
-
-* traces and other empty elements (-NONE-) are removed, with the constituents that they leave empty;
-* function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
-* forms and tags of words are kept as they are: -LRB-, -LCB-, 3\/4, `` and '' are not rewritten.
-
-UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where the
-tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB always
-ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always DET.
-"""
+"""Head rules: which child of a constituent holds its head. The tables are text files in resources/heads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from dynet_vdgi.data.files import AnyPath, open_text, shown
-from dynet_vdgi.data.head_rules import HeadRules
-from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.settings.config import resources
+from dynet_vdgi.system.limits import limit, read_table, to_raise
+
+DEFAULT = "yamada-matsumoto"
+_COORDINATION = ("coordination", "first conjunct")
+
+
+@dataclass(frozen=True)
+class HeadRules:
+    """A table of head rules: for each label of constituents, searches; the first successful one counts."""
+
+    searches: Mapping[str, list[tuple[str, frozenset[str]]]]  # the first child from a side with these labels
+    first_conjunct: bool = False
+
+    def head(self, label: str, children: Sequence[str]) -> int:
+        """The index of the head among the labels of a constituent's children; at least one child is needed.
+
+        Labels are without function tags; punctuation must have been left out.
+
+        >>> rules = load("yamada-matsumoto")
+        >>> rules.head("VP", ["TO", "VP"]), rules.head("NP", ["NN", "NNS", "PP"])
+        (1, 1)
+        """
+        i = 0
+        for side, wanted in self.searches.get(label, ()):
+            order = range(len(children)) if side == "left" else range(len(children) - 1, -1, -1)
+            i = next((k for k in order if children[k] in wanted), -1)
+            if i >= 0:
+                break
+            i = order[0]  # that end, if nothing else is found
+        if self.first_conjunct and i >= 2 and children[i - 1] == "CC":
+            return i - 2
+        return i
+
+
+def names() -> list[str]:
+    """The tables that come with the package."""
+    return sorted(path.stem for path in (resources() / "heads").glob("*.txt"))
+
+
+def load(name: str) -> HeadRules:
+    """The table of that name. Raises: UsageError, naming the choices; ConfigError for a fault in its file."""
+    if name not in names():
+        raise UsageError(f"no head rules {name!r} (choose from {', '.join(names())})")
+    path = resources() / "heads" / f"{name}.txt"
+    return parse(read_table(path, "head rules"), str(path))
+
+
+def parse(text: str, path: str) -> HeadRules:
+    """The head rules in the text of a table; `path` is for messages. Raises: ConfigError."""
+    searches: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    first_conjunct = False
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.split("#", 1)[0].strip()
+        if not content:
+            continue
+        labels, _, right = content.partition(":")
+        side, *items = right.split() or [""]
+        if (labels.strip(), " ".join([side, *items])) == _COORDINATION:
+            first_conjunct = True
+        elif labels.split() and side in ("left", "right"):
+            found = [(side, frozenset(item.split("|"))) for item in items]
+            found = found or [(side, frozenset())]  # finds nothing, but gives the side
+            for label in labels.split():
+                searches.setdefault(label, []).extend(found)
+        else:
+            expected = "expected LABEL: left or right, ITEM ITEM ..."
+            raise ConfigError(f"{path}:{number}: {expected}; got {content!r}")
+    return HeadRules(searches, first_conjunct)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Reading the bracketed trees of the Wall Street Journal in the Penn Treebank, and writing them as CoNLL-U.
+#
+# A file (`.mrg`) holds trees such as `( (S (NP-SBJ-1 (NNS dogs)) (VP (VBP bark))) )`, over any number of
+# lines, with or without the outer brackets. Lines that begin with `*x*`, as in the LDC's headers, are
+# comments where no bracket is open. Reading changes the trees as follows:
+#
+# * traces and other empty elements (-NONE-) are removed, with the constituents that they leave empty;
+# * function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
+# * forms and tags of words are kept as they are: -LRB-, -LCB-, 3\/4, `` and '' are not rewritten.
+#
+# UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where
+# the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB
+# always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always
+# DET.
+
 
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})

@@ -1,10 +1,4 @@
-"""Raw text and its tokens, as CoNLL-U records them: offsets, multiword tokens, spaces, paragraphs.
-
-Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
-values have \\s for a space, \\t, \\r, \\n, \\p for |, \\\\ for \\, and \\uXXXX for other white space. White
-space, here, includes control characters and byte-order marks, because a form cannot hold them; format
-characters between tokens are recorded with it.
-"""
+"""Unicode normalisation: text is compared and looked up in the form NFC, and written as it came."""
 
 from __future__ import annotations
 
@@ -19,8 +13,36 @@ from typing import NamedTuple
 from dynet_vdgi.data.conllu_blocks import Block, blocks
 from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
 from dynet_vdgi.data.files import AnyPath, is_conllu
-from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.errors import DataError
+
+SAME = "they differ only in Unicode normalisation (NFC/NFD)"
+ONE_FORM = "bring both to one form, best to NFC"
+"""What to do about it."""
+
+
+def nfc(text: str) -> str:
+    """The text in the form NFC."""
+    return unicodedata.normalize("NFC", text)
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are equal but for their normalisation."""
+    return nfc(one) == nfc(other)
+
+
+def as_in(text: str, model: str) -> str:
+    """A text in the form NFD if the model is not in NFC; otherwise as it is."""
+    return text if unicodedata.is_normalized("NFC", model) else unicodedata.normalize("NFD", text)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Raw text and its tokens, as CoNLL-U records them: offsets, multiword tokens, spaces, paragraphs.
+#
+# Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
+# values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
+# here, includes control characters and byte-order marks, because a form cannot hold them; format characters
+# between tokens are recorded with it.
+
 
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
 """MISC after a space, and after none."""

@@ -35,7 +35,7 @@ from dynet_vdgi.drawing.arcs import (
     clean,
     levels,
 )
-from dynet_vdgi.system.text_tables import column_count
+from dynet_vdgi.system.names import column_count
 
 WIDTH = 960
 """Default width of a picture in pixels."""

@@ -25,7 +25,7 @@ from dynet_vdgi.drawing.arcs import (
     clean,
 )
 from dynet_vdgi.drawing.arcs import levels as levels_of
-from dynet_vdgi.system.text_tables import column_count, columns, padded
+from dynet_vdgi.system.names import column_count, columns, padded
 
 MIN_WIDTH = 40
 

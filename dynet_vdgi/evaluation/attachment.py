@@ -28,8 +28,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError, check_kind
 from dynet_vdgi.evaluation.pairing import Heads, Parsed, gold_heads, matched, under
 from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.system.names import count
-from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.system.names import aligned, count
 
 if TYPE_CHECKING:
     from dynet_vdgi.grammar.rules import RuleSet

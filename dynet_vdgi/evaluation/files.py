@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dynet_vdgi.baselines.trees import baseline_trees
 from dynet_vdgi.data import conllu
@@ -20,6 +21,7 @@ from dynet_vdgi.evaluation.attachment import (
     evaluate,
 )
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.settings.config import resources
 
 
 def score_files(
@@ -96,3 +98,86 @@ def _mean_tally(tallies: Sequence[SentenceTally]) -> SentenceTally:
         values = [getattr(tally, name) for tally in tallies]
         counts[name] = None if None in values else sum(values) / len(values)
     return replace(tallies[0], **counts)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Published figures from `resources/published.csv`: the tables of the paper and of comparable papers.
+
+
+DATASETS = {
+    "eu": "UD1.4-Basque",
+    "nl": "UD1.4-Dutch",
+    "fr": "UD1.4-French",
+    "de": "UD1.4-German",
+    "it": "UD1.4-Italian",
+    "pl": "UD1.4-Polish",
+    "pt": "UD1.4-Portuguese",
+    "es": "UD1.4-Spanish",
+    "wsj": "WSJ23",
+}
+"""The data set that a language, or the treebank of a plan, stands beside."""
+
+_SAME_MODEL = {
+    "UnivRules": "UniversalRules",
+    "L-WeaklySup": "L-WeaklySupervised",
+    "Conv-MST": "Convex-MST",
+    "RL-PC": "WeaklySupervised",  # table 3 does not say whose expectations; its figure equals table 4's
+}
+"""Models that have two names in the tables of the paper."""
+
+
+class PublishedFigure(NamedTuple):
+    """One number of one table; DDA and UDA in per cent. `best` and `std` are None if none was printed."""
+
+    table: str
+    model: str
+    dataset: str
+    length: str  # `all`, or such as `<=15`
+    metric: str  # DDA, UDA or tokens_per_second
+    mean: float
+    best: float | None
+    std: float | None
+    source: str
+
+
+def same_model(model: str) -> str:
+    """One name for a model that has several."""
+    return _SAME_MODEL.get(model, model)
+
+
+def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
+    """The published model of each system: its name (a value), or that without -SUFFIXes; "" if there is none.
+
+    >>> model_of({"ours": "UniversalRules-dev", "best": "best"}, {"UnivRules"})
+    {'ours': 'UnivRules', 'best': ''}
+    """
+    known = {same_model(model): model for model in models}
+    found = {}
+    for system, name in systems.items():
+        while name and same_model(name) not in known:
+            name = name.rpartition("-")[0]
+        found[system] = known.get(same_model(name), "")
+    return found
+
+
+def read() -> list[PublishedFigure]:
+    """All figures of the file, in its order."""
+    with open(resources() / "published.csv", encoding="utf-8", newline="") as handle:
+        return [
+            PublishedFigure(
+                row["table"],
+                row["model"],
+                row["dataset"],
+                row["length"],
+                row["metric"],
+                float(row["mean"]),
+                _number(row["best"]),
+                _number(row["std"]),
+                row["source"],
+            )
+            for row in csv.DictReader(handle)
+        ]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
+from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count

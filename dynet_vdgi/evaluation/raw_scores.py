@@ -24,10 +24,9 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import Block, blocks, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.normal_forms import ONE_FORM, SAME, is_same
-from dynet_vdgi.data.raw_text import token_block
+from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same, token_block
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system.text_tables import laid_out
+from dynet_vdgi.system.names import laid_out
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
 

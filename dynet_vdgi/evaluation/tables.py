@@ -19,7 +19,7 @@ from dynet_vdgi.evaluation.attachment import (
     percent,
 )
 from dynet_vdgi.evaluation.significance import Difference, Interval
-from dynet_vdgi.system.text_tables import laid_out
+from dynet_vdgi.system.names import laid_out
 
 _LEVEL = f"{100 * significance.LEVEL:.0f} %"
 

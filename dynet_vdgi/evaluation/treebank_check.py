@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import OnFault
+from dynet_vdgi.data.corpus import SHORTEST, Filter
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.protocols import UD_TAGS, Protocol, ud_version
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.tags import UD_TAGS, ud_version
-from dynet_vdgi.data.treebank import SHORTEST, Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.limits import limit
-from dynet_vdgi.system.names import count, listed
-from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.system.names import aligned, count, listed
 
 BANDS = (5, 10, 15, 20, 30, 40)
 

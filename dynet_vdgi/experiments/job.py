@@ -31,16 +31,15 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
 from dynet_vdgi.evaluation.files import evaluate_baselines
 from dynet_vdgi.experiments.tables import RESULT, Row, recorded
-from dynet_vdgi.grammar.estimated_rules import estimated_rules
+from dynet_vdgi.grammar.expectations import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import load as load_parser
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.settings.config import Settings, rules_path
 from dynet_vdgi.settings.presets import load_settings, merge
 
 BASELINES = "baselines"

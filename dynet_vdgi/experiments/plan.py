@@ -21,10 +21,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.evaluation import published
+from dynet_vdgi.evaluation import files as published
 from dynet_vdgi.experiments.job import BASELINES, Job, record
-from dynet_vdgi.settings.bundled import bundled, resources
-from dynet_vdgi.settings.config import Settings, leaves
+from dynet_vdgi.settings.config import Settings, bundled, leaves, resources
 from dynet_vdgi.settings.presets import load_settings, read_toml
 from dynet_vdgi.system.names import did_you_mean
 

@@ -17,8 +17,8 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.experiments import job as jobs_module
 from dynet_vdgi.experiments.job import BASELINES, LOG, Job, state
 from dynet_vdgi.experiments.tables import RESULT, recorded
-from dynet_vdgi.system.dask_cluster import connected, lost_or_failed
 from dynet_vdgi.system.locks import at_work
+from dynet_vdgi.system.side_by_side import connected, lost_or_failed
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -20,9 +20,9 @@ import msgspec
 
 from dynet_vdgi.data import files, protocols
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation import published
-from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
-from dynet_vdgi.system import text_tables
+from dynet_vdgi.evaluation import files as published
+from dynet_vdgi.evaluation.files import DATASETS, PublishedFigure, model_of, same_model
+from dynet_vdgi.system import names as text_tables
 from dynet_vdgi.system.names import did_you_mean
 
 BASELINES = {

@@ -17,11 +17,11 @@ import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.orders import ORDERS, Fact, value_as_written
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.table import ORDERS, Fact, value_as_written
 from dynet_vdgi.system.arrays import Floats
-from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.system.names import aligned
 
 RULES, DISTANCE = "rules", "short arcs"
 """The name for the whole of a rule file without parts."""

@@ -21,10 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.orders import CASES, ORDERS, YES_OR_NO, Fact, of_measures
 from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet, Table
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.table import CASES, ORDERS, YES_OR_NO, Fact, of_measures
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import of_these, there_are
 

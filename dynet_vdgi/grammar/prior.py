@@ -21,15 +21,13 @@ from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
-from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.words import WORDS, split
+from dynet_vdgi.grammar.parts.symbols import WORDS, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
-from dynet_vdgi.grammar.settings import Setting
-from dynet_vdgi.grammar.statistics import TOLD, Text, levels
+from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
+from dynet_vdgi.grammar.table import Fact, Setting
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 SHORT_ARCS = 0.05

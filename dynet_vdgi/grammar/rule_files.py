@@ -10,10 +10,21 @@ from typing import Any
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
-from dynet_vdgi.grammar.patterns import tokens_of
-from dynet_vdgi.grammar.settings import Setting, UnknownOption, number_of, parse_setting
 from dynet_vdgi.grammar.statistics import MEASURES, measure_syntax
-from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
+from dynet_vdgi.grammar.table import (
+    ROOT,
+    SIDES,
+    Grouped,
+    Measure,
+    Part,
+    Rule,
+    Setting,
+    Table,
+    UnknownOption,
+    number_of,
+    parse_setting,
+)
+from dynet_vdgi.grammar.views import tokens_of
 from dynet_vdgi.system.names import nearest, of_these
 
 KINDS = "abcd"

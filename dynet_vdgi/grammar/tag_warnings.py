@@ -6,8 +6,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.tags import UD_TAGS, ud_version
+from dynet_vdgi.data.protocols import UD_PUNCTUATION, UD_TAGS, ud_version
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet

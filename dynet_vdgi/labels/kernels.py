@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
-from dynet_vdgi.data.templates import Templates, table_of
+from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, Templates, W, table_of
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, PLAIN_CONDITIONS, TAGS, RuleArrays
 from dynet_vdgi.system.arrays import Codes, Flags, Floats, Ints

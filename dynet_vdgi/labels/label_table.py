@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import values_of
-from dynet_vdgi.data.tags import UD_TAGS
+from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.names import count, did_you_mean, of_these

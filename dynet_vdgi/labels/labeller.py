@@ -29,7 +29,7 @@ from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.kernels import ArcText
 from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
-from dynet_vdgi.system import sparse_weights
+from dynet_vdgi.system import arrays as sparse_weights
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
 

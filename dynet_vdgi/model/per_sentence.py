@@ -1,8 +1,4 @@
-"""The reference engine: one dynamic graph a sentence, batched automatically by DyNet.
-
-All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
-loop that differs only in who chooses; every faster engine is tested against this one.
-"""
+"""The data that engines and training phases exchange; plain NumPy."""
 
 from __future__ import annotations
 
@@ -14,12 +10,39 @@ import numpy as np
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
-from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
-from dynet_vdgi.model.samples import Phase, Samples
+from dynet_vdgi.model.network import (
+    Choose,
+    Encoder,
+    Network,
+    forcing,
+    legal_log_probabilities,
+    new_graph,
+    sampling,
+)
 from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.system.arrays import Floats
+
+
+@dataclass
+class Samples:
+    """M derivations of one sentence of n words, with their scores in nats."""
+
+    actions: list[list[int]]  # (M, 2n - 1)
+    heads: list[tuple[int, ...]]  # (M, n)
+    log_q: Floats  # (M,)
+    log_p: Floats  # (M,)
+
+
+Phase = Callable[[Encoded, Samples], "tuple[Floats, Floats]"]
+"""From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the loss."""
+
+
+# ----------------------------------------------------------------------------------------------------
+# The reference engine: one dynamic graph a sentence, batched automatically by DyNet.
+#
+# All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
+# loop that differs only in who chooses; every faster engine is tested against this one.
 
 
 @dataclass

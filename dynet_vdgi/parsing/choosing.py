@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data import guesses
+from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
@@ -214,7 +214,7 @@ def to_correct(
         )
     for number, k in enumerate(chosen, 1):
         block = with_tree(on_its_own(text[k]), parses[k], how)
-        yield f"# choice = {number}\n{guesses.comment(block[:-2].split(chr(10)))}\n{block}"
+        yield f"# choice = {number}\n{conllu_writing.comment(block[:-2].split(chr(10)))}\n{block}"
 
 
 def on_its_own(sentence: Sentence) -> Sentence:

@@ -15,7 +15,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine, ScoringEngine, Tree, UniversalEngine
 from dynet_vdgi.system.arrays import Floats
-from dynet_vdgi.universal.relations import batches
+from dynet_vdgi.universal.scorer import batches
 from dynet_vdgi.universal.stored import Measures
 
 LONGEST = 500

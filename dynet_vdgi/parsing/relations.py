@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import Grouped, Table, load_rules
-from dynet_vdgi.grammar.statistics import VERB_INITIAL, Text, VerbOrder, levels
+from dynet_vdgi.grammar.statistics import VERB_INITIAL, Statistics, Text, VerbOrder, levels
 from dynet_vdgi.grammar.table import Measure
-from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.labels.labeller import PREFIX, SHARE, Labeller, LogP
 from dynet_vdgi.parsing.engines import Engine, Found, ScoringEngine, universal
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 
 FEWEST, LOOKED_AT = 20, 500
 """Sentences at the beginning of a text that determine its verb order: at least, at most."""

@@ -9,20 +9,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.statistics import VerbOrder
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.settings.config import Settings
 
-if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alone
-    from dynet_vdgi.data.sentence import Sentence
+if TYPE_CHECKING:
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.engines import Engine, ScoringEngine
-    from dynet_vdgi.recipes.given import Inputs
-    from dynet_vdgi.recipes.reading import RunReader
-    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.recipes.inputs import Inputs, RunReader
     from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
-    from dynet_vdgi.runs.runlog import RunLog
+    from dynet_vdgi.runs.run_folder import Material, RunLog
     from dynet_vdgi.teachers.common import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
@@ -148,7 +152,7 @@ NO_DISTRIBUTION = (
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
     """The rule table of a run, without the parts to leave out."""
     from dynet_vdgi.grammar.rules import load_rules
-    from dynet_vdgi.settings.bundled import rules_path
+    from dynet_vdgi.settings.config import rules_path
 
     rules = inputs.rules or load_rules(rules_path(settings.rules))
     return rules.without(*inputs.without) if inputs.without else rules
@@ -156,7 +160,7 @@ def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
 
 def base_of(model: ModelFile) -> Base:
     """What the CRF of a model starts from. Raises: UsageError, the model does not say."""
-    from dynet_vdgi.universal.text_base import text_base
+    from dynet_vdgi.universal.stored import text_base
 
     if model.base is None:
         raise UsageError(NO_DISTRIBUTION)
@@ -189,3 +193,16 @@ def check_ignored(settings: Settings, *, has_effect: bool) -> None:
             "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
             "tags; leave it out, or set rules=best, for example"
         )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Relations, as a model file keeps them.
+
+
+def label_arrays(
+    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct", log_p: LogP | None = None
+) -> dict[str, NDArray[Any]]:
+    """What a model file stores about the relations of trees; punctuation has a single relation there."""
+    verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
+    labeller = Labeller(load_labels(), log_p=log_p)
+    return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()

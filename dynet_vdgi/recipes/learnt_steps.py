@@ -10,11 +10,11 @@ from itertools import groupby
 from dynet_vdgi.data import conllu, conllu_blocks, raw_text
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.copies import superseded
+from dynet_vdgi.data.corpus import superseded
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
-from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.runs import model_archive
 from dynet_vdgi.system.names import count
 

@@ -15,7 +15,7 @@ from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
-from dynet_vdgi.grammar.estimated_rules import estimated_in
+from dynet_vdgi.grammar.expectations import estimated_in
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine
@@ -28,13 +28,11 @@ from dynet_vdgi.recipes.base import (
     no_start,
     refuse_treebanks,
 )
-from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import RunReader
-from dynet_vdgi.recipes.teaching import teach
-from dynet_vdgi.recipes.tree_checks import tell_of_tags
-from dynet_vdgi.runs.material import NeuralMaterial
+from dynet_vdgi.recipes.inputs import Inputs, RunReader, tell_of_tags
+from dynet_vdgi.recipes.taught import teach
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import load as load_model
+from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.system.names import count
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data import files
-from dynet_vdgi.data.tags import UD_TAGS
+from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import (
     NOT_UNIVERSAL,
@@ -20,15 +20,15 @@ from dynet_vdgi.grammar.tag_warnings import (
     tell_unsuited,
     unknown_tags,
 )
+from dynet_vdgi.parsing.files import WorkerPool
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
-from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
-from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.inputs import Inputs
 from dynet_vdgi.recipes.learnt_steps import HERE, with_learnt
 from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
 from dynet_vdgi.settings.registry import RECIPES

@@ -1,13 +1,17 @@
-"""The default recipe: an exact teacher parses the text with a rule table; a perceptron learns its trees."""
+"""Teachers of texts: each language has its own, with its own statistics; students get the trees of all."""
 
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.grammar.explanation import idle_facts
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.recipes.base import (
     Preparation,
     Recipe,
@@ -18,22 +22,137 @@ from dynet_vdgi.recipes.base import (
     no_start,
     refuse_treebanks,
 )
+from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Exclusions, Settings, TeacherSettings
+from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
+from dynet_vdgi.system import blas
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
+from dynet_vdgi.teachers.common import Base, Teacher
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
-if TYPE_CHECKING:  # see `recipes.base`
-    from dynet_vdgi.data.sentence import Sentence
+if TYPE_CHECKING:
     from dynet_vdgi.parsing.engines import CrfEngine, Engine
-    from dynet_vdgi.recipes.given import Inputs
-    from dynet_vdgi.recipes.teaching import TaughtText
-    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.recipes.inputs import Inputs
     from dynet_vdgi.runs.model_archive import Arrays
     from dynet_vdgi.runs.model_file import ModelFile, Provenance
 
 logger = logging.getLogger("dynet_vdgi")
+
+
+def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
+    """A teacher that has learnt nothing yet; some draw random numbers. Raises: ConfigError, no teacher."""
+    teacher: Teacher = TEACHERS.named(settings.kind).make(settings, seed)
+    return teacher
+
+
+@dataclass(frozen=True)
+class TaughtText:
+    """The results of the teachers of all texts.
+
+    `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every sentence, and
+    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one, and what a CRF
+    starts from, `base`.
+    """
+
+    trees: list[Sentence] = field(default_factory=list)
+    marginals: list[Floats] = field(default_factory=list)
+    prior: Prior | None = None
+    base: Base | None = None
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
+
+
+def teach(
+    material: Material,
+    settings: TeacherSettings,
+    *,
+    seed: int,
+    with_trees: bool = True,
+    with_marginals: bool = False,
+    n_votes: int = 0,
+    log: RunLog,
+) -> TaughtText:
+    """Trains a teacher of this kind for each text, with the text's own statistics, and returns the results.
+
+    `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
+    log reports the measurements of each text and how its teacher learnt.
+    """
+    trees: list[list[Sentence]] = []
+    known: list[tuple[Prior, Base]] = []
+    marginals: list[Floats] = []
+    votes: list[tuple[Sentence, Floats]] = []
+    n_texts = sum(map(bool, material.texts.values()))
+    for language, text in material.texts.items():
+        if not text:
+            continue
+        start = time.process_time()
+        facts = material.facts.get(language, {})
+        prior = Prior.of_text(material.rules, text, facts)
+        log.append(_text_row(language, text, prior))
+        for message in idle_facts(material.rules, text, facts):
+            logger.warning("%s%s", f"{language}: " if language else "", message)
+        teacher = teacher_of_kind(settings, seed).fit(text, prior)
+        if with_trees:
+            heads, said = teacher.heads_and_votes(text, n_votes // n_texts)
+            trees.append([replace(s, heads=tree, source=None) for s, tree in zip(text, heads)])
+            votes += said
+        known.append((prior, teacher.start(text, prior)))
+        if with_marginals:
+            marginals += teacher.marginals(text)
+        seconds = time.process_time() - start
+        for number, row in enumerate(teacher.log_rows(), 1):
+            log.append({"phase": "teacher", "language": language, "iteration": number, **row})
+        words = sum(map(len, text))
+        log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
+        label = f"{language}: " if language else ""
+        message = "%steacher: %s, %s, %.1f CPU s with compiling"
+        logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
+    blas.give_back()
+    alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
+    return TaughtText(balanced(trees), marginals, *alone, votes)
+
+
+def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
+    """The prior's findings in a text, with facts and without."""
+    statistics, told = prior.statistics, prior.text.told
+    row: dict[str, Any] = {
+        "phase": "text",
+        "language": language,
+        "sentences": len(text),
+        "words": sum(map(len, text)),
+        "is_verb_final": statistics.is_verb_final,
+        "is_mirrored": statistics.is_mirrored,
+        **_measured(prior),
+    }
+    if told:
+        row["facts"] = {name: [fact.value, fact.cases] for name, fact in told.items()}
+        row["text_alone"] = _measured(Prior.of_text(prior.rules, text))
+    return row
+
+
+def _measured(prior: Prior) -> dict[str, dict[str, float]]:
+    tags = prior.rules.table.edge_statistics if prior.rules.table else ()
+    return {
+        "sides": {tag: round(prior.statistics.asymmetry(tag), 3) for tag in tags},
+        "measures": {name: round(value, 3) for name, value in prior.text.measures.items()},
+    }
+
+
+def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    """The trees of all languages.
+
+    The trees of a small treebank are repeated, so that no language has twice as many as another, because a
+    shared student would follow the large ones where languages differ.
+    """
+    most = max(map(len, treebanks), default=0)
+    return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
+
+
+# ----------------------------------------------------------------------------------------------------
+# The default recipe: an exact teacher parses the text with a rule table; a perceptron learns its trees.
+
 
 CRF_TEACHERS = ("dmv", "universal")
 """The kinds of teachers that the recipe few-trees has."""
@@ -79,9 +198,8 @@ class Taught(Recipe[TaughtSettings, "Material"]):
     def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings, Material]:
         from dynet_vdgi.data.vocabulary import build_vocabulary
         from dynet_vdgi.grammar.facts import load_facts
-        from dynet_vdgi.recipes.reading import RunReader
-        from dynet_vdgi.recipes.tree_checks import tell_of_tags
-        from dynet_vdgi.runs.material import Material
+        from dynet_vdgi.recipes.inputs import RunReader, tell_of_tags
+        from dynet_vdgi.runs.run_folder import Material
 
         reading = RunReader(settings.data)
         rules = chosen_rules(inputs, settings)
@@ -102,7 +220,6 @@ class Taught(Recipe[TaughtSettings, "Material"]):
         self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         from dynet_vdgi.parsing.confidence import CALIBRATION_SENTENCES
-        from dynet_vdgi.recipes.teaching import TaughtText, teach
 
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
@@ -138,7 +255,7 @@ def _learnt(
 ) -> ModelFile:
     """A perceptron trained on the taught trees and the gold ones."""
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.recipes.relations import label_arrays
+    from dynet_vdgi.recipes.base import label_arrays
     from dynet_vdgi.runs.model_file import ModelFile
     from dynet_vdgi.runs.model_file import save as save_model
 

@@ -30,11 +30,10 @@ if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.parsing.engines import UniversalEngine
-    from dynet_vdgi.recipes.given import Inputs
-    from dynet_vdgi.recipes.reading import RunReader
-    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.recipes.inputs import Inputs, RunReader
     from dynet_vdgi.runs.model_archive import Arrays
     from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank, Provenance
+    from dynet_vdgi.runs.run_folder import Material
     from dynet_vdgi.universal.learning import GoldTreebank
     from dynet_vdgi.universal.scorer import Scorer
 
@@ -119,7 +118,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
     def prepare(
         self, inputs: Inputs, settings: UniversalSettings
     ) -> Preparation[UniversalSettings, Material]:
-        from dynet_vdgi.recipes.reading import RunReader
+        from dynet_vdgi.recipes.inputs import RunReader
 
         reading = RunReader(settings.data)
         if inputs.treebanks:
@@ -197,7 +196,7 @@ def _material(
     texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
 ) -> Material:
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.runs.run_folder import Material
 
     return Material(texts, tags, RuleSet(()), trees, dev)
 
@@ -257,7 +256,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     from dynet_vdgi.recipes.taught import RECIPE as TAUGHT
     from dynet_vdgi.recipes.taught import TaughtSettings
     from dynet_vdgi.runs.model_file import save as save_model
-    from dynet_vdgi.settings.bundled import rules_path
+    from dynet_vdgi.settings.config import rules_path
     from dynet_vdgi.settings.presets import load_settings
 
     assert place.folder is not None

@@ -1,20 +1,18 @@
-"""RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
+"""Beam search over arc-standard derivations of a model that counts tags, in machine code.
 
-"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
-follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences
-from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table
-`rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents
-of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper that both build on, Daume
-(2009), "Unsupervised search-based structured prediction": the parser predicts its own input, starts from
-random decisions, and learns by counting in its own parses, those of all passes (as in DAgger, Ross et al.
-2011, "A reduction of imitation learning to no-regret online learning"). The features of a state, smoothing
-and the beam are ours.
+The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
+to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
+`grammar.transitions`. All derivations in a beam have read equally many words; between two shifts a beam is
+also searched for reductions. The potentials of a rule table are factors of the arcs. The potential of the
+root would come too late for a beam, so at each reduction a derivation's score changes with the best root that
+is still possible.
 
-Time is linear in the words for stacks of bounded depth. Letters: T tags.
+Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -23,13 +21,254 @@ import numpy as np
 from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.rivals.beam_search import COUNT_ALL, Tables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv_model import Packed, normalised
+from dynet_vdgi.teachers.dmv import Packed, normalised
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+
+
+class Tables(NamedTuple):
+    """Log-probabilities, or counts, by the tags below the top of the stack and on top of it."""
+
+    reduces: Floats  # (T + 1, T + 1, 2), whether they are reduced
+    side: Floats  # (T + 1, T + 1, 2), LEFT - 1 or RIGHT - 1
+    tag: Floats  # (T + 1, T + 1, T)
+
+
+class Beam(NamedTuple):
+    """Derivations so far; `size` (1,) says how many of the K rows are in use."""
+
+    size: Ints
+    score: Floats  # (K,)
+    depth: Ints  # (K,)
+    stack: Ints  # (K, n)
+    length: Ints  # (K,), actions
+    actions: Ints  # (K, 2n)
+
+
+class BeamRoom(NamedTuple):
+    """The kernel's workspace for K derivations of sentences of up to n words."""
+
+    now: Beam
+    other: Beam
+    found: Beam
+    later: Floats  # (n + 1,), the best root potential from a word on
+    weights: Floats  # (K,)
+    stack: Ints  # (n,)
+
+
+def room_for(width: int, n: int) -> BeamRoom:
+    """A workspace for a beam of this width and sentences of up to n words."""
+
+    def beam() -> Beam:
+        depth, length = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        stack, actions = np.zeros((width, n), np.int64), np.zeros((width, 2 * n), np.int64)
+        return Beam(np.zeros(1, np.int64), np.zeros(width), depth, stack, length, actions)
+
+    later, weights, stack = np.zeros(n + 1), np.zeros(width), np.zeros(n, np.int64)
+    return BeamRoom(beam(), beam(), beam(), later, weights, stack)
+
+
+@compiled
+def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int) -> None:
+    """Puts a derivation with one more action into a beam, in place of the worst if it is full.
+
+    `word`: the top of the stack after the action.
+    """
+    place = beam.size[0]
+    if place < len(beam.score):
+        beam.size[0] += 1
+    else:
+        place = 0
+        for k in range(1, len(beam.score)):
+            if beam.score[k] < beam.score[place]:
+                place = k
+        if beam.score[place] >= score:
+            return
+    depth, length = source.depth[row], source.length[row]
+    kept = depth if action == SHIFT else depth - 2
+    for k in range(kept):
+        beam.stack[place, k] = source.stack[row, k]
+    beam.stack[place, kept] = word
+    for k in range(length):
+        beam.actions[place, k] = source.actions[row, k]
+    beam.actions[place, length] = action
+    beam.score[place], beam.depth[place], beam.length[place] = score, kept + 1, length + 1
+
+
+@compiled
+def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, read: int) -> float:
+    """The highest root potential of the unread words and those on the stack, except the word `gone`."""
+    best = later[read]
+    for k in range(beam.depth[row]):
+        word = beam.stack[row, k]
+        if word != gone and roots[word] > best:
+            best = roots[word]
+    return float(best)
+
+
+@compiled
+def reduce_all(
+    beam: Beam, into: Beam, tags: Ints, potentials: Floats, later: Floats, tables: Tables, read: int
+) -> None:
+    """Adds both reductions of every derivation in which they are legal."""
+    n, roots = len(tags), potentials[: len(tags)]
+    for row in range(beam.size[0]):
+        depth = beam.depth[row]
+        if depth < 2:
+            continue
+        below, top = beam.stack[row, depth - 2], beam.stack[row, depth - 1]
+        reduces = tables.reduces[tags[below], tags[top], 1] if read < n else 0.0  # the only thing to do
+        before = best_root(beam, row, -1, roots, later, read)
+        for action, head, gone in ((LEFT, top, below), (RIGHT, below, top)):
+            after = best_root(beam, row, gone, roots, later, read)
+            score = reduces + tables.side[tags[below], tags[top], action - 1]
+            score += potentials[(head + 1) * n + gone] + after - before
+            add(into, beam.score[row] + score, beam, row, action, head)
+
+
+@compiled
+def shift_all(beam: Beam, into: Beam, tags: Ints, tables: Tables, read: int) -> None:
+    """Adds the shift of the next word by every derivation."""
+    none = len(tables.side) - 1
+    for row in range(beam.size[0]):
+        depth = beam.depth[row]
+        top = tags[beam.stack[row, depth - 1]] if depth > 0 else none
+        below = tags[beam.stack[row, depth - 2]] if depth > 1 else none
+        score = beam.score[row] + tables.tag[below, top, tags[read]]
+        if depth > 1:  # otherwise it is the only action
+            score += tables.reduces[below, top, 0]
+        add(into, score, beam, row, SHIFT, read)
+
+
+@compiled
+def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Beam:
+    """The best derivations found, whole ones; scores are logarithms of joint probabilities with factors.
+
+    `potentials` (n + 1) * n, logarithms by head, ROOT first, and dependent.
+    """
+    n, roots, later = len(tags), potentials[: len(tags)], room.later
+    later[n] = -np.inf
+    for word in range(n - 1, -1, -1):
+        later[word] = max(later[word + 1], roots[word])
+    now, other, found = room.now, room.other, room.found
+    now.size[0], now.score[0], now.depth[0], now.length[0] = 1, later[0], 0, 0
+    for read in range(n):
+        found.size[0] = 0
+        while now.size[0] > 0:
+            shift_all(now, found, tags, tables, read)
+            other.size[0] = 0
+            reduce_all(now, other, tags, potentials, later, tables, read)
+            now, other = other, now
+        now, found = found, now
+    for _ in range(n - 1):  # derivations with one word on the stack wait for the others
+        found.size[0] = 0
+        for row in range(now.size[0]):
+            if now.depth[row] == 1:
+                copy(now, row, found)
+        reduce_all(now, found, tags, potentials, later, tables, n)
+        now, found = found, now
+    return now
+
+
+@compiled
+def copy(source: Beam, row: int, into: Beam) -> None:
+    """Puts a derivation into a beam that is not full."""
+    place = into.size[0]
+    into.size[0] += 1
+    into.score[place], into.depth[place] = source.score[row], source.depth[row]
+    into.length[place] = source.length[row]
+    for k in range(source.depth[row]):
+        into.stack[place, k] = source.stack[row, k]
+    for k in range(source.length[row]):
+        into.actions[place, k] = source.actions[row, k]
+
+
+@compiled
+def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats, room: BeamRoom) -> float:
+    """Adds the derivations' actions and arcs (n + 1) * n, weighted by shares of the beam's probability.
+
+    Returns the logarithm of the sum of their probabilities with factors.
+    """
+    n, none, size = len(tags), len(counts.side) - 1, beam.size[0]
+    stack, weights, most, total = room.stack, room.weights, -np.inf, 0.0
+    for row in range(size):
+        most = max(most, beam.score[row])
+    for row in range(size):
+        weights[row] = math.exp(beam.score[row] - most)
+        total += weights[row]
+    for row in range(size):
+        weight, depth, read = weights[row] / total, 0, 0
+        for k in range(beam.length[row]):
+            action = beam.actions[row, k]
+            top = tags[stack[depth - 1]] if depth > 0 else none
+            below = tags[stack[depth - 2]] if depth > 1 else none
+            if depth > 1 and read < n:
+                counts.reduces[below, top, int(action != SHIFT)] += weight
+            if action == SHIFT:
+                counts.tag[below, top, tags[read]] += weight
+                stack[depth] = read
+                depth, read = depth + 1, read + 1
+                continue
+            counts.side[below, top, action - 1] += weight
+            head, gone = stack[depth - 2], stack[depth - 1]
+            if action == LEFT:
+                head, gone = gone, head
+            marginals[(head + 1) * n + gone] += weight
+            depth -= 1
+            stack[depth - 1] = head
+        marginals[stack[0]] += weight
+    return most + math.log(total)
+
+
+@compiled
+def count_all(
+    tags: Ints,
+    first: Ints,
+    potentials: Floats,
+    tables: Tables,
+    counts: Tables,
+    marginals: Floats,
+    total: Floats,
+    room: BeamRoom,
+) -> None:
+    """`expect` of all sentences, packed as by `Packed`; what it returns is added to total (1,).
+
+    Potentials are logarithms here. The marginals, shaped as these, receive how probable each arc is.
+    """
+    at = 0
+    for k in range(len(first) - 1):
+        own = tags[first[k] : first[k + 1]]
+        end = at + (len(own) + 1) * len(own)
+        if len(own):
+            beam = search(own, potentials[at:end], tables, room)
+            total[0] += expect(beam, own, counts, marginals[at:end], room)
+        at = end
+
+
+COUNT_ALL = Kernel(count_all, "the RF teacher")
+
+
+# ----------------------------------------------------------------------------------------------------
+# RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
+#
+# "Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
+# follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words,
+# sentences from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the
+# rule table `rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are
+# hardly dependents of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper
+# that both build on, Daume (2009), "Unsupervised search-based structured prediction": the parser predicts
+# its own input, starts from random decisions, and learns by counting in its own parses, those of all passes
+# (as in DAgger, Ross et al. 2011, "A reduction of imitation learning to no-regret online learning"). The
+# features of a state, smoothing and the beam are ours.
+#
+# Time is linear in the words for stacks of bounded depth. Letters: T tags.
+
 
 RANDOMNESS = 1.0
 """Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution alike."""

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.files import atomic_bytes_writer, check_path
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.settings.bundled import bundled
-from dynet_vdgi.settings.config import MODEL_NAME
+from dynet_vdgi.settings.config import MODEL_NAME, bundled
 from dynet_vdgi.system.limits import limit, to_raise
 from dynet_vdgi.system.names import nearest, there_are
 

@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from dynet_vdgi.errors import ConfigError, check_kind
-from dynet_vdgi.settings.bundled import bundled
-from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, leaves
+from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, bundled, leaves
 from dynet_vdgi.settings.config_checks import from_dict, hints_of
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.limits import read_table

@@ -61,8 +61,8 @@ PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", 
 TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
     {
-        "none": "dynet_vdgi.teachers.none:KIND",
-        "dmv": "dynet_vdgi.teachers.dmv_kind:KIND",
+        "none": "dynet_vdgi.teachers.kinds:NONE",
+        "dmv": "dynet_vdgi.teachers.kinds:DMV",
         "universal": "dynet_vdgi.recipes.universal_kind:KIND",
         "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",

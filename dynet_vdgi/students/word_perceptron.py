@@ -1,15 +1,14 @@
-"""A parser in linear time that sees words, FEATS and punctuation as well as tags.
+"""The features of the linear parser with words: templates over tags, FEATS, forms and punctuation.
 
-The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several perceptrons
-that saw the sentences in different orders are averaged into one.
-
-Letters: n words, N words of all sentences, B buckets.
+Words are named as in `arc_hybrid.ATOMS`, with a column of `data.atoms`: "s0.W" is the form of the word on top
+of the stack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from typing import Annotated, Any
 
@@ -17,19 +16,118 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.atoms import Atoms, PackedRows
+from dynet_vdgi.data.atoms import AGREEING, COLUMNS, Atoms, PackedRows, table_of, without
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, UsageError, VdgiError
 from dynet_vdgi.settings.config import Section
-from dynet_vdgi.students import word_kernels
-from dynet_vdgi.students.arc_hybrid import N_ACTIONS
-from dynet_vdgi.students.word_features import features
-from dynet_vdgi.students.word_kernels import StateFeatures, WordRoom
-from dynet_vdgi.system import sparse_weights
-from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.students import arc_hybrid
+from dynet_vdgi.students.arc_hybrid import N_ACTIONS, N_PLACES, NUMBERS, StateFeatures, WordRoom
+from dynet_vdgi.system import arrays as sparse_weights
+from dynet_vdgi.system.arrays import MOST_LOG2_BUCKETS, Floats, Ints
 from dynet_vdgi.system.jit import Kernel
-from dynet_vdgi.system.sparse_weights import MOST_LOG2_BUCKETS
+
+PLACES = arc_hybrid.ATOMS[:N_PLACES]
+
+_AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEING)  # of s0 with that word
+_OPTIONAL = frozenset(("gaps0", "gaps1", "b0.P", "b1.P", *_AGREEMENT))
+
+
+def _of_tags(template: str) -> str:
+    return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
+
+
+_PUNCTUATION = (
+    "s0.T b0.T gaps0",
+    "s0.T s1.T b0.T gaps0 gaps1",
+    "s0.T s1.T gaps1",
+    "s0.T b0.T b0.P",
+    "s0.T s1.T b0.P",
+    "s0.T b0.T b0.P b1.P",
+    "s0.T b0.T b1.T b0.P",
+    "s0.T gap gaps0 b0.P",
+)
+_FEATS = (
+    "s0.M",
+    "b0.M",
+    "s0.M b0.T",
+    "s0.T b0.M",
+    "s0.M b0.M",
+    "s0.M s1.T",
+    "s0.T s1.M",
+    "s0.M s1.M",
+    "s0.C b0.C",
+    "s0.C s1.C",
+    "s0.C s1.C b0.C",
+    "s0.C s1.T b0.T",
+    "s0.T s1.C b0.T",
+    "s0.T s1.T b0.C",
+    "s0.C b0.C b1.C",
+    "s0.C gap b0.T",
+    "s0.C s0_left.T s0_right.T b0.T",
+    "s0.C b0.T b1.T b2.T",
+    *(f"s0.T {name.rpartition('_')[2]}.T {name}" for name in _AGREEMENT),
+    "s0.T b0.T s0_left.C",
+    "s0.T b0.T s0_right.C",
+    "s0.T s1.T s0_right.C",
+    "s0.T s1.T s1_right.C",
+    "s0.T s1.T s1_left.C",
+    "s0.T b0.T b0_left.C",
+    "s0.T b0.T s2.C",
+    "s0.C s1.C s2.C b0.T",
+    "s0.T b0.C s0_right.T b1.T",
+)
+_WORDS = (
+    "s0.W",
+    "b0.W",
+    "s0.W b0.T",
+    "s0.T b0.W",
+    "s0.W s1.T",
+    "s0.T s1.W",
+    "s0.W b0.W",
+    "s0.W s1.W",
+    "s0.S b0.T",
+    "s0.T b0.S",
+    "s0.S b0.S",
+    "b1.W b0.T",
+    "s0.T b0.T s0_left.W",
+    "s0.T b0.T s0_right.W",
+    "s0.T s1.T s0_right.W",
+    "s0.T s1.T s1_right.W",
+    "s0.T b0.T b0_left.W",
+    "s0.T b0.T before.W",
+    "s0.T b0.T b1.W",
+)
+
+TEMPLATES = (*map(_of_tags, arc_hybrid.TEMPLATES), *_PUNCTUATION, *_FEATS, *_WORDS)
+"""A change here makes model files unreadable: `word_perceptron.FORMAT`."""
+
+SEED = 1402  # of the hashing
+
+
+@lru_cache(maxsize=4)
+def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
+    """The templates for the kernels, with or without features of FEATS and forms."""
+    unused = {*(() if feats else ("M", "C", *_AGREEMENT)), *(() if words else ("W", "S"))}
+    chosen = without(TEMPLATES, unused)
+    named = sorted({name for template in chosen for name in template.split() if "." in name})
+    atoms = ("nothing", *named, *NUMBERS, *_AGREEMENT)
+    at = [name.split(".") for name in named]
+    return StateFeatures(
+        np.array([PLACES.index(place) for place, _ in at], np.int64),
+        np.array([COLUMNS.index(column) for _, column in at], np.int64),
+        table_of(chosen, atoms, _OPTIONAL, SEED),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
+# A parser in linear time that sees words, FEATS and punctuation as well as tags.
+#
+# The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several
+# perceptrons that saw the sentences in different orders are averaged into one.
+#
+# Letters: n words, N words of all sentences, B buckets.
+
 
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""
@@ -39,8 +137,8 @@ PREFIX = "words/"
 WORK = 4
 """The work of parsing or learning a word, in the units of `Kernel`."""
 
-_PARSE = Kernel(word_kernels.parse_words, "the linear parser")
-_LEARN = Kernel(word_kernels.learn_words, "the linear parser")
+_PARSE = Kernel(arc_hybrid.parse_words, "the linear parser")
+_LEARN = Kernel(arc_hybrid.learn_words, "the linear parser")
 
 
 class WordParserSettings(Section, frozen=True):

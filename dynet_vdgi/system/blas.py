@@ -5,9 +5,10 @@ The matrices here are so small that several threads wait for each other, on a bu
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -65,3 +66,13 @@ def _anyone_may_set() -> None:
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Giving free memory back to the system.
+
+
+def give_back() -> None:
+    """Makes the C library return free small blocks to the system, because it would keep them."""
+    with suppress(OSError, AttributeError, TypeError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)

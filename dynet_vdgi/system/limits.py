@@ -7,6 +7,8 @@ The limits are generous. The environment variable VDGI_LIMITS changes them, for 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -78,3 +80,24 @@ def read_table(path: str | Path, what: str) -> str:
         reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else None
         reason = reason or getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"{path}: cannot read the {what}: {reason}") from None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Optional packages, which setup.py names as extras, and how to install them.
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra into the environment that runs this program.
+
+    In a clone the command names the extra. Elsewhere it names the packages that the extra consists of,
+    because pip would look for this package on PyPI, where it is not.
+    """
+    from importlib import metadata  # late: rarely needed
+
+    clone = Path(__file__).resolve().parents[2]
+    pip = [sys.executable, "-m", "pip", "install"]
+    if (clone / "setup.py").exists():
+        return shlex.join([*pip, "--editable", f"{clone}[{extra}]"])
+    wanted = [line.partition(";") for line in metadata.requires("dynet_vdgi") or ()]
+    own = {f'extra == "{extra}"', f"extra == '{extra}'"}
+    return shlex.join([*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in own)])

@@ -33,10 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.system.arrays import Codes, Floats, Ints
+from dynet_vdgi.system.arrays import Codes, Floats, Ints, check_version
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.jit import Kernel
-from dynet_vdgi.system.sparse_weights import check_version
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
 

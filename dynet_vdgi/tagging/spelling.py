@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.normal_forms import nfc
+from dynet_vdgi.data.raw_text import nfc
 from dynet_vdgi.system.arrays import Codes, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.tagging.chain import Numbers

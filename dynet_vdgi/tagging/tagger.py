@@ -21,7 +21,7 @@ import numpy as np
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.normal_forms import as_in, nfc
+from dynet_vdgi.data.raw_text import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.runs import model_archive
@@ -30,10 +30,9 @@ from dynet_vdgi.tagging import tagger_file
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
-from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
+from dynet_vdgi.tagging.lemmas import TagList, applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import WordTypes, with_items
-from dynet_vdgi.tagging.tag_list import TagList
-from dynet_vdgi.tagging.tagger_state import UNKNOWN, TaggerState, feats_parts, plain_parts
+from dynet_vdgi.tagging.tagger_file import UNKNOWN, TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5

@@ -1,38 +1,300 @@
-"""A rule table or universal parser that learns from trees: a conditional random field over projective trees.
+"""Features of arcs, and the kernels that score arcs by the features' weights and learn the weights.
 
-    p(tree | sentence) = exp(sum over arcs of shares . base(arc) + weights . features(arc)) / Z
+Rows are those of one sentence as `data.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs are
+[head, dependent], ROOT at 0.
 
-Trees have one root. The base is the log-potentials of a table, or of a universal parser and a table. Weights
-start at 0, so without trees the model is the base; a few trees change the weights where they contradict it.
-The shares of a universal parser and of the table beside it are learnt with the weights; the share of a table
-alone sinks from 1 to a half with many trees. Features are binary and hashed, see `arc_features`; learning is
-AdaGrad on the log-likelihood, and weights and shares are averaged over the ends of the later epochs.
-
-A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
-heads it can have given the known ones.
-
-Letters: n words, B buckets, m parts of the base.
+Letters: n words, c columns of atoms, t templates, a atoms, B buckets of weights.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.data.atoms import (
+    AGREEING,
+    AGREEMENT,
+    GAPS,
+    Atoms,
+    C,
+    M,
+    P,
+    S,
+    T,
+    Templates,
+    W,
+    shift_of,
+    table_of,
+    without,
+)
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.system import sparse_weights
+from dynet_vdgi.system import arrays as sparse_weights
 from dynet_vdgi.system.arrays import Codes, Floats
-from dynet_vdgi.teachers import arc_features
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.common import Base
+
+NEIGHBOURS = ("h-1", "h+1", "d-1", "d+1")
+
+ATOMS = (
+    "nothing",
+    *(f"{word}.{column}" for word in ("h", "d") for column in "TMCWS"),
+    *(f"{word}.{column}" for word in NEIGHBOURS for column in "TCW"),
+    "distance",
+    "h.P",
+    "d.P",
+    "d+1.P",
+    "gaps",
+    "border",
+    "between",
+    *AGREEING,
+)
+"""The atoms of an arc from h to d: columns of the two words and their neighbours (ROOT's are empty); the
+distance in bins, 0 for ROOT; gaps, in how many places between them there is punctuation, in a sentence that
+has any between its words; border, for arcs from ROOT, whether d is the first or the last word; between, the
+tag of one of the words between them; whether the values of Case and so on are the same. The side on which d
+stands is part of every feature."""
+
+OPTIONAL = frozenset(ATOMS[ATOMS.index("h.P") :])
+"""Atoms that may be absent."""
+
+TEMPLATES = (
+    "h.T d.T",
+    "h.T d.T distance",
+    "h.T distance",
+    "d.T distance",
+    "h.T d.T h+1.T d-1.T",
+    "h.T d.T h-1.T d-1.T",
+    "h.T d.T h+1.T d+1.T",
+    "h.T d.T h-1.T d+1.T",
+    "h.T d.T h-1.T",
+    "h.T d.T h+1.T",
+    "h.T d.T d-1.T",
+    "h.T d.T d+1.T",
+    "d.T border",
+    "h.T d.T gaps",
+    "h.T d.T distance gaps",
+    "d.T gaps d.P",
+    "h.T gaps h.P",
+    "h.T d.T d.P d+1.P",
+    "h.T d.M",
+    "h.M d.T",
+    "h.M d.M",
+    "h.T d.C",
+    "h.C d.C",
+    "d.C distance",
+    "h.C d.T distance",
+    "h.T d.C distance",
+    *(f"h.T d.T {name}" for name in AGREEING),
+    "h.T d.T d+1.C",
+    "h.T d.T d-1.C",
+    "h.T d.T h-1.C",
+    "h.T d.T h+1.C",
+    "h.T d.W",
+    "h.W d.T",
+    "h.W d.W",
+    "h.T d.S",
+    "h.S d.T",
+    "h.S d.S",
+    "d.W distance",
+    "h.T d.T d+1.W",
+    "d.T d+1.W",
+    "h.T d.T d-1.W",
+    "h.T d.T h-1.W",
+    "h.T d.T h+1.W",
+    "h.T d.T between",
+)
+"""The features of an arc; the last one is there once for every tag between the two words."""
+
+SEED = 1401  # of the hashing
+FARTHEST_GAP = 2  # more places with punctuation count as these
+LEAST_SLOPE = 1e-3
+"""Arcs whose probability is this close to its target are not learnt from."""
+
+_H_T, _D_T = ATOMS.index("h.T"), ATOMS.index("d.T")
+_DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
+_BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
+_OF_SIDE = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # added to all features of a side
+
+
+def templates(*, feats: bool = True, words: bool = True) -> Templates:
+    """The table of the templates, with or without features of FEATS and forms."""
+    unused = {*(() if feats else ("M", "C", *AGREEING)), *(() if words else ("W", "S"))}
+    return table_of(without(TEMPLATES, unused), ATOMS, OPTIONAL, SEED)
+
+
+# ------------------------------------------------------------------------------------------- features
+@compiled
+def distance_bin(distance: int) -> int:
+    """1, 2, 3, 4 for 4 and 5, 5 for 6 to 9, 6 for more."""
+    if distance <= 3:
+        return distance
+    if distance <= 5:
+        return 4
+    return 5 if distance <= 9 else 6
+
+
+@compiled
+def fill_atoms(rows: Codes, head: int, dependent: int, atoms: Codes) -> None:
+    """The atoms (a,) of an arc, but for `between`."""
+    n = len(rows) - 4
+    h = head if head else n + 1
+    before, after = (head - 1, head + 1) if head else (0, 0)
+    k = 1
+    for row in (h, dependent):
+        for column in (T, M, C, W, S):
+            atoms[k] = rows[row, column]
+            k += 1
+    for row in (before, after, dependent - 1, dependent + 1):
+        for column in (T, C, W):
+            atoms[k] = rows[row, column]
+            k += 1
+    atoms[_DISTANCE] = distance_bin(abs(head - dependent)) if head else 0
+    atoms[_H_P], atoms[_H_P + 1], atoms[_H_P + 2] = rows[h, P], rows[dependent, P], rows[dependent + 1, P]
+    gaps = rows[max(head, dependent), GAPS] - (rows[min(head, dependent), GAPS] if head else np.uint64(0))
+    atoms[_H_P + 3] = 1 + min(gaps, np.uint64(FARTHEST_GAP)) if rows[n + 1, GAPS] else 0
+    atoms[_H_P + 4] = 0 if head else 1 + (dependent == 1) + 2 * (dependent == n)
+    for j in range(len(AGREEING)):
+        mine, other = rows[h, AGREEMENT + j], rows[dependent, AGREEMENT + j]
+        atoms[_AGREEING + j] = 0 if not mine or not other else 1 if mine == other else 2
+
+
+@compiled
+def find_buckets(
+    rows: Codes, table: Templates, shift: int, head: int, dependent: int, atoms: Codes, buckets: Codes
+) -> int:
+    """Fills in the buckets of the arc's features and returns their number. `atoms` (a,) is workspace."""
+    fill_atoms(rows, head, dependent, atoms)
+    parts, of_template, of_atom, certain = table
+    side = _OF_SIDE[1 if dependent > head else 0]
+    width, down, found = parts.shape[1], np.uint64(shift), 0
+    last = len(parts) - 1  # the template with `between`
+    for t in range(last):
+        exists = True
+        code = of_template[t] + side
+        for k in range(width):
+            atom = parts[t, k]
+            if t >= certain and atom >= _H_P and atoms[atom] == 0:
+                exists = False
+            code += atoms[atom] * of_atom[atom]
+        if exists:
+            buckets[found] = code >> down
+            found += 1
+    if head:
+        code = of_template[last] + side + atoms[_H_T] * of_atom[_H_T] + atoms[_D_T] * of_atom[_D_T]
+        low, high = min(head, dependent), max(head, dependent)
+        for word in range(low + 1, high):
+            is_new = True
+            for earlier in range(low + 1, word):
+                if rows[earlier, T] == rows[word, T]:
+                    is_new = False
+                    break
+            if is_new:
+                buckets[found] = (code + rows[word, T] * of_atom[_BETWEEN]) >> down
+                found += 1
+    return found
+
+
+# ------------------------------------------------------------------------------------------- kernels
+class ArcRoom(NamedTuple):
+    """The workspace of the kernels."""
+
+    atoms: Codes  # (a,)
+    buckets: Codes  # of the features of an arc
+
+    @classmethod
+    def of(cls, rows: Codes, table: Templates) -> ArcRoom:
+        """A workspace for the arcs of a sentence."""
+        return cls(np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + len(rows), np.uint64))
+
+
+@compiled
+def score_arcs(rows: Codes, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
+    """The kernel of `add_scores`."""
+    n = len(rows) - 4
+    atoms, buckets = room
+    shift = shift_of(len(weights))
+    for head in range(n + 1):
+        for dependent in range(1, n + 1):
+            if head == dependent:
+                continue
+            total = 0.0
+            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
+                total += weights[buckets[k]]
+            scores[head, dependent] += total
+
+
+@compiled
+def learn_arcs(
+    rows: Codes,
+    table: Templates,
+    slopes: Floats,
+    rate: float,
+    ridge: float,
+    weights: Floats,
+    squares: Floats,
+    room: ArcRoom,
+) -> None:
+    """The kernel of `learn`."""
+    n = len(rows) - 4
+    atoms, buckets = room
+    shift = shift_of(len(weights))
+    for head in range(n + 1):
+        for dependent in range(1, n + 1):
+            slope = slopes[head, dependent - 1]
+            if head == dependent or abs(slope) < LEAST_SLOPE:
+                continue
+            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
+                bucket = buckets[k]
+                own = slope - ridge * weights[bucket]
+                squares[bucket] += own * own
+                weights[bucket] += rate * own / math.sqrt(squares[bucket])
+
+
+# ------------------------------------------------------------------------------------------- for Python
+_SCORE, _LEARN = Kernel(score_arcs, "the arc CRF"), Kernel(learn_arcs, "the arc CRF")
+
+
+def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -> None:
+    """Adds to the scores (n + 1, n + 1) of all arcs the weights (B,) of their features."""
+    _SCORE(rows, table, weights, scores, ArcRoom.of(rows, table), work=scores.size)
+
+
+def learn(
+    rows: Codes, table: Templates, slopes: Floats, rate: float, ridge: float, weights: Floats, squares: Floats
+) -> None:
+    """One ascending step of AdaGrad, given the gradient (n + 1, n) of the objective by the scores of arcs.
+
+    Changes weights (B,) and squares (B,), the sums of squared gradients so far. The ridge draws weights to 0.
+    """
+    room = ArcRoom.of(rows, table)
+    _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)
+
+
+# ----------------------------------------------------------------------------------------------------
+# A rule table or universal parser that learns from trees: a conditional random field over projective trees.
+#
+# p(tree | sentence) = exp(sum over arcs of shares . base(arc) + weights . features(arc)) / Z
+#
+# Trees have one root. The base is the log-potentials of a table, or of a universal parser and a table.
+# Weights start at 0, so without trees the model is the base; a few trees change the weights where they
+# contradict it. The shares of a universal parser and of the table beside it are learnt with the weights;
+# the share of a table alone sinks from 1 to a half with many trees. Features are binary and hashed, see
+# `arc_features`; learning is AdaGrad on the log-likelihood, and weights and shares are averaged over the
+# ends of the later epochs.
+#
+# A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
+# heads it can have given the known ones.
+#
+# Letters: n words, B buckets, m parts of the base.
+
 
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""
@@ -72,7 +334,7 @@ class ArcCrf:
         if not 1 <= self.log2_buckets <= sparse_weights.MOST_LOG2_BUCKETS:
             limits = f"from 1 to {sparse_weights.MOST_LOG2_BUCKETS}"
             raise ConfigError(f"arc CRF: log2_buckets must be {limits}, not {self.log2_buckets}")
-        self._table: Templates = arc_features.templates(feats=self.feats, words=self.words)
+        self._table: Templates = templates(feats=self.feats, words=self.words)
         self._atoms = Atoms()
 
     def fit(self, trees: Iterable[Sentence], base: Base) -> ArcCrf:
@@ -115,7 +377,7 @@ class ArcCrf:
         packed = self._atoms.pack(sentences)
         for k, parts in enumerate(base.all_parts(sentences)):
             scores = self._based(parts)
-            arc_features.add_scores(packed.of(k), self._table, weights, scores)
+            add_scores(packed.of(k), self._table, weights, scores)
             yield scores
 
     def scores_after(self, tree: Sentence, rate: float) -> Floats:
@@ -123,11 +385,11 @@ class ArcCrf:
         _, weights = self._fitted()
         (example,), learnt = self._examples([tree]), weights.copy()
         scores = self._based(example.parts)
-        arc_features.add_scores(example.rows, self._table, learnt, scores)
+        add_scores(example.rows, self._table, learnt, scores)
         gradients = gradients_of(scores, example.heads)
-        arc_features.learn(example.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
+        learn(example.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
         after = self._based(example.parts)
-        arc_features.add_scores(example.rows, self._table, learnt, after)
+        add_scores(example.rows, self._table, learnt, after)
         return after
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
@@ -173,9 +435,9 @@ class ArcCrf:
         """Learns from a tree; returns the gradients (n + 1, n)."""
         _, weights = self._fitted()
         scores = self._based(example.parts)
-        arc_features.add_scores(example.rows, self._table, weights, scores)
+        add_scores(example.rows, self._table, weights, scores)
         gradients = gradients_of(scores, example.heads)
-        arc_features.learn(example.rows, self._table, gradients, self.rate, self.ridge, weights, squares)
+        learn(example.rows, self._table, gradients, self.rate, self.ridge, weights, squares)
         return gradients
 
     def _learn_shares(self, example: _Example, gradients: Floats, squares: Floats) -> None:

@@ -15,8 +15,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.symbols import coarse, fallbacks
-from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.system.arrays import Floats

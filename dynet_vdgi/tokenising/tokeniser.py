@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data import files, raw_text
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.normal_forms import as_in
 from dynet_vdgi.data.raw_text import (
     BYTE_ORDER_MARK,
     FORMAT,
@@ -33,6 +32,7 @@ from dynet_vdgi.data.raw_text import (
     Document,
     Token,
     TokenisedSentence,
+    as_in,
     form_of,
     lined,
 )
@@ -43,12 +43,18 @@ from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens, checked
 from dynet_vdgi.tokenising import features
-from dynet_vdgi.tokenising.characters import Symbols, code_and_kind, symbols_of
+from dynet_vdgi.tokenising.characters import (
+    Seen,
+    Symbols,
+    code_and_kind,
+    formats_of,
+    is_plain,
+    seen_document,
+    symbols_of,
+)
 from dynet_vdgi.tokenising.features import KnownWeights
-from dynet_vdgi.tokenising.marks import invented
-from dynet_vdgi.tokenising.seen import Seen, formats_of, is_plain, seen_document
 from dynet_vdgi.tokenising.splitting import Splitter
-from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Whole, wholes
+from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Whole, invented, wholes
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -23,7 +23,7 @@ import dynet as dy  # isort: skip
 from dynet_vdgi.system.arrays import Floats32, Ints
 from dynet_vdgi.universal.channels import N_FLAGS
 from dynet_vdgi.universal.examples import LearningBatch
-from dynet_vdgi.universal.sizes import LayerSizes, shapes
+from dynet_vdgi.universal.scorer import LayerSizes, shapes
 
 Expression = Any
 

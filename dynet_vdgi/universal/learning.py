@@ -15,11 +15,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn
+from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn, orders, reordered
 from dynet_vdgi.universal.learning_settings import LearningSettings
-from dynet_vdgi.universal.reordering import orders, reordered
-from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
-from dynet_vdgi.universal.sizes import LayerSizes
+from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.text_teacher import decoded, taught
 from dynet_vdgi.universal.typology import Profile
 

@@ -22,16 +22,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.system.arrays import Floats32
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import symbol_ids, with_coarse
-from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, TAG, TAGS, CodedText
 
 TABLE = "best"

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER, quoted
+from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
-from dynet_vdgi.data.tags import UD2_TAGS
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
 

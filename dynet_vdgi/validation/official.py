@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.extras import how_to_install
+from dynet_vdgi.system.limits import how_to_install
 from dynet_vdgi.system.names import count
 
 VARIABLE = "VDGI_UD_VALIDATOR"

@@ -1,23 +1,105 @@
-"""The input-dependent baseline of RL-BL: alpha L(x) + tau, L(x) = -log p(x) of a language model (Eq. 17).
-
-The score is l(x, a) + alpha L(x) + tau, with alpha and tau fitted so that alpha L + tau is close to -l.
-"""
+"""Minibatches."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model.language_model import LanguageModel
 from dynet_vdgi.model.layers import finite, seed_dropout
-from dynet_vdgi.model.network import new_graph
+from dynet_vdgi.model.network import LanguageModel, new_graph
 from dynet_vdgi.settings.neural_settings import LanguageModelSettings, TrainSettings
 from dynet_vdgi.system.arrays import Floats
-from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
+
+
+def minibatches(kinds: Sequence[Hashable], size: int, rng: np.random.Generator) -> list[list[int]]:
+    """One epoch: the number of every sentence once, in random batches of at most `size` of equal kind.
+
+    A sentence's kind is its length and whatever else must agree within a batch.
+    """
+    by_kind: dict[Hashable, list[int]] = {}
+    for k in rng.permutation(len(kinds)).tolist():
+        by_kind.setdefault(kinds[k], []).append(k)
+    batches = [ids[i : i + size] for ids in by_kind.values() for i in range(0, len(ids), size)]
+    return [batches[k] for k in rng.permutation(len(batches)).tolist()]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 17-20).
+#
+# One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq.
+# 7), `rules` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients.
+#
+# Each has the paper's form and, where the released code differs, that form too (`form="released"`).
+
+
+def rl_sn(elbo: Floats, form: str = "paper") -> Floats:
+    """Eq. 18: centred within the group and divided by max(1, std).
+
+    Differs from the released code: there it is the std with M - 1 in the denominator, and no max. Where all
+    samples have the same value that form is undefined; here it is zero.
+
+    >>> rl_sn(np.array([1.0, 1.5])).tolist()  # std .25 < 1: centred only
+    [-0.25, 0.25]
+    """
+    centred = elbo - elbo.mean()
+    if form == "paper":
+        return np.asarray(centred / max(1.0, float(elbo.std())))
+    return _standardised(elbo, ddof=1)
+
+
+def rl_c(rules: Floats, form: str = "paper") -> Floats:
+    """Eq. 20: the standardised number of rule arcs; zeros where all samples have equally many.
+
+    Differs from the released code: there it is centred, not divided by its std.
+    """
+    return np.asarray(rules - rules.mean()) if form == "released" else _standardised(rules, ddof=0)
+
+
+def rl_pc(elbo: Floats, rules: Floats, form: str = "paper") -> Floats:
+    """Eq. 19: the size of `rl_sn`, positive for samples with at least the mean number of rule arcs.
+
+    Differs from the released code: there exactly the mean counts as negative.
+
+    >>> rl_pc(np.array([0.0, 4.0]), np.array([2.0, 1.0])).tolist()
+    [1.0, -1.0]
+    """
+    # Compared as whole numbers: rounding of the mean must not decide a tie.
+    above = len(rules) * rules - rules.sum()
+    positive = above > 0 if form == "released" else above >= 0
+    return np.where(positive, 1.0, -1.0) * np.abs(rl_sn(elbo, form))
+
+
+def leave_one_out(elbo: Floats) -> Floats:
+    """l less the mean of the other samples' l: without bias, as that mean does not depend on the sample.
+
+    Not in the paper (Mnih & Rezende 2016; Kool et al. 2019).
+
+    >>> leave_one_out(np.array([1.0, 2.0, 6.0])).tolist()
+    [-3.0, -1.5, 4.5]
+    """
+    return np.asarray((elbo - elbo.mean()) * (len(elbo) / (len(elbo) - 1)))
+
+
+EQUAL = 1e-6
+"""A spread below this share of the values is rounding: engines compute in single precision."""
+
+
+def _standardised(values: Floats, ddof: int) -> Floats:
+    std = float(values.std(ddof=ddof))
+    if std <= EQUAL * max(1.0, float(np.abs(values).max())):
+        return np.zeros_like(values)
+    return np.asarray((values - values.mean()) / std)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The input-dependent baseline of RL-BL: alpha L(x) + tau, L(x) = -log p(x) of a language model (Eq. 17).
+#
+# The score is l(x, a) + alpha L(x) + tau, with alpha and tau fitted so that alpha L + tau is close to -l.
+
 
 logger = logging.getLogger("dynet_vdgi")
 

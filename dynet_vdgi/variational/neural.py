@@ -12,8 +12,8 @@ from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.model.greedy import GreedyParser
-from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.variational.trainer import Trainer

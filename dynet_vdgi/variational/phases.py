@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.model.samples import Samples
+from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings
 from dynet_vdgi.system.arrays import Floats
-from dynet_vdgi.variational import scores
+from dynet_vdgi.variational import critic
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.posterior import Features, Lambda, effective_samples
 
@@ -153,12 +153,12 @@ class Finetuning(Regularised):
             assert self.baseline is not None
             return self.baseline.score(sentence, value)
         if kind == "rl-sn":
-            return scores.rl_sn(value, form)
+            return critic.rl_sn(value, form)
         if kind == "rl-c":
-            return scores.rl_c(rules, form)
+            return critic.rl_c(rules, form)
         if kind == "rl-pc":
-            return scores.rl_pc(value, rules, form)
-        return scores.leave_one_out(value)
+            return critic.rl_pc(value, rules, form)
+        return critic.leave_one_out(value)
 
     def _jointly(self) -> dict[str, Lambda | Baseline]:
         parts: dict[str, Lambda | Baseline] = {}

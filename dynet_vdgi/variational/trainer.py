@@ -28,17 +28,15 @@ from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_archive import Arrays
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.runs.runlog import RunLog, console_row, heading
+from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import Bar
-from dynet_vdgi.variational.batches import minibatches
-from dynet_vdgi.variational.critic import Baseline, train_language_model
+from dynet_vdgi.variational.critic import Baseline, minibatches, train_language_model
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
 from dynet_vdgi.variational.posterior import Features, Lambda, Potentials, RuleCounts

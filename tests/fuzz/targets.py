@@ -18,7 +18,7 @@ from annotating import journal_of
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import brown, conllu, embeddings, files, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.head_rules import load as load_heads
+from dynet_vdgi.data.penn import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
@@ -33,10 +33,10 @@ from dynet_vdgi.parsing.parser import How, Parser, load
 from dynet_vdgi.reports import curves
 from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_archive, model_file
-from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.tagging.tag_list import TagList
+from dynet_vdgi.settings.config import resources
+from dynet_vdgi.tagging.lemmas import TagList
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tokenising import tokeniser_file
 from dynet_vdgi.tokenising.tokeniser import Tokeniser

@@ -1,41 +1,38 @@
-"""The parts of a rule table that look at whole sentences, one small module for each subject.
+"""The parts of a rule table that look at whole sentences.
 
-To add a part, write its functions in a module here, its `Kind` in the module's `KINDS`, and add the module to
-the list below.
+To add a part, write its functions in a module here, and its `Kind` in one of the tuples below.
 """
 
 from __future__ import annotations
 
-from dynet_vdgi.grammar.parts import (
-    agreement,
-    clauses,
-    coordination,
-    distinguish,
-    gaps,
-    main_verbs,
-    markers,
-    nominal_runs,
-    order,
-    phrases,
-    predicates,
-    words,
-)
+from itertools import chain
+
 from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.markers import MARKERS_KINDS
+from dynet_vdgi.grammar.parts.nominals import (
+    AGREEMENT_KINDS,
+    COORDINATION_KINDS,
+    NOMINAL_RUNS_KINDS,
+    PHRASES_KINDS,
+)
+from dynet_vdgi.grammar.parts.order import GAPS_KINDS, ORDER_KINDS
+from dynet_vdgi.grammar.parts.symbols import DISTINGUISH_KINDS, WORDS_KINDS
+from dynet_vdgi.grammar.parts.verbs import CLAUSES_KINDS, MAIN_VERBS_KINDS, PREDICATES_KINDS
 
-_MODULES = (
-    predicates,
-    distinguish,
-    nominal_runs,
-    clauses,
-    coordination,
-    markers,
-    main_verbs,
-    order,
-    phrases,
-    agreement,
-    gaps,
-    words,
+_IN_ORDER = (
+    PREDICATES_KINDS,
+    DISTINGUISH_KINDS,
+    NOMINAL_RUNS_KINDS,
+    CLAUSES_KINDS,
+    COORDINATION_KINDS,
+    MARKERS_KINDS,
+    MAIN_VERBS_KINDS,
+    ORDER_KINDS,
+    PHRASES_KINDS,
+    AGREEMENT_KINDS,
+    GAPS_KINDS,
+    WORDS_KINDS,
 )
 
-KINDS: dict[str, Kind] = {kind.name: kind for module in _MODULES for kind in module.KINDS}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in chain.from_iterable(_IN_ORDER)}
 """By setting name, in the order in which parts read a sentence."""

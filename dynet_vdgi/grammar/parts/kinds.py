@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.table import Setting, Syntax
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system.arrays import Floats
 

@@ -25,10 +25,9 @@ from functools import lru_cache
 import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.patterns import features_of
-from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import View, last_morph
+from dynet_vdgi.grammar.table import Setting, Syntax
+from dynet_vdgi.grammar.views import View, features_of, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 MOST_EVIDENCE = 1.5
@@ -150,4 +149,4 @@ MARKERS = Kind(
     _measure,
     add=_add,
 )
-KINDS = (MARKERS,)
+MARKERS_KINDS = (MARKERS,)

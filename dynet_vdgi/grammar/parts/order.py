@@ -1,18 +1,8 @@
-"""The side of their heads on which words stand, beyond the evidence of tags and edge statistics.
+"""Removed punctuation still separates.
 
-    after verb = 2 NOUN PROPN PRON | VERB | DET ADJ NUM ADV PART ADP
+    punctuation = 2 ; most 2
 
-A word of the first group gains this weight from the verb reached by going left over words of the third group,
-within a segment.
-
-    left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
-
-The weight is taken from arcs to words of the first group from heads of the second group further left; but for
-the first such word within 5 words after a conjunction, not from arcs whose heads precede the conjunction.
-
-    from previous = 3 PART
-
-The word just before is the head.
+The weight is taken from an arc for each place of removed punctuation between its ends, at most `most` times.
 """
 
 from __future__ import annotations
@@ -20,10 +10,40 @@ from __future__ import annotations
 import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.table import Setting, Syntax
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system.arrays import Floats
+
+
+def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    if any(view.gaps):
+        segments = np.cumsum(view.gaps)
+        crossed = np.abs(segments[:, None] - segments)
+        arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
+
+
+GAPS_KINDS = (Kind("punctuation", Syntax((), {"most": "number"}), add=_add, needs_gaps=True),)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The side of their heads on which words stand, beyond the evidence of tags and edge statistics.
+#
+# after verb = 2 NOUN PROPN PRON | VERB | DET ADJ NUM ADV PART ADP
+#
+# A word of the first group gains this weight from the verb reached by going left over words of the third
+# group, within a segment.
+#
+# left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
+#
+# The weight is taken from arcs to words of the first group from heads of the second group further left; but
+# for the first such word within 5 words after a conjunction, not from arcs whose heads precede the
+# conjunction.
+#
+# from previous = 3 PART
+#
+# The word just before is the head.
+
 
 CONJUNCT_WITHIN = 5
 
@@ -58,7 +78,7 @@ def _add_from_previous(view: View, setting: Setting, text: Text, roots: Floats, 
             arcs[word - 1, word] += setting.weight
 
 
-KINDS = (
+ORDER_KINDS = (
     Kind("after verb", Syntax(("words", "verbs", "words between")), add=_add_after_verb),
     Kind(
         "left of head",

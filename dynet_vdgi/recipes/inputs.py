@@ -1,0 +1,428 @@
+"""The inputs of a run: files, or sentences in memory."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dynet_vdgi.data import conllu, conllu_writing, corpus, file_checks, files
+from dynet_vdgi.data.protocols import UD_PUNCTUATION, protocol_named
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.tag_warnings import check_known
+from dynet_vdgi.labels.inventory import check, own_relations
+from dynet_vdgi.parsing.steps import MEMORY, Steps
+from dynet_vdgi.runs.model_file import DataFile
+from dynet_vdgi.settings.config import DataSettings
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.names import count, did_you_mean
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Files, or sentences in memory."""
+
+    names: tuple[str, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    steps: Steps | None = None  # for raw text, and words without UPOS
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.sentences)
+
+    def read(self, tags: str, heads: conllu.Heads) -> Iterable[Sentence]:
+        """The sentences in order."""
+        for name in self.names:
+            if self.steps is not None:
+                yield from conllu.checked(self.steps.passages([name]), heads, tags)
+            else:
+                yield from conllu.read(name, heads=heads, tags=tags)
+        for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
+            if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
+                raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
+            yield _in_memory(sentence, tags)
+
+    def tag_accuracy(self, n_words: int) -> float:
+        """The expected share of right tags among these `n_words` words, once they have been read."""
+        return self.steps.accuracy([*self.names, MEMORY], n_words) if self.steps else 1.0
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or MEMORY
+
+
+def _in_memory(sentence: Sentence, tags: str) -> Sentence:
+    """The sentence with the tags of this column. Raises: DataError, the column is missing."""
+    if tags == "upos" or sentence.upos:
+        return sentence
+    if not sentence.xpos:
+        raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+    return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Texts by language label (empty for a text of one language), gold trees, and models to start from.
+
+    `facts` are files of facts about the languages, by label; `without` names parts of the rule table to
+    leave out. `treebanks`, by label, are trees of other languages.
+    """
+
+    texts: Mapping[str, Given]
+    trees: Given = Given()
+    dev: Given = Given()
+    init: str | None = None
+    rules: RuleSet | None = None  # replaces the setting's rules
+    facts: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    treebanks: Mapping[str, Given] = field(default_factory=dict)
+    tokeniser: str | None = None
+    tagger: str | None = None
+    raw: Given | None = None  # text for which the run learns the steps that are not given
+    lines: bool = False  # each line of raw text is a sentence
+
+    def with_steps(self, steps: Steps) -> Inputs:
+        """These inputs, with raw text as text; it and trees are tokenised and tagged where they are not."""
+        texts = {label: replace(given, steps=steps) for label, given in self.texts.items()}
+        if self.raw:
+            text = texts[""]
+            names = (*text.names, *self.raw.names)
+            texts[""] = Given(names, (*text.sentences, *self.raw.sentences), steps)
+        return replace(self, texts=texts, trees=replace(self.trees, steps=steps))
+
+    @property
+    def has_text(self) -> bool:
+        return any(self.texts.values())
+
+    @property
+    def text_names(self) -> list[str]:
+        """The files of all texts."""
+        return [name for given in self.texts.values() for name in given.names]
+
+    def check(self, *, treebanks_suffice: bool = False) -> None:
+        """Raises: UsageError, there is nothing to learn from, or a file can be read only once."""
+        others = [name for given in self.treebanks.values() for name in given.names]
+        raw = self.raw.names if self.raw else ()
+        names = (*self.text_names, *raw, *self.trees.names, *self.dev.names, *others, *self.facts.values())
+        file_checks.check_read_again(names, "training reads its files more than once")
+        if self.raw is not None and set(self.texts) != {""}:
+            raise UsageError(
+                "--raw learns one tokeniser and one tagger: it goes with --train, not --language"
+            )
+        if (
+            not self.has_text
+            and not self.raw
+            and not self.trees
+            and not (treebanks_suffice and self.treebanks)
+        ):
+            raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+        for name, times in Counter(self.text_names).items():
+            if times > 1:
+                logger.warning("%s is text of %d languages: its sentences count for each", name, times)
+
+    def warn_of_trees_that_count_twice(self) -> None:
+        """Warns of files given both as text and as trees, for recipes that learn from both."""
+        for name in set(self.text_names) & set(self.trees.names):
+            logger.warning("%s is given to both --train and --trees: its sentences count twice", name)
+
+    def check_facts(self, idle: str | None) -> None:
+        """Raises: UsageError, facts or --without have no effect (`idle` says why), or name no text."""
+        for option, given in (("--without", self.without), ("--language-facts", self.facts)):
+            if given and idle:
+                raise UsageError(f"{option} would have no effect: {idle}")
+        with_text = [label for label, given in self.texts.items() if given]
+        for label in self.facts:
+            if label in with_text:
+                continue
+            if "" in with_text or not with_text:
+                text = "the text has no label" if with_text else "there is no text (--train)"
+                raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
+            which = (
+                f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
+            )
+            raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
+
+    def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
+        """Role, name and checksum of each file, for the model file; `others` are files named by settings."""
+        raw = self.raw.names if self.raw else ()
+        by_role: dict[str, tuple[str, ...]] = {
+            **{
+                f"train {label}".rstrip(): tuple(name for name in given.names if name not in raw)
+                for label, given in self.texts.items()
+            },
+            "raw": raw,
+            "trees": self.trees.names,
+            **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
+            "dev": self.dev.names,
+            "init": (self.init,) if self.init else (),
+            "tokeniser": (self.tokeniser,) if self.tokeniser else (),
+            "tagger": (self.tagger,) if self.tagger else (),
+            **{role: (name,) for role, name in others.items() if name},
+            **{f"facts {label}".rstrip(): (name,) for label, name in self.facts.items()},
+        }
+        return tuple(
+            DataFile(role, Path(name).name, files.sha256(name))
+            for role, names in by_role.items()
+            for name in names
+        )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Checks of the gold trees given to a run, and messages about them, before learning.
+
+
+MOST_SHOWN = 5
+"""Number of relations and tags that a message lists."""
+
+WORTH_TELLING = 0.01
+"""Share of tree words whose tags must be missing from the text before a warning appears."""
+
+
+class Punctuation:
+    """Counts the relations of punctuation in passing sentences, because learners do not see punctuation."""
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences, in order."""
+        for sentence in sentences:
+            tags = sentence.upos or sentence.tags
+            self._times.update(
+                deprel
+                for tag, deprel in zip(tags, sentence.deprels)
+                if tag in UD_PUNCTUATION and deprel != "_"
+            )
+            yield sentence
+
+    @property
+    def relation(self) -> str:
+        """The most frequent one; `punct` if there is none."""
+        return self._times.most_common(1)[0][0] if self._times else "punct"
+
+
+class Guesses:
+    """Counts the trees in passing sentences that nobody seems to have corrected.
+
+    can_drop: guessed heads are taken out of a tree of which somebody has confirmed others.
+    """
+
+    def __init__(self, *, can_drop: bool) -> None:
+        self._can_drop = can_drop
+        self._trees = self._guesses = self._perhaps = self._unconfirmed = 0
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences, in order."""
+        for sentence in sentences:
+            if sentence.source is not None and set(sentence.heads or ()) - {FREE}:
+                self._trees += 1
+                self._guesses += conllu_writing.is_guess(sentence.source.lines)
+                self._perhaps += conllu_writing.may_be_guess(sentence.source.lines)
+                confirmed = conllu_writing.only_confirmed(sentence)
+                self._unconfirmed += _n_free(confirmed) - _n_free(sentence)
+                yield confirmed if self._can_drop else sentence
+            else:
+                yield sentence
+
+    def tell(self, path: str) -> None:
+        """Warns of the trees. Raises: DataError, all are guesses."""
+        if self._guesses and self._guesses == self._trees:
+            message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
+            hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+            raise DataError(path, None, message, hint)
+        of_all, unseen = count(self._trees, "tree"), "leave out trees that nobody has looked at"
+        if self._guesses:
+            logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, self._guesses, of_all, unseen)
+        if self._perhaps:
+            how = "with HeadConf= on each word, as of vdgi parse --confidence"
+            logger.warning("%s: %d of %s %s: %s", path, self._perhaps, of_all, how, unseen)
+        if self._unconfirmed:
+            what = f"{count(self._unconfirmed, 'head')} without HeadBy=, in trees with others that have it"
+            effect = "left out" if self._can_drop else "learnt from, although nobody has confirmed them"
+            logger.warning("%s: %s: %s", path, what, effect)
+
+
+def _n_free(sentence: Sentence) -> int:
+    return (sentence.heads or ()).count(FREE)
+
+
+def tell_of_relations(trees: Sequence[Sentence]) -> None:
+    """Reports relations that are not in UD 2.
+
+    Raises: DataError, a relation is not allowed in CoNLL-U, or there are too many.
+    """
+    known = set[str]()
+    for tree in trees:
+        new = {deprel for deprel in tree.deprels if deprel != "_"} - known
+        try:
+            if new:
+                known |= new
+                check(known)
+        except VdgiError as error:
+            path, line = (tree.source.path, tree.source.line) if tree.source else ("<memory>", None)
+            raise DataError(path, line, str(error)) from None
+    own = own_relations(tree.deprels for tree in trees)
+    if own:
+        counted = count(len(own), "relation")
+        are = "is" if len(own) == 1 else "are"
+        listed = _listed(f"{name} ({n:,})" for name, n in own.most_common())
+        logger.info("%s of the trees %s not of UD 2, learnt as in the file: %s", counted, are, listed)
+
+
+def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
+    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there.
+
+    Raises: DataError, the texts have none of them.
+    """
+    known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
+    if not known:
+        return
+    times = Counter(tag for tree in trees for tag in tree.tags)
+    source = trees[0].source if trees else None
+    hint = "trees need the tags of the text"
+    check_known(times, known, source.path if source else "<memory>", hint)
+    lacking = Counter({tag: n for tag, n in times.items() if tag not in known})
+    if lacking.total() > WORTH_TELLING * times.total():
+        tags = "tag" if len(lacking) == 1 else "tags"
+        do = "does" if len(lacking) == 1 else "do"
+        listed, words = _listed(tag for tag, _ in lacking.most_common()), count(lacking.total(), "word")
+        logger.warning("%s %s of the trees (%s) %s not occur in the text", tags, listed, words, do)
+
+
+def _listed(items: Iterable[str]) -> str:
+    every = list(items)
+    return ", ".join(every[:MOST_SHOWN]) + (", ..." if len(every) > MOST_SHOWN else "")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Reads a run's sentences by protocol and length, and records which were dropped and which trees used.
+
+
+DEV_MAX_LEN = 15
+"""Longest dev sentence, in words, that is scored while training, unless a setting says otherwise."""
+
+
+@dataclass
+class RunReader:
+    """Reads with these settings; `dropped` and `gold_trees` are for the model file."""
+
+    data: DataSettings
+    dropped: list[str] = field(default_factory=list)
+    gold_trees: list[str] = field(default_factory=list)
+    punctuation: Punctuation = field(default_factory=Punctuation)
+
+    def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
+        """The sentences of each text."""
+        texts: dict[str, list[Sentence]] = {}
+        protocol = protocol_named(self.data.protocol)
+        for label, given in inputs.texts.items():
+            if not given:
+                continue
+            role = f"{label} training" if label else "training"
+            part = self._read(given, self.data.max_len, role=role, is_lean=is_lean)
+            texts[label] = part.sentences
+            self.dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
+            if protocol.projective_only and any(s.heads is not None for s in part.sentences):
+                self.gold_trees.append("training: sentences with crossing arcs left out")
+        return texts
+
+    def trees(self, given: Given) -> list[Sentence]:
+        """Gold trees, projective ones, because only they have derivations."""
+        if not given:
+            return []
+        part = self._read(given, self.data.max_len, role="tree", is_gold=True, marks=self.punctuation)
+        self.dropped += map(str, part.dropped)
+        tell_of_relations(part.sentences)
+        return part.sentences
+
+    def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
+        """The trees, whose heads may be FREE, and the sentences without any head; logs the number of each.
+
+        Raises: DataError, no sentence has a head.
+        """
+        found = self._read(given, longest, role="tree", heads="partial", marks=self.punctuation)
+        has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
+        trees = [s for s, has in zip(found.sentences, has_tree) if has]
+        treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
+        n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
+        if n_free:
+            words = count(n_free, "word of these trees has", "words of these trees have")
+            logger.info("  %s no head: nothing is learnt from that", words)
+        if treeless:
+            logger.info("  %s no tree", count(len(treeless), "sentence has", "sentences have"))
+        if not trees:
+            raise DataError(
+                str(given),
+                None,
+                "no sentence has a tree",
+                "give heads to some, or name the file with --train",
+            )
+        self.dropped += map(str, found.dropped)
+        tell_of_relations(trees)
+        return trees, treeless
+
+    def other_language(self, given: Given, label: str) -> list[Sentence]:
+        """Trees of another language."""
+        return self._read(given, None, min_len=1, role=f"{label} treebank", heads="required").sentences
+
+    def dev(self, given: Given, longest: int = DEV_MAX_LEN) -> list[Sentence]:
+        """Gold trees to score while training."""
+        return self._read(given, longest, min_len=1, role="dev", heads="required").sentences if given else []
+
+    def _read(
+        self,
+        given: Given,
+        max_len: int | None,
+        *,
+        role: str,
+        min_len: int = corpus.SHORTEST,
+        heads: conllu.Heads = "optional",
+        is_gold: bool = False,
+        is_lean: bool = False,
+        marks: Punctuation | None = None,
+    ) -> corpus.Prepared:
+        """The sentences that protocol and lengths keep; logs the dropped ones.
+
+        `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts removed punctuation.
+        """
+        protocol = protocol_named(self.data.protocol)
+        if is_gold:
+            protocol, heads = replace(protocol, projective_only=True), "required"
+        read = corpus.with_few_tags(given.read(self.data.tags, heads))
+        guesses = Guesses(can_drop=heads == "partial")
+        sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
+        shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
+        prepared = corpus.prepare(shared, protocol, max_len, min_len)
+        if ignored := self.data.ignore:
+            prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
+        amount = f"{count(len(prepared.sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
+        logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
+        guesses.tell(str(given))
+        for dropped in prepared.dropped:
+            logger.info("  dropped %s", dropped)
+        for note in prepared.notes:
+            logger.info("  %s", note)
+        if not prepared.sentences:
+            hint = "see what was dropped, and data.max_len"
+            raise DataError(str(given), None, f"no {role} sentence is left", hint)
+        return prepared
+
+
+def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) -> Iterator[Sentence]:
+    """The sentences, with equal forms and lemmas shared as one object to save memory.
+
+    Lean ones have only the columns that teachers and perceptrons read: no lemmas, relations, or lines of the
+    file, and heads only on request.
+    """
+    known: dict[str, str] = {}
+    for s in sentences:
+        forms = tuple([known.setdefault(form, form) for form in s.forms])
+        if is_lean:
+            heads = s.heads if with_heads else None
+            yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)
+        else:
+            yield replace(s, forms=forms, lemmas=tuple([known.setdefault(text, text) for text in s.lemmas]))
