@@ -146,7 +146,7 @@ TEXT = ["--language", "xa", "a.conllu"]
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--train", "a.conllu", *TEXT], 2, "--train and --language exclude each other: give the files of "),
+        (["--train", "a.conllu", *TEXT], 2, "--train has no effect with --language: give each language its "),
         ([*TEXT, "--language", "xb", "a.conllu", "--trees", "a.conllu"], 2, "--trees needs a single"),
         (["--language", "a.conllu"], 2, "--language a.conllu: a label comes before the files, as in "),
         (["--language", "dir/x", "a.conllu"], 2, "--language dir/x: a label comes before the files, "),

@@ -14,9 +14,9 @@ from dynet_vdgi.universal.stored import Measures
 from dynet_vdgi.universal.text_teacher import (
     FLOOR,
     LONGEST,
+    LONGEST_SENTENCE,
     MOST_TAGS,
     SHARE,
-    SHORT,
     TextTeacher,
     decoded,
     objects_come_first,
@@ -30,7 +30,7 @@ VERB_SECOND = [Sentence.of_tags(tags.split()) for tags in ["NOUN VERB NOUN", "PR
 
 
 def test_every_word_that_the_teacher_reads_has_one_expected_head():
-    long = Sentence.of_tags(["NOUN"] * SHORT + ["VERB"])
+    long = Sentence.of_tags(["NOUN"] * LONGEST_SENTENCE + ["VERB"])
     text = [*VERB_LAST, long, Sentence.of_tags(["VERB"])]
     _, arcs = taught(text, encode(text, FEATURES))
     lengths = [len(sentence) for sentence in VERB_LAST]

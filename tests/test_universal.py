@@ -190,7 +190,7 @@ def test_info_names_treebanks_with_branches_and_licences(path, vdgi):
     assert as_json["recipe"] == "universal"
 
 
-def test_it_has_no_rules(path, text, vdgi):
+def test_it_goes_without_a_table(path, text, vdgi):
     with pytest.raises(ModelError, match="a model of recipe universal has no rules"):
         run_folder.rules_named(str(path))
     told = vdgi.good("check", "--model", path, text).out
