@@ -243,8 +243,7 @@ def growth_picture() -> str:
             of_size = [row for row in chosen if row["system"] == system and row["language"] in languages]
             points.append((n, sum(float(row[column]) for row in of_size) / len(of_size)))
         lines.append(curves.Series(f"up to {column[3:]} words", points, number))
-    axis = curves.Axis("treebank", "treebanks learnt from")
-    drawn = curves.svg("DDA, per cent", lines, "growth", axis)
+    drawn = curves.svg("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
     style = "text{font:12px sans-serif;fill:#333}path{fill:none;stroke:#137}.vdgi-grid{stroke:#ccc}"
     for old, new in (
         ("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '),

@@ -36,12 +36,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": "rules train",
-    "data.conllu_objects": "from_conllu to_conllu",
-    "data.conllu_writing": "write",
-    "data.corpus": "Corpus read",
+    "data.conllu_writing": "from_conllu to_conllu write",
+    "data.corpus": "Corpus prepare read",
     "data.protocols": "Protocol",
     "data.sentence": "Sentence",
-    "data.treebank": "prepare",
     "drawing.sentences": "Drawing draw",
     "errors": "ConfigError DataError ModelError UsageError VdgiError",
     "evaluation.attachment": "Evaluation evaluate",

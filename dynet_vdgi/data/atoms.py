@@ -135,7 +135,7 @@ def of_form(form: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=100_000)
 def values_of(feats: str) -> dict[str, str]:
-    """FEATS by name, values unsplit; `grammar.patterns.features_of` splits Case=Nom,Acc.
+    """FEATS by name, values unsplit; `grammar.views.features_of` splits Case=Nom,Acc.
 
     >>> values_of("Case=Nom|Number=Sing")
     {'Case': 'Nom', 'Number': 'Sing'}

@@ -30,7 +30,7 @@ from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
 from dynet_vdgi.evaluation.files import evaluate_baselines
-from dynet_vdgi.experiments.tables import RESULT, Row, recorded
+from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded
 from dynet_vdgi.grammar.expectations import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.files import FileParser
@@ -242,9 +242,9 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> Row:
+def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
     made = [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
-    return Row(
+    return TableRow(
         system=system,
         language=job.treebank,
         seed=job.seed,
@@ -257,7 +257,7 @@ def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> Row:
     )
 
 
-def _run(job: Job) -> list[Row]:
+def _run(job: Job) -> list[TableRow]:
     """Trains, parses and scores; goes on from a checkpoint if there is one. Raises: VdgiError."""
     before_s = sum(row.get("cpu_s", 0.0) for row in RunLog(job.folder / config.LOG_NAME).rows())
     settings = job.settings()
@@ -308,7 +308,7 @@ def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
 
 
-def _baselines(job: Job) -> list[Row]:
+def _baselines(job: Job) -> list[TableRow]:
     """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to score."""
     settings = job.settings()
     tags = settings.data.tags

@@ -21,7 +21,7 @@ from dynet_vdgi.universal.stored import TextBase
 
 
 class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
-    """A parser learnt from trees of other languages, see `recipes.universal_teacher`."""
+    """A parser learnt from trees of other languages, see `UniversalTeacher`."""
 
     model: Annotated[
         str, Meta(description="model file with a universal parser, or the folder of its run")

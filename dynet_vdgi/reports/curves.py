@@ -90,8 +90,13 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(k * step, 12) + 0.0 for k in range(first, last + 1)]
 
 
-def svg(title: str, series: Sequence[Series], name: str) -> str:
-    """The lines, each of which has a point; `name` must be unique among the elements of the page."""
+def svg(
+    title: str, series: Sequence[Series], name: str, unit: tuple[str, str] = ("update", "updates")
+) -> str:
+    """The lines, each of which has a point; `name` must be unique among the elements of the page.
+
+    unit: of the x-axis, in singular and plural.
+    """
     across = [x for line in series for x, _ in line.points]
     up = [y for line in series for _, y in line.points]
     x_end = max(across) if max(across) > 0 else 1.0
@@ -105,8 +110,8 @@ def svg(title: str, series: Sequence[Series], name: str) -> str:
     parts = [
         f'<svg class="vdgi-curve" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc">',
-        f'<title id="{name}-title">{escape(title)} against updates</title>',
-        f'<desc id="{name}-desc">{escape(" ".join(map(_in_words, series)))}</desc>',
+        f'<title id="{name}-title">{escape(title)} against {unit[1]}</title>',
+        f'<desc id="{name}-desc">{escape(" ".join(_in_words(line, unit[0]) for line in series))}</desc>',
     ]
     for value in y_ticks:
         _, y = place(0.0, value)
@@ -115,7 +120,9 @@ def svg(title: str, series: Sequence[Series], name: str) -> str:
     for value in (tick for tick in ticks(0.0, x_end) if tick <= x_end):
         x, _ = place(value, y_ticks[0])
         parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_number(value)}</text>')
-    parts.append(f'<text x="{(_LEFT + right) / 2:.1f}" y="{HEIGHT - 6}" text-anchor="middle">updates</text>')
+    parts.append(
+        f'<text x="{(_LEFT + right) / 2:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>'
+    )
     for line in series:
         places = [place(x, y) for x, y in line.points]
         data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
@@ -126,15 +133,15 @@ def svg(title: str, series: Sequence[Series], name: str) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def _in_words(line: Series) -> str:
+def _in_words(line: Series, unit: str) -> str:
     """A description: where the line begins, ends, and is lowest and highest."""
     (first_x, first), (last_x, last) = line.points[0], line.points[-1]
-    begin = f"{_number(first)} at update {_number(first_x)}"
+    begin = f"{_number(first)} at {unit} {_number(first_x)}"
     if len(line.points) == 1:
         return f"{line.name}: {begin}."
     values = [value for _, value in line.points]
     return (
-        f"{line.name}: from {begin} to {_number(last)} at update {_number(last_x)}; "
+        f"{line.name}: from {begin} to {_number(last)} at {unit} {_number(last_x)}; "
         f"lowest {_number(min(values))}, highest {_number(max(values))}."
     )
 

@@ -22,7 +22,7 @@ logger = logging.getLogger("dynet_vdgi")
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Holds the lock of a file, made if missing, that names this process; waits for another that has it."""
-    import platform  # slow, and `data.leftovers`, which every command needs, uses `take` only
+    import platform  # slow, and `system.locks`, which every command needs, uses `take` only
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as handle:

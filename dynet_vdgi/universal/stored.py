@@ -265,7 +265,7 @@ class TextBase:
     learns_shares = True
 
     def log_p(self, sentences: Sequence[Sentence], heads: NDArray[np.int64]) -> Floats:
-        """log p (N, L) of the relations of arcs from heads (N,), see `universal.relations`."""
+        """log p (N, L) of the relations of arcs from heads (N,), see `universal.scorer`."""
         return relations.log_p(self.in_text, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
