@@ -78,14 +78,14 @@ def test_every_type_and_error_that_the_api_page_names_can_be_imported() -> None:
     named |= set(re.findall(r"\b[A-Z]\w+Error\b", text))
     known = {*dynet_vdgi.__all__, *dir(builtins), *(name for name, _ in listed)}
     assert {"How", "Protocol", "DataError", "DmvSettings"} <= named
-    others = {"Any", "DependencyGraph", "NDArray", "Path", "Self", "TextIO", "TokenList"}
+    others = {"Any", "NDArray", "Path", "Self", "TextIO", "TokenList"}
     assert named - known - set(collections.abc.__all__) == others
 
 
 def test_the_api_page_gives_what_the_annotations_give() -> None:
     given = dict(re.findall(r"^([a-z_]+)\((?:.*|\n(?:    .*\n)*)\) -> (.+)$", page("api.md"), re.MULTILINE))
     functions = {name: getattr(dynet_vdgi, name) for name in script("generate").FUNCTIONS}
-    assert len(functions) > 10
+    assert len(functions) >= 10
     assert given == {name: function.__annotations__["return"] for name, function in functions.items()}
     assert "\nDmv.fit(text: Iterable[Sentence], prior: Prior) -> Self\n" in page("api.md")
 
@@ -241,7 +241,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
 # ------------------------------------------------------------------------------------------- results
 def test_tables_of_results_are_those_of_the_pages() -> None:
     tables = script("results_to_csv").tables()
-    assert len(tables) == 15
+    assert len(tables) == 10
     assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
         "run python docs/results_to_csv.py"
     )
@@ -285,7 +285,7 @@ def test_cells_of_results_become_numbers() -> None:
 
 # ------------------------------------------------------------------------------------------- architecture
 def test_the_architecture_page_names_what_there_is() -> None:
-    """Modules, and `module.name` of functions and classes in them."""
+    """Modules, and `module.name` of functions, classes and constants in them."""
     text = page("architecture.md")
     paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     settings = {f"{section}.{key}" for _, section, key, _ in config_checks.every_setting()} | {"recipe"}
@@ -297,7 +297,7 @@ def test_the_architecture_page_names_what_there_is() -> None:
             ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
         ]
         defined = [
-            re.search(rf"^(?:def|class) {name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
+            re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
         ]
         assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 
