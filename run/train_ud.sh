@@ -80,7 +80,7 @@ for preset in "${presets[@]}"; do
         "$vdgi" parse "$run" "$test" -o "$run/$name.parsed.conllu"
     done
 done
-dataset="$("$VENV/bin/python" -c 'import sys; from dynet_vdgi.evaluation.published import DATASETS
+dataset="$("$VENV/bin/python" -c 'import sys; from dynet_vdgi.evaluation.files import DATASETS
 print(DATASETS.get(sys.argv[1], ""))' "$language")"
 for test in "${tests[@]}"; do
     name="$(basename "${test%.gz}" .conllu)"

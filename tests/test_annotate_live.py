@@ -196,7 +196,7 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         marked = await live.show(2)
         change(live, 2, "right", 1)
         before = marked.arcs
-        live._open.clear()
+        live._last_shown.clear()
         await live._take_over(tools.learn([], {}), 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
@@ -238,12 +238,12 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
         sentences = live.session.sentences
         for marked in sentences:
             marked.guessed_tags = old
-        live._open.clear()
+        live._last_shown.clear()
         await live.show(0)
         change(live, 1, "feats", 1, "")
         change(live, 3, "note", 1, "?")
         live.back("undo")
-        live._open = {0: live._open[0]}
+        live._last_shown = {0: live._last_shown[0]}
         versions = [marked.version for marked in sentences]
         await live._take_tags(both)
         mixed = tag_guess("NOUN", "ADJ").words
@@ -350,7 +350,7 @@ def test_browsers_for_the_terminal_are_not_opened(
         monkeypatch.setattr(webbrowser, "get", lambda name=name: webbrowser.GenericBrowser(name))
         caplog.clear()
         with caplog.at_level("INFO", logger="dynet_vdgi"):
-            serving._open("http://127.0.0.1/")
+            serving._last_shown("http://127.0.0.1/")
         assert "open the address in another browser" in caplog.text
 
 

@@ -500,7 +500,7 @@ def test_wrong_options_are_refused(folder: Path, vdgi: Vdgi) -> None:
         (["a.conllu", "--every", "0"], "--every 0: must be at least 1"),
         (["a.conllu", "--port", "70000"], "--port 70000: must be from 0 to 65535"),
         (["a.conllu", "--annotator", "a|b"], "--annotator 'a|b': up to 40 letters"),
-        (["a.conllu", "--finished"], "--finished belongs to --export OUT"),
+        (["a.conllu", "--finished"], "--finished has no effect without --export"),
         (["a.conllu", "--export", "b.conllu", "--every", "5"], "--every has no effect with --export"),
         (["a.conllu", "--export", "b.conllu", "--no-browser"], "--no-browser has no effect with --export"),
         (["a.conllu", "--export", "b.conllu", "--prefix", "/p"], "--prefix has no effect with --export"),

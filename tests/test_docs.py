@@ -297,7 +297,8 @@ def test_the_architecture_page_names_what_there_is() -> None:
             ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
         ]
         defined = [
-            re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
+            re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M)
+            for path in sources
         ]
         assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 

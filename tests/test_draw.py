@@ -589,7 +589,10 @@ def test_gold_of_something_else(vdgi: Vdgi, files: Path) -> None:
     Path("short.conllu").write_text(tiny.treebank(2), encoding="utf-8")
     assert "sentence 3 is one too many" in vdgi("draw", "parse.conllu", "--gold", "short.conllu").err
     status, _, err = vdgi("draw", "parse.conllu", "--gold", "*.conllu")
-    assert (status, err) == (2, "--gold must be one file; '*.conllu' stands for 3\n")
+    assert (status, err) == (
+        2,
+        "--gold must be one file; '*.conllu' stands for 3: gold.conllu, parse.conllu, short.conllu\n",
+    )
     assert vdgi("draw", "-", "--gold", "-").status == 2
 
 
@@ -623,7 +626,7 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
         (["gold.conllu", "sub/gold.conllu", "-o", "{}.svg"], "two inputs would be written to gold-1.svg"),
         (["gold.conllu", "-o", "none/x.svg"], "the directory "),
         (["gold.conllu", "--width", "39"], "--width 39: text needs at least 40 columns"),
-        (["gold.conllu", "--format", "svg", "--width", "0"], "--width 0: a number of pixels"),
+        (["gold.conllu", "--format", "svg", "--width", "0"], "--width 0: must be at least 1"),
         (["gold.conllu", "--format", "gif"], "invalid choice: 'gif'"),
     ]
     for arguments, message in cases:

@@ -166,7 +166,7 @@ def test_intervals_can_be_left_out(vdgi: Vdgi, scored: Path) -> None:
     assert "dda_interval" not in data["systems"]["a.conllu"]["by_length"]["all"]
     assert len(markdown_tables(vdgi.good(*arguments, "--format", "markdown").out)) == 3
     status, _, err = vdgi("evaluate", "gold.conllu", "a.conllu", "--bootstrap", "-1")
-    assert (status, err) == (2, "--bootstrap -1: a number of draws, or 0 for none\n")
+    assert (status, err) == (2, "--bootstrap -1: must be at least 0\n")
 
 
 def test_nothing_to_score(vdgi: Vdgi, folder: Path) -> None:

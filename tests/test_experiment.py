@@ -328,7 +328,7 @@ class Pretended:
         if this.label in self.failing:
             return self.failing[this.label]
         job._make_folder(this)
-        row = job.Row(
+        row = job.TableRow(
             system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c"
         )
         found = {"parts": this.parts, "rows": [msgspec.to_builtins(row)]}

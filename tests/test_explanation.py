@@ -187,7 +187,7 @@ def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
         ("rules show best --without measures", 4, "another part cannot do without what was left out"),
         ("rules explain DEMO --sentence dem-test-0002", 2, "did you mean 'demo-test-0002'?"),
         ("rules explain DEMO --sentence 201", 2, "--sentence 201: no sentence with words has this number"),
-        ("rules explain DEMO --width 10", 2, "--width 10: at least 40 columns"),
+        ("rules explain DEMO --width 10", 2, "--width 10: must be at least 40"),
         ("rules explain nowhere.conllu", 2, "no such file: 'nowhere.conllu'"),
         (
             "train --preset best --train DEMO --out OUT --without agreemnt",

@@ -201,7 +201,7 @@ def test_threads_of_a_worker_share_a_parser(model, folder):
 def test_impossible_wishes(model, folder, vdgi, monkeypatch):
     write(folder / "in.conllu")
     command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
-    both = "--jobs parses on this machine, --scheduler on a cluster: use one of them\n"
+    both = "--jobs has no effect with --scheduler: a cluster has workers of its own\n"
     assert vdgi(*command, "--jobs", "2") == (2, "", both)
     with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
         result = vdgi(*command)

@@ -24,7 +24,7 @@ from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import OUTSIDE, WordTypes, around, items_of
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tagging.tagger_file import feats_parts
-from dynet_vdgi.tagging.type_means import LEAST, TypeMeans
+from dynet_vdgi.tagging.type_means import LEAST_PROBABILITY, TypeMeans
 from dynet_vdgi.tagging.type_means import items_of as items_of_means
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
@@ -314,7 +314,9 @@ def test_means_that_are_no_probabilities_are_refused():
 
 
 def test_means_have_a_feature_for_each_probable_tag():
-    items = items_of_means(np.array([[0, 0, 0, 0], [1 - LEAST, LEAST, 0, 0], [0.4, 0.3, 0.3, 0]]))
+    items = items_of_means(
+        np.array([[0, 0, 0, 0], [1 - LEAST_PROBABILITY, LEAST_PROBABILITY, 0, 0], [0.4, 0.3, 0.3, 0]])
+    )
     assert np.diff(items.first).tolist() == [1, 1, 1, 2, 2, 2, 4, 4, 4]
 
 

@@ -615,7 +615,7 @@ def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
         (3, ["tokenize", file, "nul.txt", "-o", "out.conllu"], "nul.txt:2: NUL byte (a damaged or binary"),
         (3, ["tokenize", "train", "raw.txt", "-o", "out"], "plain text, not CoNLL-U"),
         (2, ["tokenize", "train", "my.conllu", "--lines", "-o", "x"], "no option --lines"),
-        (2, ["tokenize", "train", "my.conllu"], "needs a file for the tokeniser"),
+        (2, ["tokenize", "train", "my.conllu"], "the following arguments are required: -o/--output"),
         (2, ["tokenize", "train", "-", "-o", "out"], "save standard input"),
         (2, ["tokenize", "train", "my.conllu", "-o", "my.conllu"], "which would be lost"),
         (2, ["tokenize", file, "raw.txt", "-o", "raw.txt"], "which would be lost"),

@@ -384,7 +384,7 @@ def test_the_validator_is_that_of_the_variable_or_of_this_python_or_none(
     beside = str(Path(sys.executable).parent / "udvalidate")
     assert official.command() == [beside, "--lang=ud", "--level=3"]
     assert official.command("ta") == [beside, "--lang=ta", "--level=5"]
-    told = vdgi("check", "--ud", "x", "--level", "4").err
+    told = vdgi("check", "--ud", false, "--level", "4").err
     assert told == "--level 4 needs the language, such as --lang ta\n"
     monkeypatch.setattr(official.shutil, "which", lambda name, path=None: None)
     assert official.command() is None

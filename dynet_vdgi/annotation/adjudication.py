@@ -1,4 +1,6 @@
-"""Two annotations of one text made into a third: what is different, and which side somebody has taken.
+"""Two annotations of one text made into a third: differences, choices, and the columns beside them.
+
+Two annotations of one text made into a third: what is different, and which side somebody has taken.
 
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
 a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what

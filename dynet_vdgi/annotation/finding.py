@@ -1,4 +1,7 @@
-"""Finding sentences: by words, doubts, notes and so on."""
+"""Finding sentences by words, doubts, notes and faults of form.
+
+Finding sentences: by words, doubts, notes and so on.
+"""
 
 from __future__ import annotations
 

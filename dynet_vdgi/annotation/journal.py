@@ -1,4 +1,6 @@
-"""A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
+"""What the page keeps on the disk: the journal of changes, and the annotated file.
+
+A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
 Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
 noticed. The first line has the format of the journal, a number.

@@ -1,4 +1,7 @@
-"""A page on 127.0.0.1: the socket, the guard before it, its files, and a browser that shows it."""
+"""A page on 127.0.0.1: the socket, the guard before it, its files, and the tab that shows it.
+
+A page on 127.0.0.1: the socket, the guard before it, its files, and a browser that shows it.
+"""
 
 from __future__ import annotations
 

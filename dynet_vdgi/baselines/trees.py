@@ -1,4 +1,6 @@
-"""Trees that depend only on the number of words. Heads are 1..n, 0 = root.
+"""Baselines: trees that depend on the number of words only, and the rules alone.
+
+Trees that depend only on the number of words. Heads are 1..n, 0 = root.
 
 The names are the paper's, as its figures show: "left branching" makes every word depend on the NEXT word
 (36.2 / 30.2 DDA on WSJ, the score of that tree; the mirror image scores 20). Many other papers use the two

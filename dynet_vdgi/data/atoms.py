@@ -1,4 +1,6 @@
-"""What features see of a word: tag, FEATS, form and punctuation, as 64-bit numbers called atoms.
+"""Features of words as numbers: atoms of their columns, and templates that combine them.
+
+What features see of a word: tag, FEATS, form and punctuation, as 64-bit numbers called atoms.
 
 An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
 in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.

@@ -1,4 +1,6 @@
-"""Notes that say whether a head or relation is a guess of the program, how sure it is, or who confirmed it.
+"""Writing CoNLL-U: new heads in a sentence's own lines, notes about guesses, objects of the library conllu.
+
+Notes that say whether a head or relation is a guess of the program, how sure it is, or who confirmed it.
 
 A comment says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
 """

@@ -1,4 +1,7 @@
-"""The sentences of a CoNLL-U file, to be read any number of times; arguments that are files or sentences."""
+"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice.
+
+The sentences of a CoNLL-U file, to be read any number of times; arguments that are files or sentences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Head rules: which child of a constituent holds its head. The tables are text files in resources/heads."""
+"""Trees of the Penn Treebank as dependencies: head rules, and reading brackets.
+
+Head rules: which child of a constituent holds its head. The tables are text files in resources/heads.
+"""
 
 from __future__ import annotations
 

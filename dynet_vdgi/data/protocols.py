@@ -1,4 +1,7 @@
-"""Part-of-speech tags: the inventory of Universal Dependencies, and punctuation tags of other inventories."""
+"""Inventories of tags, and protocols: which words and trees count.
+
+Part-of-speech tags: the inventory of Universal Dependencies, and punctuation tags of other inventories.
+"""
 
 from __future__ import annotations
 

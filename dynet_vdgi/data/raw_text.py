@@ -1,4 +1,7 @@
-"""Unicode normalisation: text is compared and looked up in the form NFC, and written as it came."""
+"""Raw text and its tokens, as CoNLL-U records them.
+
+Unicode normalisation: text is compared and looked up in the form NFC, and written as it came.
+"""
 
 from __future__ import annotations
 

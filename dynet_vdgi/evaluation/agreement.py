@@ -1,4 +1,6 @@
-"""Two annotations of one text: which words stand for each other, and in what they differ.
+"""How far two annotations of one text agree: pairing the words, then the figures.
+
+Two annotations of one text: which words stand for each other, and in what they differ.
 
 Both files must hold the same characters; their sentences, tokens and words may differ. Words are aligned as
 in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in FEATS is a value (no

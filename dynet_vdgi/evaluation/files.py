@@ -1,4 +1,7 @@
-"""Scores of CoNLL-U files, and of parsers that learn nothing, beside which they are shown."""
+"""Scores of CoNLL-U files, and published figures beside them.
+
+Scores of CoNLL-U files, and of parsers that learn nothing, beside which they are shown.
+"""
 
 from __future__ import annotations
 

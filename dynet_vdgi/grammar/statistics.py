@@ -1,4 +1,6 @@
-"""Evidence about word order from a text without trees: counts at the edges of its sentences.
+"""Evidence about a language from a text without trees: word order, and the measures of a table.
+
+Evidence about word order from a text without trees: counts at the edges of its sentences.
 
 Function words stand on one side of the words they belong to, so one edge of a sentence has hardly any of
 them. A verb-final language hides this, because only verbs can end its sentences. There the edge is taken

@@ -1,4 +1,7 @@
-"""The content of a rule file, as plain data: rules, parts, measures and the other lines of a table."""
+"""The content of a rule table as plain data: rules, parts, measures, settings of parts, word orders.
+
+The content of a rule file, as plain data: rules, parts, measures and the other lines of a table.
+"""
 
 from __future__ import annotations
 

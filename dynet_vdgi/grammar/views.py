@@ -1,4 +1,6 @@
-"""A word's symbol for the dependency model and for a student: a tag, or a finer symbol with fallbacks.
+"""A sentence as the parts of a rule table see it: symbols, patterns of words, views.
+
+A word's symbol for the dependency model and for a student: a tag, or a finer symbol with fallbacks.
 
 A symbol is a tag and, after MARK, the distinctions of a rule table: VERB, VERB+Part, VERB+a; in the last
 stage of learning also, after WORD, a word: ADP=of. A symbol not seen in training is replaced by a coarser

@@ -1,4 +1,6 @@
-"""The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
+"""The training engine: samples of equally long sentences advance together; its bookkeeping comes first.
+
+The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
 
 `lockstep` explains the letters, rows and states. Only `Gather.of` uses DyNet.
 """

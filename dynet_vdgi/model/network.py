@@ -1,4 +1,6 @@
-"""The encoder q(a|x): a discriminative dependency RNNG, which is also the parser (paper, Eq. 1).
+"""The paper's networks: encoder q(a|x), decoder p(x, a), language model; and choosing actions.
+
+The encoder q(a|x): a discriminative dependency RNNG, which is also the parser (paper, Eq. 1).
 
 Bidirectional LSTM over the words, of which the first unread one represents the buffer; a stack LSTM; one
 layer over both, from which each action is scored. Nothing before that layer has dropout, so all samples of

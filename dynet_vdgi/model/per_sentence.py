@@ -1,4 +1,7 @@
-"""The data that engines and training phases exchange; plain NumPy."""
+"""The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
+
+The data that engines and training phases exchange; plain NumPy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Worker processes on this machine; the work of a process that died is done once more."""
+"""CoNLL-U files with the trees of a parser, on one or several processes; every other byte stays as it was.
+
+Worker processes on this machine; the work of a process that died is done once more.
+"""
 
 from __future__ import annotations
 

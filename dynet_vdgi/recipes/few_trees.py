@@ -1,4 +1,6 @@
-"""One learner for any number of trees from none to a thousand: knowledge without trees, the trees, and text.
+"""A few gold trees: a CRF that starts as its teacher says, and a word parser that learns silver trees.
+
+One learner for any number of trees from none to a thousand: knowledge without trees, the trees, and text.
 
 A CRF starts as the rule table or a universal parser and learns from the trees. The CRF and the unsupervised
 teacher, whose weight falls as the number of trees grows, parse the text. A student, a linear-time parser,

@@ -1,4 +1,7 @@
-"""The inputs of a run: files, or sentences in memory."""
+"""The inputs of a run: files or sentences in memory, how they are read, and what is told of gold trees.
+
+The inputs of a run: files, or sentences in memory.
+"""
 
 from __future__ import annotations
 

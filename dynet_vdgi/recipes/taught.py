@@ -1,4 +1,7 @@
-"""Teachers of texts: each language has its own, with its own statistics; students get the trees of all."""
+"""The recipe of the preset best: a teacher for each text parses it exactly, and a student learns its trees.
+
+Teachers of texts: each language has its own, with its own statistics; students get the trees of all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The universal parser in the registry of teachers: its settings, and how it is read from a model file."""
+"""The universal parser as a teacher: its settings, and what it says of a text.
+
+The universal parser in the registry of teachers: its settings, and how it is read from a model file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The runs that a page is about: their folders, model files and logs."""
+"""The runs that a page is about, and their scores.
+
+The runs that a page is about: their folders, model files and logs.
+"""
 
 from __future__ import annotations
 

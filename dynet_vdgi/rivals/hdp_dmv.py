@@ -1,4 +1,6 @@
-"""Exact inside-outside for a dependency model with valence whose words have hidden subsymbols.
+"""HDP-DMV (Naseem et al. 2010): sums over trees with hidden subsymbols, then the Bayesian model.
+
+Exact inside-outside for a dependency model with valence whose words have hidden subsymbols.
 
 As in `inside_outside`, over projective trees with one root, but a head has one of K subsymbols, chooses a
 child's subsymbol with its tag, and distinguishes no child, one child and more on a side. Cubic in the number

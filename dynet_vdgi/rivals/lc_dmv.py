@@ -1,4 +1,6 @@
-"""Inside-outside for the dependency model with valence over trees that need no deep stack to be read.
+"""LC-DMV (Noji, Miyao & Johnson 2016): sums over trees that need no deep stack, then the model with features.
+
+Inside-outside for the dependency model with valence over trees that need no deep stack to be read.
 
 A left-corner parser joins what it reads as soon as it can, so that its stack grows in centre-embedding only
 (Noji & Miyao 2014, "Left-corner transitions for dependency parsing"). Here are summed the projective trees

@@ -1,4 +1,6 @@
-"""Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
+"""Neural DMV (Jiang, Han & Tu 2016; with siblings, Yang et al. 2020): sums over trees, then the network.
+
+Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
 
 As in `inside_outside`, over projective trees with one root, but a head's decisions on a side depend on the
 tag of its last child there: "none" before the first. Cubic in the number of words, in machine code. Words

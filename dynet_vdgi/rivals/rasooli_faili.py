@@ -1,4 +1,6 @@
-"""Beam search over arc-standard derivations of a model that counts tags, in machine code.
+"""RF (Rasooli & Faili 2012): a parser that counts tags around its actions, and the beam search it needs.
+
+Beam search over arc-standard derivations of a model that counts tags, in machine code.
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
 to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in

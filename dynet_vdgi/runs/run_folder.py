@@ -1,4 +1,7 @@
-"""Names that stand for files: the folder of a run for its model, a model for its rules."""
+"""The folder of a run: names that stand for files, its log, and the material that it learns from.
+
+Names that stand for files: the folder of a run for its model, a model for its rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Files that come with the package: rules, presets, head tables, plans, the demo treebank."""
+"""What all settings of a run share, and the files that come with the package.
+
+Files that come with the package: rules, presets, head tables, plans, the demo treebank.
+"""
 
 from __future__ import annotations
 

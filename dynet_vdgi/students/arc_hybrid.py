@@ -1,4 +1,6 @@
-"""The arc-hybrid transition system, its dynamic oracle, and a linear model that chooses actions.
+"""The arc-hybrid transition system and its oracle, and the kernels of the linear parser that chooses actions.
+
+The arc-hybrid transition system, its dynamic oracle, and a linear model that chooses actions.
 
 Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
 dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with

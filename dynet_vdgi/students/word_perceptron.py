@@ -1,4 +1,6 @@
-"""The features of the linear parser with words: templates over tags, FEATS, forms and punctuation.
+"""A parser in linear time that sees tags, FEATS, words and punctuation: its features, learning and files.
+
+The features of the linear parser with words: templates over tags, FEATS, forms and punctuation.
 
 Words are named as in `arc_hybrid.ATOMS`, with a column of `data.atoms`: "s0.W" is the form of the word on top
 of the stack.

@@ -1,4 +1,7 @@
-"""Types of arrays by what they hold."""
+"""Types of arrays, and sparse weights as arrays of a model file.
+
+Types of arrays by what they hold.
+"""
 
 from __future__ import annotations
 

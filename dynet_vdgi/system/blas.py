@@ -1,4 +1,6 @@
-"""Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
+"""One thread of BLAS while parsing or learning, and memory given back to the system.
+
+Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
 
 The matrices here are so small that several threads wait for each other, on a busy machine ten times as long.
 """

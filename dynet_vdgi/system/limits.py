@@ -1,4 +1,6 @@
-"""Limits beyond which the program refuses an input, so that its memory is bounded.
+"""Limits of inputs, and optional packages.
+
+Limits beyond which the program refuses an input, so that its memory is bounded.
 
 The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:
 `VDGI_LIMITS="words=50000 line=20_000_000"`.

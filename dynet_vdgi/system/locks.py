@@ -1,4 +1,7 @@
-"""Locks on files: one process at a time. The system releases the lock of a process that died."""
+"""Locks on files, and temporary files that killed processes left behind.
+
+Locks on files: one process at a time. The system releases the lock of a process that died.
+"""
 
 from __future__ import annotations
 

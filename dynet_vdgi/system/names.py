@@ -1,4 +1,7 @@
-"""Names and numbers in messages: the nearest of some names, and nouns in the plural."""
+"""Names, numbers and tables in messages.
+
+Names and numbers in messages: the nearest of some names, and nouns in the plural.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Progress of long work, if messages are wanted: a bar on a terminal, elsewhere a line now and then."""
+"""Progress of long work, and an orderly end when a signal asks for it.
+
+Progress of long work, if messages are wanted: a bar on a terminal, elsewhere a line now and then.
+"""
 
 from __future__ import annotations
 

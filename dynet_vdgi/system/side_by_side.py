@@ -1,4 +1,6 @@
-"""Parallel calls, on as many processors as the user allows: by default one.
+"""Work in threads, in processes, or on a Dask cluster; results do not depend on how many.
+
+Parallel calls, on as many processors as the user allows: by default one.
 
 Results must not depend on how many calls run at once: callers divide their work into the same shares for any
 number of processors, and combine results in order.
@@ -112,8 +114,11 @@ class Cluster:
             raise lost_or_failed(error) from error
 
     def n_under_way(self) -> int:
-        """How many calls keep its workers busy; workers come and go."""
-        return 2 * max(1, sum(map(int, self.client.nthreads().values())))
+        """How many calls keep its workers busy, who come and go. Raises: VdgiError, the cluster is lost."""
+        try:
+            return 2 * max(1, sum(map(int, self.client.nthreads().values())))
+        except Exception as error:
+            raise lost_or_failed(error) from error
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Lemmas: those of words seen with them, and rules about endings for other words.
+"""Lemmas, lists of words with their tags, and how many tags are right.
+
+Lemmas: those of words seen with them, and rules about endings for other words.
 
 A rule is text: `s>` takes an s off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is
 the form as it is written. Which rule a word gets is learnt as its FEATS are, see `bundles`.

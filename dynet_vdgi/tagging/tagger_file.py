@@ -1,4 +1,7 @@
-"""What a tagger has learnt, and what its bundles consist of."""
+"""What a tagger has learnt, and its file: a zip of plain data, never code.
+
+What a tagger has learnt, and what its bundles consist of.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Features of arcs, and the kernels that score arcs by the features' weights and learn the weights.
+"""A CRF over projective trees that learns from gold trees: features of arcs, kernels, learning, files.
+
+Features of arcs, and the kernels that score arcs by the features' weights and learn the weights.
 
 Rows are those of one sentence as `data.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs are
 [head, dependent], ROOT at 0.

@@ -1,4 +1,6 @@
-"""The dependency model with valence: its distributions, and sums over the trees of packed sentences.
+"""The dependency model with valence, learnt from tags by EM under a prior: distributions, symbols, teacher.
+
+The dependency model with valence: its distributions, and sums over the trees of packed sentences.
 
 `dmv` defines the model and learns it. Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """

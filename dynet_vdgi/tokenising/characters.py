@@ -1,4 +1,6 @@
-"""Text as symbols: a symbol is a character with its kind, or a run of white space.
+"""Text as symbols, and what the tokeniser sees of it.
+
+Text as symbols: a symbol is a character with its kind, or a run of white space.
 
 A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
 nothing of each other: symbols EDGE are between them.

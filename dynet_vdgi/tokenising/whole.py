@@ -1,4 +1,6 @@
-"""What stays whole in all languages: addresses, numbers with separators, times, @names and #tags.
+"""What is known in all languages: what stays whole, and marks that are rare in treebanks.
+
+What stays whole in all languages: addresses, numbers with separators, times, @names and #tags.
 
 A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by what it has
 seen, kind by kind.

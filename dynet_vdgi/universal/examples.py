@@ -1,4 +1,6 @@
-"""Treebanks of invented languages: real trees whose words stand in the order of other languages.
+"""What the universal parser learns from: batches of trees, also with reordered words and with faults.
+
+Treebanks of invented languages: real trees whose words stand in the order of other languages.
 
 There are more orders of words than treebanks, and few treebanks have the verb at the end. So dependents of
 verbs, and those of nouns, are put to the left as often as in other treebanks. Of two on the same side, the

@@ -1,4 +1,7 @@
-"""The layers of the universal parser's network, and the shapes of its weights; needs no DyNet."""
+"""The universal parser's network without DyNet: shapes of its weights, LSTM, scores of arcs and of relations.
+
+The layers of the universal parser's network, and the shapes of its weights; needs no DyNet.
+"""
 
 from __future__ import annotations
 

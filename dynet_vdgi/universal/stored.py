@@ -1,4 +1,7 @@
-"""A universal parser's weights, and what was measured on a text, as the arrays of a model file."""
+"""A universal parser in files: its weights, the measures of a text, and both as the start of a CRF.
+
+A universal parser's weights, and what was measured on a text, as the arrays of a model file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Minibatches."""
+"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL.
+
+Minibatches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Runs of nominals without particles between them, where the morphs of XPOS show the particles.
+"""Parts of rule tables about nominals: runs, phrases, agreement, coordination.
+
+Runs of nominals without particles between them, where the morphs of XPOS show the particles.
 
     flat run = 5 NOUN PROPN NUM PRON | NOUN PROPN NUM ADV ; bare NNG NNP ; particle JKS JKO
 

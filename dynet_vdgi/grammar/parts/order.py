@@ -1,4 +1,6 @@
-"""Removed punctuation still separates.
+"""Parts of rule tables about order: removed punctuation, and the sides of heads.
+
+Removed punctuation still separates.
 
     punctuation = 2 ; most 2
 

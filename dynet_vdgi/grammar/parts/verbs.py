@@ -1,4 +1,6 @@
-"""Which verbs head others, in languages whose sentences end with the main verb, preceded by other clauses.
+"""Parts of rule tables about verbs: main verbs, predicates without verbs, and clauses.
+
+Which verbs head others, in languages whose sentences end with the main verb, preceded by other clauses.
 
     main verb = 2 VERB ; aux AUX ; arcs 0.5
 
