@@ -28,7 +28,7 @@ from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.system.side_by_side import one_thread
 from dynet_vdgi.variational.critic import minibatches
 from dynet_vdgi.variational.trainer import Trainer
 

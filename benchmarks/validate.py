@@ -21,7 +21,7 @@ import dynet_vdgi as vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import FileParser
-from dynet_vdgi.validation import official
+from dynet_vdgi.validation import form
 
 LEVEL = 3
 
@@ -30,7 +30,7 @@ Incidents = Counter[tuple[int, str]]
 
 def incidents(path: str | Path) -> Incidents:
     """Counts of the validator's errors, by level and kind."""
-    found = official.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
+    found = form.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
     return Counter((message.level, message.rule) for message in found if message.is_error)
 
 

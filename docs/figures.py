@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from dynet_vdgi.parsing.expectation import Expectation, on_line
-from dynet_vdgi.reports import curves
+from dynet_vdgi.reports import runs
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -242,8 +242,8 @@ def growth_picture() -> str:
         for n, system in systems.items():
             of_size = [row for row in chosen if row["system"] == system and row["language"] in languages]
             points.append((n, sum(float(row[column]) for row in of_size) / len(of_size)))
-        lines.append(curves.Series(f"up to {column[3:]} words", points, number))
-    drawn = curves.svg("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
+        lines.append(runs.Series(f"up to {column[3:]} words", points, number))
+    drawn = runs.svg("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
     style = "text{font:12px sans-serif;fill:#333}path{fill:none;stroke:#137}.vdgi-grid{stroke:#ccc}"
     for old, new in (
         ("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '),

@@ -32,8 +32,7 @@ import rooms
 import dynet_vdgi
 from dynet_vdgi import cli
 from dynet_vdgi.settings import config, config_checks, presets
-from dynet_vdgi.settings.config import bundled
-from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.settings.config import RECIPES, bundled
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.keep import KeepError
+    from dynet_vdgi.parsing.decoding import KeepError
     from dynet_vdgi.parsing.parser import How, Parse, Parser, load
     from dynet_vdgi.settings.config import Settings
     from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -45,7 +45,7 @@ _HOMES = {
     "evaluation.attachment": "Evaluation evaluate",
     "grammar.prior": "Prior",
     "grammar.rules": "RuleSet",
-    "parsing.keep": "KeepError",
+    "parsing.decoding": "KeepError",
     "parsing.parser": "How Parse Parser load",
     "settings.config": "Settings",
     "students.word_perceptron": "WordPerceptron",

@@ -32,8 +32,12 @@ from dynet_vdgi.commands import (  # noqa: E402
     wrapped,
 )
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
-from dynet_vdgi.system.limits import limit  # noqa: E402
-from dynet_vdgi.system.names import did_you_mean, of_these, told  # noqa: E402
+from dynet_vdgi.system.names import (  # noqa: E402
+    did_you_mean,
+    limit,
+    of_these,
+    told,
+)
 from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (

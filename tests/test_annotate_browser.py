@@ -18,7 +18,7 @@ from annotating import ROWS, Client, served, start, written
 
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.validation import official
+from dynet_vdgi.validation import form
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
@@ -900,9 +900,9 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(
         "# text = அவனும் பார்த்தான்",
         "# text = மழை பெய்தது.",
     ]
-    monkeypatch.delenv(official.VARIABLE, raising=False)
-    if official.command():
-        assert official.messages([text], level="2") == []
+    monkeypatch.delenv(form.VARIABLE, raising=False)
+    if form.command():
+        assert form.messages([text], level="2") == []
 
 
 def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[str, str, int, str]]) -> None:

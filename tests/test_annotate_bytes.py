@@ -12,8 +12,8 @@ from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.journal import pieces
 from dynet_vdgi.annotation.marked import TagGuess
-from dynet_vdgi.annotation.plain_text import conllu_of
 from dynet_vdgi.annotation.session import Given, Session
+from dynet_vdgi.annotation.taking_over import conllu_of
 from dynet_vdgi.errors import DataError, UsageError
 
 

@@ -23,9 +23,9 @@ import shell
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 from annotating import Client, chain, guessed, seen, written
 
-from dynet_vdgi.annotation import helpers, serving
-from dynet_vdgi.annotation.helpers import HelperError, Helpers
-from dynet_vdgi.annotation.live import Live
+from dynet_vdgi.annotation import live as helpers
+from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation.live import HelperError, Helpers, Live
 from dynet_vdgi.annotation.loop import Lesson, ToldTree
 from dynet_vdgi.annotation.marked import Guess, TagGuess
 from dynet_vdgi.annotation.session import Session

@@ -14,7 +14,7 @@ from brute_force import is_tree
 from few import RandomBase, trees
 
 from dynet_vdgi.annotation import loop, tag_lessons
-from dynet_vdgi.annotation.helpers import HelperError, Helpers
+from dynet_vdgi.annotation.live import HelperError, Helpers
 from dynet_vdgi.annotation.loop import ToldTree
 from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.data.conllu import read

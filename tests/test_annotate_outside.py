@@ -15,9 +15,9 @@ from annotating import ROWS, guessed, seen, written
 from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
-from dynet_vdgi.annotation.plain_text import by_rule, conllu_of
 from dynet_vdgi.annotation.relations import read_list
 from dynet_vdgi.annotation.session import Session, UnwrittenError
+from dynet_vdgi.annotation.taking_over import by_rule, conllu_of
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 

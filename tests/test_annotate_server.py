@@ -36,7 +36,8 @@ from dynet_vdgi.errors import UsageError
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import finding, serving
+from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation import shown as finding
 from dynet_vdgi.annotation.serving import HEADERS
 
 JSON = "application/json"

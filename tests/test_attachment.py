@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.baselines.trees import left_branching, right_branching
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.sentence import Sentence, Source
@@ -24,13 +23,14 @@ from dynet_vdgi.evaluation.attachment import (
     GoldTrees,
     SentenceTally,
     evaluate,
+    matched,
     paired,
     percent,
     score,
     score_sentence,
 )
+from dynet_vdgi.evaluation.baselines import left_branching, right_branching
 from dynet_vdgi.evaluation.files import mean
-from dynet_vdgi.evaluation.pairing import matched
 from dynet_vdgi.evaluation.tables import LEGEND, format_all, to_dict
 from dynet_vdgi.grammar.rules import parse_rules
 

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.system import blas
+from dynet_vdgi.system import side_by_side
 from dynet_vdgi.universal.scorer import TextScorer
 
 
@@ -19,7 +19,7 @@ def two_threads():
     """Two BLAS threads for the test, whatever the number was."""
     if not ThreadpoolController().select(user_api="blas").lib_controllers:
         pytest.skip("NumPy uses no BLAS library that threadpoolctl knows")
-    blas._controller.cache_clear()  # other tests have loaded further libraries since it looked for them
+    side_by_side._controller.cache_clear()  # other tests have loaded further libraries since
     with threadpool_limits(2, user_api="blas"):
         if threads() != 2:
             pytest.skip("the BLAS library has one thread only")
@@ -32,13 +32,13 @@ def threads():
 
 
 def test_one_thread_is_for_the_block_only(two_threads):
-    with blas.one_thread():
+    with side_by_side.one_thread():
         assert threads() == 1
-        with blas.one_thread():
+        with side_by_side.one_thread():
             assert threads() == 1
         assert threads() == 1
     assert threads() == 2
-    with pytest.raises(KeyError), blas.one_thread():
+    with pytest.raises(KeyError), side_by_side.one_thread():
         raise KeyError
     assert threads() == 2
 
@@ -47,12 +47,12 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
     inside, leave = threading.Event(), threading.Event()
 
     def other():
-        with blas.one_thread():
+        with side_by_side.one_thread():
             inside.set()
             leave.wait(60)
 
     thread = threading.Thread(target=other)
-    with blas.one_thread():
+    with side_by_side.one_thread():
         thread.start()
         assert inside.wait(60)
     leave.set()
@@ -61,13 +61,13 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
 
 
 def test_another_thread_has_one_blas_thread_and_leaves_the_caller_free_to_set_more(two_threads):
-    with blas.one_thread():  # as a parser that was loaded here
+    with side_by_side.one_thread():  # as a parser that was loaded here
         pass
     seen, done, leave = [], threading.Event(), threading.Event()
 
     def other():
         for _ in range(2):
-            with blas.one_thread():
+            with side_by_side.one_thread():
                 seen.append(threads())
             seen.append(threads())
         done.set()

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.baselines.trees import left_branching, random_transitions, right_branching
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.evaluation.baselines import left_branching, random_transitions, right_branching
 
 
 def test_branching_by_hand() -> None:

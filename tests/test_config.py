@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.config import Section, Settings, TeacherSettings, leaves
+from dynet_vdgi.settings.config import RECIPES, TEACHERS, Section, Settings, TeacherSettings, leaves
 from dynet_vdgi.settings.config_checks import checked, every_setting, from_dict, hints_of
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge
-from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):

@@ -12,7 +12,7 @@ from few import RandomBase, trees
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing import decoding, keep
+from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import CrfEngine, Scores, ScoringEngine
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -41,7 +41,7 @@ def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine):
 def test_given_heads_are_kept_and_certain(engine):
     given = [replace(one, heads=(len(one), *(FREE,) * (len(one) - 1))) for one in TEXT]
     for (tree, margins, _), one in zip(find(engine, given, margins=True, keep_heads=True), given):
-        assert tree == keep.complete(engine.crf.scores(one), one.heads)
+        assert tree == decoding.complete(engine.crf.scores(one), one.heads)
         assert tree[0] == len(one)
         assert margins[0] == np.max(margins) > 15
     free = [replace(one, heads=(FREE,) * len(one)) for one in TEXT]

@@ -22,9 +22,8 @@ from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing import arcs, pictures
-from dynet_vdgi.drawing.arcs import DrawnTree
-from dynet_vdgi.drawing.pictures import svg_document
+from dynet_vdgi.drawing import pictures
+from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
@@ -267,7 +266,7 @@ def test_a_word_too_long_for_the_line() -> None:
 
 def test_a_long_word_is_looked_at_letter_by_letter_only_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[str] = []
-    for module, name in ((arcs, "_is_unfit"), (pictures, "_letter_width"), (text_tables, "column_count")):
+    for module, name in ((pictures, "_is_unfit"), (pictures, "_letter_width"), (text_tables, "column_count")):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda letter, of=original: looked_at.append(letter) or of(letter))
     for form in ("ab" * 50_000, "é" * 50_000):
@@ -282,7 +281,7 @@ def test_one_word_and_heads_without_a_root() -> None:
 
 
 def test_what_spoils_a_terminal_or_a_file_is_replaced() -> None:
-    assert arcs.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
+    assert pictures.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
     for drawing in (text(["\x1bA"], ["\x07"], [0]), svg(["\x1bA"], ["\x07"], [0])):
         assert not any(unicodedata.category(c) == "Cc" for c in drawing.replace("\n", ""))
 

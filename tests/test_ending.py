@@ -106,7 +106,7 @@ def test_what_a_killed_worker_did_is_done_again_once(
 
 PARENT = """
 import os, time
-from dynet_vdgi.annotation.helpers import Helpers
+from dynet_vdgi.annotation.live import Helpers
 from dynet_vdgi.parsing.files import WorkerPool
 
 class Busy:

@@ -15,13 +15,13 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.baselines.trees import left_branching, rules_only
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import evaluate
+from dynet_vdgi.evaluation.baselines import left_branching, rules_only
 from dynet_vdgi.evaluation.files import mean
 from dynet_vdgi.evaluation.significance import compare
 from dynet_vdgi.grammar.prior import Prior

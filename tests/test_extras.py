@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.system import limits
-from dynet_vdgi.system.limits import how_to_install
+from dynet_vdgi.system import names
+from dynet_vdgi.system.names import how_to_install
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,7 +21,7 @@ def test_in_a_clone_the_extra_is_named_with_the_path_of_the_clone() -> None:
 def test_of_an_installed_package_the_packages_are_named_since_pip_does_not_find_it_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "__file__", str(tmp_path / "dynet_vdgi" / "extras.py"))
+    monkeypatch.setattr(names, "__file__", str(tmp_path / "dynet_vdgi" / "extras.py"))
     wanted = [
         "numpy>=1.24",
         "distributed>=2024; extra == 'cluster'",

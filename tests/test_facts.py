@@ -270,8 +270,8 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
 
 def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
     from dynet_vdgi.recipes.inputs import Given, Inputs
+    from dynet_vdgi.settings.config import RECIPES
     from dynet_vdgi.settings.presets import load_settings
-    from dynet_vdgi.settings.registry import RECIPES
 
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):

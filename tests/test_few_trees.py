@@ -13,7 +13,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES
-from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.decoding import KeepError
 from dynet_vdgi.recipes.few_trees import FewTrees
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf

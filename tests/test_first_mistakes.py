@@ -12,7 +12,7 @@ import tiny
 import universal_toys as universal
 
 import dynet_vdgi
-from dynet_vdgi.annotation import plain_text
+from dynet_vdgi.annotation import taking_over
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.parsing.choosing import RELATED_DISTANCE, RELATED_WORDS, Outlook
 from dynet_vdgi.parsing.parser import Parser
@@ -35,7 +35,7 @@ def test_the_package_s_own_model_is_meant() -> None:
 def test_conllu_is_not_read_as_raw_text(toy: Parser) -> None:
     Path("tagged.conllu").rename("words.txt")
     with pytest.raises(DataError, match=r"words\.txt:2: this is CoNLL-U, not raw text"):
-        plain_text.conllu_of("words.txt", None)
+        taking_over.conllu_of("words.txt", None)
 
 
 def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, toy: Parser) -> None:

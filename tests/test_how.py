@@ -20,7 +20,7 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.decoding import KeepError
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.config import resources

@@ -10,7 +10,7 @@ from brute_force import projective_trees
 
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.keep import KeepError, complete, conflict
+from dynet_vdgi.parsing.decoding import KeepError, complete, conflict
 
 
 def fits(given, heads):

@@ -19,14 +19,14 @@ from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.taught import RECIPE, TaughtSettings
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import read_toml
-from dynet_vdgi.system import limits
+from dynet_vdgi.system import names
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 
 
 @pytest.fixture
 def low(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.VARIABLE, "line=20_000, sentence=1000 words=3 table=100 tags=3")
+    monkeypatch.setenv(names.VARIABLE, "line=20_000, sentence=1000 words=3 table=100 tags=3")
 
 
 def fault_of(path: Path) -> str:
@@ -68,15 +68,15 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
 
 def test_a_limit_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for said in ("wrods=3", "words", "words=0", "words=many"):
-        monkeypatch.setenv(limits.VARIABLE, said)
+        monkeypatch.setenv(names.VARIABLE, said)
         with pytest.raises(ConfigError, match="VDGI_LIMITS: "):
-            limits.limit("words")
+            names.limit("words")
 
 
 def test_words_in_the_column_of_tags_are_not_learnt_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(limits.VARIABLE, "tags=3")
+    monkeypatch.setenv(names.VARIABLE, "tags=3")
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")

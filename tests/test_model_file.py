@@ -24,7 +24,7 @@ from tiny import same_arrays
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.runs import model_archive, model_file
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Amount, DataFile, ModelFile, Provenance
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 
@@ -378,7 +378,7 @@ def test_damaged_member(saved: Path, what: str) -> None:
 def test_what_unpacks_to_far_more_is_refused_before(
     saved: Path, member: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_archive, "ALWAYS_FAIR", 100_000)
+    monkeypatch.setattr(model_file, "ALWAYS_FAIR", 100_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))
     path = rewritten(saved, parameters_npz=buffer.getvalue())

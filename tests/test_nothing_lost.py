@@ -14,7 +14,7 @@ import pytest
 import tiny
 from shell import ROOT, Vdgi, finished, names_in
 
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.system import locks
@@ -107,8 +107,8 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
 
 
 def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
-    file_checks.check_read_once([tree, tree, "-", "missing", "missing"])
-    file_checks.check_read_again([tree, "missing", tree.parent], "reason")
+    files.check_read_once([tree, tree, "-", "missing", "missing"])
+    files.check_read_again([tree, "missing", tree.parent], "reason")
 
 
 def _fill(name: str) -> None:

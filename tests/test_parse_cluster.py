@@ -24,7 +24,7 @@ from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser, _windows, parse_window
 from dynet_vdgi.parsing.parser import How, load
-from dynet_vdgi.system.limits import how_to_install
+from dynet_vdgi.system.names import how_to_install
 from dynet_vdgi.system.side_by_side import connected
 
 dask = pytest.importorskip("dask", reason="Dask, of the extra cluster, is not installed")

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.baselines.trees import left_branching, right_branching
 from dynet_vdgi.data import conllu, penn
 from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.penn import Tree, read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.evaluation.baselines import left_branching, right_branching
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
 

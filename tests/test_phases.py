@@ -31,8 +31,14 @@ from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.optimiser import AdaGrad
-from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining
-from dynet_vdgi.variational.posterior import Lambda, RuleCounts, dual_gradient
+from dynet_vdgi.variational.phases import (
+    Diagnostics,
+    Finetuning,
+    Lambda,
+    Pretraining,
+    RuleCounts,
+    dual_gradient,
+)
 
 TAGS = ("DET", "NOUN", "VERB")
 RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")

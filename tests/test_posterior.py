@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
-from dynet_vdgi.variational.posterior import Lambda, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.variational.phases import Lambda, dual_gradient, effective_samples, gamma, log_z
 
 CASES = st.integers(0, 10_000)
 

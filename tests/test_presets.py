@@ -20,7 +20,7 @@ from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import DataSettings, bundled, resources, rules_path
+from dynet_vdgi.settings.config import PRESETS, DataSettings, bundled, resources, rules_path
 from dynet_vdgi.settings.presets import (
     DEFAULT_PRESET,
     default_preset,
@@ -31,7 +31,6 @@ from dynet_vdgi.settings.presets import (
     preset_names,
     read_toml,
 )
-from dynet_vdgi.settings.registry import PRESETS
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):

@@ -29,8 +29,7 @@ from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
 from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.variational.phases import Pretraining
-from dynet_vdgi.variational.posterior import Lambda, Potentials
+from dynet_vdgi.variational.phases import Lambda, Potentials, Pretraining
 from dynet_vdgi.variational.trainer import Trainer, expected_dda
 
 Floats = Any

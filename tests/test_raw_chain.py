@@ -16,8 +16,7 @@ from dynet_vdgi.data import conllu, raw_text
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.recipes import run as run_module
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.learnt_steps import with_learnt
+from dynet_vdgi.recipes.inputs import Given, Inputs, with_learnt
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger

@@ -12,8 +12,8 @@ from dynet_vdgi.api import train
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.config import RECIPES
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.settings.registry import RECIPES
 
 TEXT = trees(60)
 

@@ -19,7 +19,8 @@ from shell import Vdgi, names_in
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
-from dynet_vdgi.reports import curves, page
+from dynet_vdgi.reports import page
+from dynet_vdgi.reports import runs as curves
 from dynet_vdgi.reports.runs import Run, run_folders, score_runs
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import rules_named

@@ -38,11 +38,10 @@ LONGER_MODULES = {"dynet_vdgi/rivals/hdp_dmv.py"}  # a whole learner, from its s
 MOST_LINES_OF_A_ROOM = {
     "": 810,  # modules at the top
     "annotation": 5370,
-    "baselines": 120,
     "commands": 2490,
     "data": 4180,
     "drawing": 800,
-    "evaluation": 2010,
+    "evaluation": 2120,
     "experiments": 1060,
     "grammar": 4380,
     "labels": 1420,

@@ -9,9 +9,9 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.universal.encoding import ROOT, TAG, encode
+from dynet_vdgi.universal.channels import ROOT, TAG, encode
 from dynet_vdgi.universal.stored import Measures
-from dynet_vdgi.universal.text_teacher import (
+from dynet_vdgi.universal.typology import (
     FLOOR,
     LONGEST,
     LONGEST_SENTENCE,

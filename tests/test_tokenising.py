@@ -12,18 +12,17 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.annotation.plain_text import by_rule
+from dynet_vdgi.annotation.taking_over import by_rule
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs import model_archive
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
 from dynet_vdgi.tokenising.characters import Seen, symbols_of
-from dynet_vdgi.tokenising.splitting import Splitter, rewritings
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
-from dynet_vdgi.tokenising.whole import wholes
+from dynet_vdgi.tokenising.whole import Splitter, rewritings, wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
 WORDS = {"du": "de le", "au": "à le", "dammelo": "dam me lo", "auquel": "à lequel"}
@@ -432,7 +431,7 @@ def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
     (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"number"}
-    model_archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+    model_file.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
     for each in (learnt, tokeniser_file.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
         assert [form for form, _ in sentence] == ["Le", "pain", "dort", "14", ",", "25", "12:30", "."]
@@ -488,7 +487,7 @@ def test_symbols_of_white_space_and_of_paragraphs() -> None:
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
-    model_archive.write(path, tokeniser_file.members(learnt, tokeniser_file.Made()))
+    model_file.write(path, tokeniser_file.members(learnt, tokeniser_file.Made()))
     return path
 
 
@@ -524,7 +523,7 @@ def test_a_token_of_countless_words_is_refused_and_never_learnt(learnt: Tokenise
         Splitter(ends={"a": (1, "x" * 2000)}),
     ):
         hostile = Tokeniser(learnt.crf, learnt.labels, splitter)
-        model_archive.write(tmp_path / "my", tokeniser_file.members(hostile, tokeniser_file.Made()))
+        model_file.write(tmp_path / "my", tokeniser_file.members(hostile, tokeniser_file.Made()))
         with pytest.raises(ModelError, match="more words than there are"):
             tokeniser_file.load(tmp_path / "my")
     assert Splitter.fit([("ab", many), ("du", ("de", "le"))]).words == {"du": ("de", "le")}

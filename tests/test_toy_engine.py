@@ -13,7 +13,7 @@ from dynet_vdgi.api import train
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.parsing.parser import How, KeepError
-from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.settings.config import RECIPES
 
 
 def test_an_engine_from_outside_does_all_that_others_do(monkeypatch, folder, vdgi):

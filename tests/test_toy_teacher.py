@@ -9,8 +9,7 @@ import pytest
 from few import trees
 
 from dynet_vdgi.api import train
-from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.settings.registry import TEACHERS
+from dynet_vdgi.settings.config import TEACHERS, TeacherKind, TeacherSettings
 from dynet_vdgi.teachers.common import Teacher
 
 

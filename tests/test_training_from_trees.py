@@ -17,7 +17,7 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.grammar.transitions import oracle
+from dynet_vdgi.grammar.chart import oracle
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.baselines.trees import left_branching, right_branching
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import Dropped, Filter, prepare
 from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_named
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.evaluation.baselines import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 

@@ -27,7 +27,7 @@ from dynet_vdgi.recipes.universal_kind import UniversalTeacher
 from dynet_vdgi.settings.config import DataSettings, rules_path
 from dynet_vdgi.settings.presets import in_recipe, load_settings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.universal.encoding import RELATIONS
+from dynet_vdgi.universal.channels import RELATIONS
 from dynet_vdgi.universal.stored import FLATTER, TextBase, text_base
 
 GOLD = [replace(one, gaps=()) for one in trees(24)]

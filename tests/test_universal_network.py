@@ -12,12 +12,11 @@ import pytest
 from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal.arc_network import UniversalNetwork, dy
-from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
+from dynet_vdgi.universal.channels import RELATIONS, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import LearningSource, batch_of, drawn, with_faults
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer
-from dynet_vdgi.universal.text_teacher import taught
-from dynet_vdgi.universal.typology import Profile
+from dynet_vdgi.universal.typology import Profile, taught
 from tests import universal_reference
 
 NO_FAULTS = FaultSettings(wrong_tags=0.0, no_features=0.0, no_punctuation=0.0, no_frequencies=0.0)

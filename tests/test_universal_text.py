@@ -12,13 +12,12 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.settings.config import resources
-from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
+from dynet_vdgi.universal.channels import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import TextScorer
-from dynet_vdgi.universal.text_teacher import taught
-from dynet_vdgi.universal.typology import Profile, TagCounts
+from dynet_vdgi.universal.typology import Profile, TagCounts, taught
 
 LEFT, RIGHT = 0, 1
 

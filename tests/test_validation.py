@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.annotation.finding import found
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import shown_sentence
+from dynet_vdgi.annotation.shown import found, shown_sentence
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.limits import how_to_install
-from dynet_vdgi.validation import official
+from dynet_vdgi.system.names import how_to_install
+from dynet_vdgi.validation import form
 from dynet_vdgi.validation.form import problems_in
 
 needs_udtools = pytest.mark.skipif(
@@ -347,7 +346,7 @@ def false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A validator that warns of nouns and ends early at the word crash."""
     script = tmp_path / "false.py"
     script.write_text(FALSE, encoding="utf-8")
-    monkeypatch.setenv(official.VARIABLE, shlex.join([sys.executable, str(script)]))
+    monkeypatch.setenv(form.VARIABLE, shlex.join([sys.executable, str(script)]))
     return script
 
 
@@ -378,16 +377,16 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
 def test_the_validator_is_that_of_the_variable_or_of_this_python_or_none(
     false: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert official.command(level="2") == [sys.executable, str(false), "--level=2"]
-    monkeypatch.delenv(official.VARIABLE)
-    monkeypatch.setattr(official.shutil, "which", lambda name, path=None: f"{path}/{name}" if path else None)
+    assert form.command(level="2") == [sys.executable, str(false), "--level=2"]
+    monkeypatch.delenv(form.VARIABLE)
+    monkeypatch.setattr(form.shutil, "which", lambda name, path=None: f"{path}/{name}" if path else None)
     beside = str(Path(sys.executable).parent / "udvalidate")
-    assert official.command() == [beside, "--lang=ud", "--level=3"]
-    assert official.command("ta") == [beside, "--lang=ta", "--level=5"]
+    assert form.command() == [beside, "--lang=ud", "--level=3"]
+    assert form.command("ta") == [beside, "--lang=ta", "--level=5"]
     told = vdgi("check", "--ud", false, "--level", "4").err
     assert told == "--level 4 needs the language, such as --lang ta\n"
-    monkeypatch.setattr(official.shutil, "which", lambda name, path=None: None)
-    assert official.command() is None
+    monkeypatch.setattr(form.shutil, "which", lambda name, path=None: None)
+    assert form.command() is None
     Path(false.with_name("a.conllu")).write_text(GOOD, encoding="utf-8")
     status, out, err = vdgi("check", "--ud", false.with_name("a.conllu"))
     assert (status, out) == (2, "")
@@ -405,9 +404,9 @@ def test_the_validator_is_that_of_the_variable_or_of_this_python_or_none(
 def test_a_validator_that_does_not_work_is_told(
     command: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(official.VARIABLE, command)
+    monkeypatch.setenv(form.VARIABLE, command)
     with pytest.raises(UsageError) as caught:
-        official.messages([GOOD])
+        form.messages([GOOD])
     assert message in str(caught.value)
 
 
@@ -424,7 +423,7 @@ def test_a_crash_of_the_validator_is_its_message(vdgi: Vdgi, tmp_path: Path, fal
 def test_the_command_gives_the_official_verdict(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(official.VARIABLE, raising=False)
+    monkeypatch.delenv(form.VARIABLE, raising=False)
     path = tmp_path / "a.conllu"
     for name in ("edeps-only-sometimes", "invalid-whitespace-mwt", "", "crash"):
         path.write_text(VERDICTS[name], encoding="utf-8")
@@ -442,7 +441,7 @@ def test_the_command_gives_the_official_verdict(
 def test_a_language_has_its_lists_on_the_last_levels(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(official.VARIABLE, raising=False)
+    monkeypatch.delenv(form.VARIABLE, raising=False)
     path = tmp_path / "a.conllu"
     path.write_text(BARE.replace("Number=Sing", "Zz=Yes"), encoding="utf-8")
     assert vdgi.good("check", "--ud", path).out.endswith("--lang=ud --level=3: 0 errors, 0 warnings\n")

@@ -10,7 +10,7 @@ from typing import Any
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.universal.encoding import TAGS, CodedText
+from dynet_vdgi.universal.channels import TAGS, CodedText
 from dynet_vdgi.universal.examples import FaultyExample
 
 

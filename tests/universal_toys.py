@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
-from dynet_vdgi.universal.encoding import N_TAGS, encode
+from dynet_vdgi.universal.channels import N_TAGS, encode
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, shapes
 from dynet_vdgi.universal.typology import Profile
 

@@ -23,7 +23,7 @@ from dynet_vdgi.annotation.marked import (
     label_fault,
 )
 from dynet_vdgi.annotation.mending import UNSET
-from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import heads_without
 

@@ -25,7 +25,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller, LogP
-from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.choosing import choose
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.recipes.few_trees import SHORTEST, FewTrees, FewTreesSettings
@@ -163,7 +163,7 @@ class Learnt:
         trees = [tree for tree, _ in found]
         for k, sentence in enumerate(sentences):
             heads = sentence.heads or ()
-            if any(head != FREE for head in heads) and keep.conflict(heads) is None:
+            if any(head != FREE for head in heads) and decoding.conflict(heads) is None:
                 trees[k] = self.parser.predict([sentence], keep_heads=True)[0]
         labelled = self.labeller.predict(trees)
         return [
@@ -223,12 +223,12 @@ def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
 
 def _possible(heads: Sequence[int]) -> tuple[int, ...]:
     """The given heads (n,), from the first on, that one projective tree can contain together."""
-    if keep.conflict(heads) is None:
+    if decoding.conflict(heads) is None:
         return tuple(heads)
     found = [FREE] * len(heads)
     for k, head in enumerate(heads):
         found[k] = head
-        if head != FREE and keep.conflict(found) is not None:
+        if head != FREE and decoding.conflict(found) is not None:
             found[k] = FREE
     return tuple(found)
 

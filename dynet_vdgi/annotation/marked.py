@@ -19,8 +19,7 @@ from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
-from dynet_vdgi.data.conllu_blocks import Passage
-from dynet_vdgi.data.conllu_faults import NUMBER
+from dynet_vdgi.data.conllu_blocks import NUMBER, Passage
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuation

@@ -10,8 +10,7 @@ from typing import Any
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedSentence, label_fault
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean, read_table
 
 _FREQUENT = """
 nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp parataxis cop

@@ -14,12 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from dynet_vdgi.annotation import serving
-from dynet_vdgi.annotation.finding import found
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.serving import Reach, Tab, asked, in_path
-from dynet_vdgi.annotation.shown import Choices, likely_relations, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.shown import Choices, found, likely_relations, offered_xpos, shown_sentence
 
 
 def serve(

@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.system.limits import how_to_install
+from dynet_vdgi.system.names import how_to_install
 
 try:
     import uvicorn

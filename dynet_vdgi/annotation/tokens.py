@@ -21,7 +21,7 @@ from dynet_vdgi.annotation.sentence_layout import (
     has_space_after,
     with_space,
 )
-from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 
 _FORM, _LEMMA, _DEPREL, _MISC = 1, 2, 7, 9

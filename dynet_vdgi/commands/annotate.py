@@ -37,7 +37,7 @@ import re
 
 from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -92,13 +92,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation import serving  # first, because it says what is not installed
-    from dynet_vdgi.annotation.helpers import Helpers
-    from dynet_vdgi.annotation.live import ORDERS, Live
+    from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
     from dynet_vdgi.annotation.loop import PRESET, Course
-    from dynet_vdgi.annotation.plain_text import beside
     from dynet_vdgi.annotation.relations import read_list
     from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.annotation.session import Session
+    from dynet_vdgi.annotation.taking_over import beside
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -131,14 +130,14 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     from dynet_vdgi.annotation import serving
 
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
-    from dynet_vdgi.annotation import beside
+    from dynet_vdgi.annotation import adjudication
     from dynet_vdgi.annotation.adjudication import Adjudication
     from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
-    file_checks.check_output(arguments.output, [path, arguments.beside])
-    file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
+    files.check_output(arguments.output, [path, arguments.beside])
+    files.check_read_again([path, arguments.beside], "decisions are taken up again later")
     shows = serving.announcing(not arguments.no_browser)
     with serving.listening(port, Tab.of(arguments.output).port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
@@ -148,7 +147,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
                 "not compared, though both files have them and they differ: %s; %s's are kept", which, path
             )
         try:
-            beside.serve(work, listener, announce, reach)
+            adjudication.serve(work, listener, announce, reach)
         finally:
             work.close()
     counts = work.counts()
@@ -165,14 +164,13 @@ def _user() -> str:
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
-    from dynet_vdgi.annotation.finding import problems_of
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.session import exported
-    from dynet_vdgi.annotation.shown import deps_that_contradict
+    from dynet_vdgi.annotation.shown import deps_that_contradict, problems_of
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
-    file_checks.check_output(arguments.export, [path], option="--export")
+    files.check_output(arguments.export, [path], option="--export")
     if os.path.lexists(arguments.export + ENDING):
         what = f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
         raise UsageError(f"--export {arguments.export}: {what}")

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import FaultsFoundError, Options
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import UD_TAGS, protocol_named
 from dynet_vdgi.errors import DataError, UsageError
@@ -35,7 +35,7 @@ from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
 
 if TYPE_CHECKING:
-    from dynet_vdgi.validation.official import Message
+    from dynet_vdgi.validation.form import Message
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
-    file_checks.check_read_once(names)
+    files.check_read_once(names)
     (_validate if arguments.ud else _check)(names, arguments)
 
 
@@ -99,20 +99,20 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
 
 def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.validation import official
+    from dynet_vdgi.validation import form
 
     most = PLACES if arguments.max_faults is None else arguments.max_faults
     level, language = arguments.level or "", arguments.lang or ""
-    if level in ("4", "5") and not language and not os.environ.get(official.VARIABLE):
+    if level in ("4", "5") and not language and not os.environ.get(form.VARIABLE):
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     try:
-        found = official.messages(map(_text, names), language, level)
-    except official.CrashError as crash:
+        found = form.messages(map(_text, names), language, level)
+    except form.CrashError as crash:
         _show(crash.messages, names, most)
         raise
     _show(found, names, most)
-    program, *given = official.command(language, level) or [""]
-    print(told(f"{shlex.join([Path(program).name, *given])}: {official.counted(found)}"))
+    program, *given = form.command(language, level) or [""]
+    print(told(f"{shlex.join([Path(program).name, *given])}: {form.counted(found)}"))
     if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
 
@@ -128,7 +128,7 @@ def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
 
 
 def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
-    from dynet_vdgi.validation.official import grouped
+    from dynet_vdgi.validation.form import grouped
 
     for group in grouped(found):
         first = group[0]

@@ -36,7 +36,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from dynet_vdgi.commands import Options, add_output, model_first
-from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count, plain
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.text:
         raise UsageError("name the text to choose from: vdgi choose MODEL TEXT")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
-    file_checks.check_read_once([*names, *covered])
+    files.check_read_once([*names, *covered])
     from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.choosing import LONGEST, SHORTEST, to_correct
@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.runs.run_folder import model_path
 
     model = model_path(arguments.model)
-    file_checks.check_output(arguments.output, [*names, *covered, model])
-    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
+    files.check_output(arguments.output, [*names, *covered, model])
+    files.check_new(arguments.output, overwrite=arguments.overwrite)
     labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
     text, before = (
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
     """Prints the least certain words of parsed files."""
-    file_checks.check_read_once(names)
+    files.check_read_once(names)
     from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
     from dynet_vdgi.system.names import aligned
 

@@ -17,7 +17,7 @@ import time
 from functools import partial
 
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     names, asked = files.expand(arguments.texts), arguments.clusters
-    file_checks.check_output(arguments.output, names, ending=".paths")
+    files.check_output(arguments.output, names, ending=".paths")
     from dynet_vdgi.data import brown, text
 
     start = time.perf_counter()

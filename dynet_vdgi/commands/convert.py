@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 from dynet_vdgi.commands import Options, add_output, add_tasks
-from dynet_vdgi.data import file_checks, files, penn
+from dynet_vdgi.data import files, penn
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> None:
     """
     rules, punctuation = penn.load(arguments.heads), penn.POLICIES[arguments.policy]
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
-    file_checks.check_output(arguments.output, paths)
+    files.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0
     with files.atomic_writer(arguments.output) as handle:
         for path in paths:

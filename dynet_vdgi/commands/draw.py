@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, add_output, one_file
-from dynet_vdgi.data import conllu, file_checks, files, protocols
+from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.arcs import DrawnTree
+    from dynet_vdgi.drawing.pictures import DrawnTree
 
 MAX_TREES = 100
 """Trees in one picture."""
@@ -83,10 +83,10 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     gold = one_file(arguments.gold, "--gold") if arguments.gold else None
     inputs = [*names, gold] if gold else names
-    file_checks.check_read_once(inputs)
+    files.check_read_once(inputs)
     ending = Path(arguments.output).suffix.lower()
     form = arguments.format or ("svg" if ending == ".svg" else "text")
-    file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
+    files.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold, choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
@@ -130,7 +130,7 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
     sentences = conllu.read(name, heads="required")
     if gold is None:
         return ((sentence, None) for sentence in sentences)
-    from dynet_vdgi.evaluation.pairing import matched
+    from dynet_vdgi.evaluation.attachment import matched
 
     parsed, drawn = tee(sentences)
     pairs = zip(matched(conllu.read(gold, heads="required"), parsed), drawn)

@@ -42,7 +42,7 @@ import json
 import sys
 
 from dynet_vdgi.commands import Options, one_file
-from dynet_vdgi.data import file_checks, files, protocols
+from dynet_vdgi.data import files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import plain, told
 
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
-    file_checks.check_read_once([arguments.gold, *arguments.parses])
+    files.check_read_once([arguments.gold, *arguments.parses])
     gold = one_file(arguments.gold, "GOLD")
     if arguments.agreement:
         _compare(gold, arguments)

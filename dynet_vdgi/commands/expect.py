@@ -25,7 +25,7 @@ import textwrap
 from functools import partial
 
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.config import bundled
 from dynet_vdgi.system.names import aligned, count, told
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     if len(arguments.files) > 1 and arguments.files[0] in bundled("models"):
         raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
     names = files.expand(arguments.files)
-    file_checks.check_read_once(names)
+    files.check_read_once(names)
     from dynet_vdgi.parsing.choosing import RELATED_WORDS, look
     from dynet_vdgi.parsing.parser import load
     from dynet_vdgi.parsing.steps import Steps

@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> None:
       dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
       vdgi experiment paper-ud --out runs/ud --scheduler tcp://HOST:8786
     """
-    from dynet_vdgi.experiments import job, plan, runner, tables
+    from dynet_vdgi.experiments import job, plan, tables
 
     files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
@@ -76,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> None:
             print(plain(f"{each.label}: {job.state(each)}"))
         return
     out = Path(arguments.out)
-    failed = runner.carry_out(jobs, out, at_a_time=arguments.jobs, scheduler=arguments.scheduler)
+    failed = plan.carry_out(jobs, out, at_a_time=arguments.jobs, scheduler=arguments.scheduler)
     if len(failed) < len(jobs):
         print(plain(tables.markdown(tables.overview(tables.read([out])))), end="")
     if failed:

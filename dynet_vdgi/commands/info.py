@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, one_file
-from dynet_vdgi.data import file_checks, files, protocols
+from dynet_vdgi.data import files, protocols
 from dynet_vdgi.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if len(arguments.models) > 1:
         raise UsageError("several runs go on a page: name it with -o FILE.html")
-    from dynet_vdgi.parsing.description import everything, facts
+    from dynet_vdgi.parsing.parser import everything, facts
     from dynet_vdgi.parsing.steps import Steps, description
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import model_path
@@ -102,7 +102,7 @@ def _write_page(arguments: argparse.Namespace) -> None:
     folders = run_folders(arguments.models)
     gold = [one_file(arguments.gold, "--gold")] if arguments.gold is not None else []
     of_runs = [path for folder in folders.values() for path in folder.iterdir()]
-    file_checks.check_output(arguments.output, [*gold, *of_runs], ending=".html")
+    files.check_output(arguments.output, [*gold, *of_runs], ending=".html")
     n_sentences = SENTENCES if arguments.sentences is None else arguments.sentences
     with files.atomic_writer(arguments.output) as handle:
         models = load_models(folders)

@@ -71,7 +71,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, model_first
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
@@ -124,8 +124,8 @@ def run(arguments: argparse.Namespace) -> None:
     _check_outputs(arguments, names, [output for _, output in outputs])
     from dynet_vdgi.grammar.tag_warnings import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
+    from dynet_vdgi.parsing.decoding import KeepError
     from dynet_vdgi.parsing.files import FileParser
-    from dynet_vdgi.parsing.keep import KeepError
     from dynet_vdgi.parsing.parser import How, load
 
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
@@ -161,9 +161,9 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
     replaced = 0
     models = [model_path(each) for each in (arguments.model, arguments.tokeniser, arguments.tagger) if each]
     for output in outputs:
-        file_checks.check_output(output, models)
+        files.check_output(output, models)
         try:
-            file_checks.check_output(output, names, "--in-place replaces it, or name another file")
+            files.check_output(output, names, "--in-place replaces it, or name another file")
         except UsageError:
             if not arguments.in_place:
                 raise

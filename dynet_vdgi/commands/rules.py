@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.commands import Options, add_output, add_tags, add_tasks
-from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.system.names import count, did_you_mean, plain
@@ -77,7 +77,7 @@ def _show(arguments: argparse.Namespace) -> None:
       vdgi rules show ud2 > my-labels.txt
     """
     from dynet_vdgi.labels.label_table import bundled_tables
-    from dynet_vdgi.system.limits import read_table
+    from dynet_vdgi.system.names import read_table
 
     if labels := bundled_tables().get(arguments.rules):
         if arguments.without:
@@ -97,7 +97,7 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
-    from dynet_vdgi.baselines.trees import rules_only
+    from dynet_vdgi.evaluation.baselines import rules_only
     from dynet_vdgi.grammar.explanation import explained
 
     rules = _rules(arguments)
@@ -172,8 +172,8 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
     """The accuracy of the rules alone, if there are trees to compare with."""
-    from dynet_vdgi.baselines.trees import TIE_SEEDS, rules_only
     from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.evaluation.baselines import TIE_SEEDS, rules_only
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
@@ -207,7 +207,7 @@ def _estimate(arguments: argparse.Namespace) -> None:
 
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)
-    file_checks.check_output(arguments.output, [*names, path], ending=".txt")
+    files.check_output(arguments.output, [*names, path], ending=".txt")
     rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 
 from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
@@ -62,7 +62,7 @@ def _words(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.runs.run_folder import model_path
 
     model_first(arguments.model, [arguments.file], "vdgi tag my.tagger")
-    file_checks.check_output(arguments.output, [arguments.file, model_path(arguments.model)])
+    files.check_output(arguments.output, [arguments.file, model_path(arguments.model)])
     tagger = loaded("tagger", arguments.model)
     n_words = n_given = 0
     with files.atomic_writer(arguments.output) as handle:
@@ -105,8 +105,8 @@ def _train(arguments: argparse.Namespace) -> None:
     listing = [arguments.tag_list] if arguments.tag_list else []
     if not tagged and not (listing and text):
         raise UsageError("nothing to learn from: give TAGGED files, or --tag-list with --text")
-    file_checks.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
-    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
+    files.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
+    files.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
     groups, raw_groups = (
         [list(read(path, heads="ignored", tags="known")) for path in paths] for paths in (tagged, text)
@@ -174,8 +174,8 @@ def _list(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.data.raw_text import nfc
 
     names = files.expand(arguments.texts)
-    file_checks.check_output(arguments.output, names, ending=".tsv")
-    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
+    files.check_output(arguments.output, names, ending=".tsv")
+    files.check_new(arguments.output, overwrite=arguments.overwrite)
     every = (nfc(word) for words in text.sentences(names) for word in words)
     counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:

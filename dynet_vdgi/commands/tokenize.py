@@ -13,8 +13,8 @@ import argparse
 import logging
 
 from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
-from dynet_vdgi.data import file_checks, files
-from dynet_vdgi.data.conllu_faults import SPLIT
+from dynet_vdgi.data import files
+from dynet_vdgi.data.conllu_blocks import SPLIT
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count
 
@@ -57,8 +57,8 @@ def _split(arguments: argparse.Namespace) -> None:
 
     model_first(arguments.model, arguments.files, "vdgi tokenize my.tokeniser")
     names = files.expand(arguments.files)
-    file_checks.check_read_once(names)
-    file_checks.check_output(arguments.output, [model_path(arguments.model), *names])
+    files.check_read_once(names)
+    files.check_output(arguments.output, [model_path(arguments.model), *names])
     tokeniser, n_sentences, n_tokens = loaded("tokeniser", arguments.model), 0, 0
     with files.atomic_writer(arguments.output) as handle:
         for k, name in enumerate(names, 1):
@@ -89,9 +89,9 @@ def _train(arguments: argparse.Namespace) -> None:
     names, output = files.expand(arguments.files), arguments.output
     if output == files.STANDARD:
         raise UsageError("a tokeniser goes to a file: -o my.tokeniser")
-    file_checks.check_read_again(names, "it is read twice")
-    file_checks.check_output(output, names, ending=".tokeniser")
-    file_checks.check_new(output, overwrite=arguments.overwrite)
+    files.check_read_again(names, "it is read twice")
+    files.check_output(output, names, ending=".tokeniser")
+    files.check_new(output, overwrite=arguments.overwrite)
     from dynet_vdgi.tokenising import tokeniser_file
 
     try:

@@ -16,11 +16,10 @@ import time
 from collections import Counter
 
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import file_checks, files, text
+from dynet_vdgi.data import files, text
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import progress
-from dynet_vdgi.system.limits import limit
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system.names import count, limit
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     if 4 * dim > limit("line"):  # no reader takes longer vectors
         raise UsageError(f"--dim {dim}: must be at most {limit('line') // 4}")
     names = files.expand(arguments.texts)
-    file_checks.check_output(output, names, ending=".vec")
+    files.check_output(output, names, ending=".vec")
     from dynet_vdgi.data import embeddings
 
     start = time.perf_counter()

@@ -13,8 +13,20 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar, get_args
 
-from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
-from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, is_feats, is_other_format, quoted
+from dynet_vdgi.data.conllu_blocks import (
+    CHUNK,
+    NUMBER,
+    Block,
+    BlockCheck,
+    OnFault,
+    Passage,
+    Repair,
+    is_feats,
+    is_other_format,
+    quoted,
+    raw_items,
+    warn,
+)
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.protocols import is_punctuation
 from dynet_vdgi.data.punctuation import cycle

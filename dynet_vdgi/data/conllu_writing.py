@@ -15,8 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dynet_vdgi.data.conllu import Heads, sentence_of, tree_of
-from dynet_vdgi.data.conllu_blocks import Block, warn
-from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, fault_of_value
+from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, fault_of_value, warn
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.protocols import UD_PUNCTUATION

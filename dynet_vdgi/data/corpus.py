@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_faults import fault_of_text, fault_of_value
+from dynet_vdgi.data.conllu_blocks import fault_of_text, fault_of_value
 from dynet_vdgi.data.files import AnyPath, check_named, check_path, shown
 from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, UsageError, check_kind
-from dynet_vdgi.system.limits import limit, to_raise
-from dynet_vdgi.system.names import count, of_these
+from dynet_vdgi.system.names import count, limit, of_these, to_raise
 
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.settings.config import resources
-from dynet_vdgi.system.limits import limit, read_table, to_raise
+from dynet_vdgi.system.names import limit, read_table, to_raise
 
 DEFAULT = "yamada-matsumoto"
 _COORDINATION = ("coordination", "first conjunct")

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from dynet_vdgi.data.conllu_blocks import Block, blocks
-from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
+from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, blocks, quoted
 from dynet_vdgi.data.files import AnyPath, is_conllu
 from dynet_vdgi.errors import DataError
 

@@ -1,41 +1,144 @@
-"""Drawings of dependency trees as SVG, one tree or several below one another.
+"""Trees as SVG: arcs with their levels and kinds, then the picture.
 
-Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
-is self-contained (no scripts, fonts, links), takes its colours from CSS variables (`--vdgi-paper` and so on)
-that follow the reader's light or dark scheme, and includes a description. Wherever colours distinguish right
-from wrong, or sure from doubtful, the width and the dashes of the lines do so too.
+What both drawings of a tree share: its arcs and their kinds, the heights of arcs, and printable letters.
 
-Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare with
-gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all of spaCy.
-udapi is under the GPL, so it can only be called, and its pages load scripts from the web.
-
-Units are pixels, with x to the right and y downwards.
+Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from dynet_vdgi.drawing.arcs import (
-    CONFIDENCE,
-    DOUBTFUL,
-    MEANING,
-    MISSED,
-    PLAIN,
-    RIGHT,
-    SURE,
-    UNSURE,
-    WRONG,
-    Arc,
-    DrawnTree,
-    clean,
-    levels,
-)
 from dynet_vdgi.system.names import column_count
+
+PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
+"""Kinds of arcs: all plain without gold heads; `MISSED` are the gold arcs replaced by a wrong one."""
+
+MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
+
+SURE, UNSURE, DOUBTFUL = "sure", "unsure", "doubtful"
+"""Kinds of arcs without gold heads, if the probabilities of the heads are known."""
+
+_LEAST = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}  # probability
+CONFIDENCE = {SURE: "80 % sure or more", UNSURE: "50 to 80 %", DOUBTFUL: "less than 50 %"}
+
+
+class Arc(NamedTuple):
+    """An arc from the head (0: the root) to its dependent."""
+
+    head: int
+    dependent: int
+    kind: str
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last word; the same one for an arc from the root."""
+        other = self.head or self.dependent
+        return min(other, self.dependent), max(other, self.dependent)
+
+
+class DrawnTree(NamedTuple):
+    """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
+
+    `relations` are written over the arcs; empty: none. `sure`: probability that each head is right, None if
+    it is unknown; it has no effect with gold heads.
+    """
+
+    forms: Sequence[str]
+    tags: Sequence[str]
+    heads: Sequence[int]
+    gold: Sequence[int] | None = None
+    caption: str = ""
+    note: str | None = None  # None: the number of right heads and of all heads
+    relations: Sequence[str] = ()
+    sure: Sequence[float | None] | None = None
+
+    def arcs(self) -> list[Arc]:
+        """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
+
+        Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
+        """
+        n, gold = len(self.forms), self.gold
+        for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
+            if values is not None and len(values) != n:
+                raise ValueError(f"{len(values)} {name} for {n} words")
+        for word, head in (pair for heads in (self.heads, gold or ()) for pair in enumerate(heads, 1)):
+            if not 0 <= head <= n or head == word:
+                raise ValueError(f"head {head} of word {word} in a sentence of {n} words")
+        arcs = []
+        for word, head in enumerate(self.heads, 1):
+            if gold is not None:
+                arcs.append(Arc(head, word, RIGHT if gold[word - 1] == head else WRONG))
+                if gold[word - 1] != head:
+                    arcs.append(Arc(gold[word - 1], word, MISSED))
+                continue
+            known = self.sure[word - 1] if self.sure is not None else None
+            kind = PLAIN if known is None else next(kind for kind, p in _LEAST.items() if known >= p)
+            arcs.append(Arc(head, word, kind))
+        return arcs
+
+    def note_on(self, arcs: Sequence[Arc]) -> str:
+        """The note, or its default."""
+        n_right = sum(arc.kind == RIGHT for arc in arcs)
+        return f"{n_right} of {len(self.forms)} heads right" if self.note is None else self.note
+
+
+def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
+    """The level of each span, from 0: above all spans under it, and clear of all that cross it.
+
+    A span is (first, last) with first < last. With `may_touch`, two may meet in a point at the same level.
+
+    >>> levels([(1, 2), (2, 3), (1, 3), (4, 6), (5, 7)], may_touch=True)
+    [0, 0, 1, 0, 1]
+    >>> levels([(1, 2), (2, 3), (3, 4)], may_touch=False)
+    [0, 1, 0]
+    """
+    n_places = max((last for _, last in spans), default=0)
+    above = [0] * n_places  # above[p]: the first free level between p and p + 1
+    ends: defaultdict[int, set[int]] = defaultdict(set)  # levels taken at a point
+    result = [0] * len(spans)
+    for k in sorted(range(len(spans)), key=lambda k: spans[k][1] - spans[k][0]):
+        first, last = spans[k]
+        level = max(above[first:last])
+        while not may_touch and level in ends[first] | ends[last]:
+            level += 1
+        above[first:last] = [level + 1] * (last - first)
+        ends[first].add(level)
+        ends[last].add(level)
+        result[k] = level
+    return result
+
+
+def clean(text: str) -> str:
+    """The text without characters that would spoil a terminal or an XML file: controls, reordering marks."""
+    # By distinct letters, because a form may be long.
+    return text.translate(dict.fromkeys(map(ord, filter(_is_unfit, set(text))), "\N{REPLACEMENT CHARACTER}"))
+
+
+def _is_unfit(character: str) -> bool:
+    if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in "\ufffe\uffff":
+        return True
+    return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Drawings of dependency trees as SVG, one tree or several below one another.
+#
+# Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The
+# SVG is self-contained (no scripts, fonts, links), takes its colours from CSS variables (`--vdgi-paper` and
+# so on) that follow the reader's light or dark scheme, and includes a description. Wherever colours
+# distinguish right from wrong, or sure from doubtful, the width and the dashes of the lines do so too.
+#
+# Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare
+# with gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all
+# of spaCy. udapi is under the GPL, so it can only be called, and its pages load scripts from the web.
+#
+# Units are pixels, with x to the right and y downwards.
+
 
 WIDTH = 960
 """Default width of a picture in pixels."""

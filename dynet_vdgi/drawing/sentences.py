@@ -10,12 +10,10 @@ from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing.arcs import DrawnTree
-from dynet_vdgi.drawing.pictures import WIDTH, svg_document
+from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, svg_document
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
-from dynet_vdgi.evaluation.pairing import Predicted, matched, under
+from dynet_vdgi.evaluation.attachment import Predicted, are_labels, matched, score_sentence, under
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.system.names import plain
 

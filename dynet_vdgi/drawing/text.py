@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
 from typing import NamedTuple
 
-from dynet_vdgi.drawing.arcs import (
+from dynet_vdgi.drawing.pictures import (
     CONFIDENCE,
     DOUBTFUL,
     MISSED,
@@ -24,7 +24,7 @@ from dynet_vdgi.drawing.arcs import (
     DrawnTree,
     clean,
 )
-from dynet_vdgi.drawing.arcs import levels as levels_of
+from dynet_vdgi.drawing.pictures import levels as levels_of
 from dynet_vdgi.system.names import column_count, columns, padded
 
 MIN_WIDTH = 40

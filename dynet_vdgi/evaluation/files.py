@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dynet_vdgi.baselines.trees import baseline_trees
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD, Protocol
 from dynet_vdgi.errors import DataError
@@ -23,6 +22,7 @@ from dynet_vdgi.evaluation.attachment import (
     SentenceTally,
     evaluate,
 )
+from dynet_vdgi.evaluation.baselines import baseline_trees
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.settings.config import resources
 

@@ -21,8 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_blocks import Block, blocks, warn
-from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck
+from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, blocks, warn
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same, token_block
 from dynet_vdgi.errors import DataError

@@ -16,8 +16,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
-from dynet_vdgi.system.limits import limit
-from dynet_vdgi.system.names import aligned, count, listed
+from dynet_vdgi.system.names import aligned, count, limit, listed
 
 BANDS = (5, 10, 15, 20, 30, 40)
 

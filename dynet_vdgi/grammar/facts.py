@@ -25,8 +25,7 @@ from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet, Table
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import CASES, ORDERS, YES_OR_NO, Fact, of_measures
-from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import of_these, there_are
+from dynet_vdgi.system.names import of_these, read_table, there_are
 
 __all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
 

@@ -23,7 +23,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.symbols import WORDS, split
+from dynet_vdgi.grammar.parts.order import WORDS, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
 from dynet_vdgi.grammar.table import Fact, Setting

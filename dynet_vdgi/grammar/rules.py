@@ -66,9 +66,8 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rule_files import LEFT_OUT, Reader, TableReader, content_of, without_parts
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
+from dynet_vdgi.system.names import DEFAULTS, limit, of_these, read_table, to_raise
 from dynet_vdgi.system.names import count as count_of
-from dynet_vdgi.system.names import of_these
 
 __all__ = [
     "ROOT",

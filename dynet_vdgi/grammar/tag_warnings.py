@@ -10,8 +10,7 @@ from dynet_vdgi.data.protocols import UD_PUNCTUATION, UD_TAGS, ud_version
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.system.limits import limit
-from dynet_vdgi.system.names import count, did_you_mean, listed, nearest
+from dynet_vdgi.system.names import count, did_you_mean, limit, listed, nearest
 
 logger = logging.getLogger("dynet_vdgi")
 

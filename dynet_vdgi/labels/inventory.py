@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, fault_in, relation_of
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
-from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.system.names import limit, to_raise
 
 ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 NOTHING = -1

@@ -25,8 +25,7 @@ from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.arrays import Ints
-from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import count, did_you_mean, of_these
+from dynet_vdgi.system.names import count, did_you_mean, of_these, read_table
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -15,7 +15,7 @@ import dynet as dy
 import numpy as np
 
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
-from dynet_vdgi.grammar.transitions import N_ACTIONS, Action
+from dynet_vdgi.grammar.chart import N_ACTIONS, Action
 from dynet_vdgi.model.layers import (
     NO_SHIFT,
     Expression,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
-from dynet_vdgi.grammar.transitions import Action, State
+from dynet_vdgi.grammar.chart import Action, State
 from dynet_vdgi.model.layers import (
     Expression,
     Lstm,

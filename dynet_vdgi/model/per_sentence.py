@@ -12,7 +12,7 @@ import dynet as dy
 import numpy as np
 
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.grammar.transitions import Action, State
+from dynet_vdgi.grammar.chart import Action, State
 from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
 from dynet_vdgi.model.network import (
     Choose,

@@ -23,7 +23,7 @@ from dynet_vdgi.parsing.expectation import SOURCES, Expectation
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.system.side_by_side import one_thread
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence

@@ -30,9 +30,9 @@ from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unsuited
+from dynet_vdgi.parsing.decoding import conflict_in
 from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.expectation import ExpectedShare
-from dynet_vdgi.parsing.keep import conflict_in
 from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_sentences
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress

@@ -1,9 +1,12 @@
-"""A trained model as a parser of tagged sentences."""
+"""A trained model as a parser of tagged sentences, and what a model says of itself.
+
+Descriptions of a model file: how it was made, from which data, and what it contains.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,29 +20,86 @@ from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.data.files import check_path
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.punctuation import (
-    restore_punctuation,
-    without_punctuation,
-)
+from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.tag_warnings import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.confidence import Calibration, is_in
-from dynet_vdgi.parsing.decoding import confidences, find, settled
-from dynet_vdgi.parsing.description import everything, in_short
+from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
 from dynet_vdgi.parsing.engines import Engine, ScoringEngine, universal
-from dynet_vdgi.parsing.keep import KeepError, conflict_in
 from dynet_vdgi.parsing.relations import LOOKED_AT, ModelLabeller, Relations, labeller_of
 from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
-from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.settings.config import RECIPES
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.stored import MEASURED, Measures, beginning
+
+
+def everything(model: ModelFile) -> dict[str, Any]:
+    """Provenance, vocabulary, rules and settings, ready for JSON."""
+    return {
+        **model.meta,
+        "vocabulary": model.vocabulary.to_json(),
+        "rules": [str(rule) for rule in model.rules.rules],
+        "rules_without": model.rules.left_out,
+        "weights": model.n_weights,
+        "settings": model.settings.to_dict(),
+    }
+
+
+def in_short(model: ModelFile) -> str:
+    """One line about the parser's recipe, training data and training."""
+    told, amount = model.provenance, model.provenance.trained_on
+    learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
+    if not amount.sentences:
+        learnt_from = "no text of its own"
+    languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
+    preset = f", preset {told.preset}" if told.preset else ""
+    trees = "; ".join(told.gold_trees) or "none"
+    return f"{told.recipe} trained on {learnt_from}{languages}{preset}; gold trees: {trees}"
+
+
+def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
+    """How the model was made, without the settings, as pairs of name and text."""
+    for key, value in model.meta.items():
+        if key == "data":
+            yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
+        elif key == "languages":
+            yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+        elif key == "treebanks":
+            yield from (("treebank", f"{label}: {_treebank(told)}") for label, told in value.items())
+        elif isinstance(value, dict):
+            yield key, _numbers(value)
+        elif isinstance(value, (list, tuple)):
+            yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
+        else:
+            yield key, "-" if value is None else str(value)
+    for name, level in (model.text or {}).get("measures", {}).items():
+        yield "measured", f"{name} {level:.2f}"
+    tags, words = model.vocabulary.tags, model.vocabulary.words
+    yield "vocabulary", f"{count(len(tags), 'tag')} ({' '.join(tags)}), {count(len(words), 'word')}"
+    if model.rules.left_out:
+        yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
+    yield "rules", " ".join(map(str, model.rules.rules))
+
+
+def _treebank(told: Mapping[str, Any]) -> str:
+    known = [told[name] for name in ("branch", "licence") if told[name]]
+    return ", ".join([count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])])
+
+
+def _numbers(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())
+
+
+# ----------------------------------------------------------------------------------------------------
+# A trained model as a parser of tagged sentences.
+
 
 WINDOW = 1000
 """Sentences that are parsed together: enough to find many of one length."""
@@ -292,7 +352,7 @@ class Parser:
             forms = ("_",) * len(sentence) if hides_forms else sentence.forms
             whole = restore_punctuation(tree.heads, own, forms)
             given = sentence.heads if how.keep_heads else None
-            heads.append(keep.nearest(whole, given) if given else whole)
+            heads.append(decoding.nearest(whole, given) if given else whole)
         deprels: Sequence[Relations | None] = [None] * len(sentences)
         if relations:
             deprels = self.labeller.relations(sentences, heads, self.verb_order, found)

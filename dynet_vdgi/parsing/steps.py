@@ -21,7 +21,7 @@ from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.runs.model_archive import opened
+from dynet_vdgi.runs.model_file import opened
 from dynet_vdgi.runs.run_folder import model_path
 
 if TYPE_CHECKING:  # most inputs need neither

@@ -31,7 +31,7 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.confidence import (
     CALIBRATION_SENTENCES,
     SHIFT_WITH_TREES,
@@ -53,8 +53,7 @@ from dynet_vdgi.recipes.base import (
 )
 from dynet_vdgi.recipes.inputs import Inputs, RunReader, tell_of_tags
 from dynet_vdgi.recipes.taught import TaughtText, teach, teacher_of_kind
-from dynet_vdgi.runs.model_archive import Arrays
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import (
@@ -187,8 +186,8 @@ class FewTrees:
             return tree
         scores = self.crf.scores(tree)
         try:
-            return replace(tree, heads=keep.complete(scores, heads))
-        except keep.KeepError:
+            return replace(tree, heads=decoding.complete(scores, heads))
+        except decoding.KeepError:
             guessed = chart.expected_best(chart.marginals(scores))
             return replace(tree, heads=tuple(g if h == FREE else h for h, g in zip(heads, guessed)))
 
@@ -230,9 +229,9 @@ def _amount(tree: Sentence) -> float:
 
 def _check(sentences: Sequence[Sentence]) -> None:
     for sentence in sentences:
-        reason = keep.conflict(sentence.heads) if sentence.heads else None
+        reason = decoding.conflict(sentence.heads) if sentence.heads else None
         if reason:
-            raise keep.KeepError(reason)
+            raise decoding.KeepError(reason)
 
 
 # ----------------------------------------------------------------------------------------------------

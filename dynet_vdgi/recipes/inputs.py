@@ -1,7 +1,4 @@
-"""The inputs of a run: files or sentences in memory, how they are read, and what is told of gold trees.
-
-The inputs of a run: files, or sentences in memory.
-"""
+"""The inputs of a run: raw text, files or sentences; how they are read, and what is told of gold trees."""
 
 from __future__ import annotations
 
@@ -9,22 +6,110 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
-from dynet_vdgi.data import conllu, conllu_writing, corpus, file_checks, files
+from dynet_vdgi.data import conllu, conllu_blocks, conllu_writing, corpus, files, raw_text
+from dynet_vdgi.data import files as file_checks
+from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.data.corpus import superseded
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import check_known
 from dynet_vdgi.labels.inventory import check, own_relations
-from dynet_vdgi.parsing.steps import MEMORY, Steps
+from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import DataFile
 from dynet_vdgi.settings.config import DataSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count, did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
+
+HERE = "learnt in this run"
+"""Stands for the file of a step that there is none of."""
+
+
+def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
+    """The steps of a run; a step that is not given learns from its texts and trees, and from its raw text.
+
+    Raises: UsageError, there are no tags to learn from; DataError, a file is malformed.
+    """
+    known = [given for given in (*inputs.texts.values(), inputs.trees) if given]
+    if not known and len(steps.files) < len(("tokeniser", "tagger")):
+        raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")
+    if "tokeniser" not in steps.files:
+        steps = _with(steps, "tokeniser", _tokeniser(known))
+    if "tagger" not in steps.files:
+        steps = _with(steps, "tagger", _tagger(known, inputs.raw or Given(), steps))
+    return steps
+
+
+def _with(steps: Steps, name: str, content: bytes) -> Steps:
+    return replace(steps, files={**steps.files, name: StepFile(HERE, content)})
+
+
+def _tokeniser(known: Sequence[Given]) -> bytes:
+    """A tokeniser's file. Raises: UsageError, there is raw text only."""
+    from dynet_vdgi.tokenising import tokeniser_file
+
+    blocks = superseded([[*_blocks(given)] for given in known], words_of)
+    documents = [
+        document
+        for group in blocks
+        for _, of_file in groupby(group, lambda block: block.path)
+        for document in raw_text.documents_of(of_file)
+    ]
+    if not documents:
+        raise UsageError("--raw needs tagged sentences, in CoNLL-U, with --train or --trees")
+    n_sentences = sum(len(document.sentences) for document in documents)
+    logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
+    made = tokeniser_file.Made(sentences=n_sentences)
+    return model_file.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
+
+
+def _blocks(given: Given) -> Iterator[Block]:
+    for name in given.names:
+        if not raw_text.is_named(name):
+            yield from conllu_blocks.blocks(name)
+    if given.sentences:
+        yield from Passage(MEMORY, 1, "".join(map(unchanged, given.sentences)).encode()).blocks()
+
+
+def words_of(block: Block) -> tuple[str, ...]:
+    """The forms of a sentence's words."""
+    return tuple(line.split("\t", 2)[1] for line in block.lines if line.partition("\t")[0].isdecimal())
+
+
+def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
+    """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
+    from dynet_vdgi.tagging.tagger import Tagger, universal
+
+    groups = superseded([[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms)
+    sentences = [sentence for group in groups for sentence in group]
+    tagged = [sentence for sentence in sentences if set(universal(sentence)) != {"_"}]
+    rest = [sentence for sentence in sentences if set(universal(sentence)) == {"_"}]
+    rest += _known_tags(raw, steps)
+    tagger = Tagger().fit(tagged, rest)
+    n_raw = sum(map(len, [*tagged, *rest])) - tagger.n_words
+    with_tags, without = count(tagger.n_words, "word"), count(n_raw, "word")
+    logger.info("tagger: learnt from %s with tags, %s without", with_tags, without)
+    return tagger.to_bytes()
+
+
+def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
+    """The sentences with the tags they have, before anything is tagged."""
+    yield from conllu.checked(steps.passages(given.names), "ignored", conllu.KNOWN)
+    yield from given.sentences
+
+
+# ----------------------------------------------------------------------------------------------------
+# The inputs of a run: files or sentences in memory, how they are read, and what is told of gold trees.
+#
+# The inputs of a run: files, or sentences in memory.
 
 
 @dataclass(frozen=True)

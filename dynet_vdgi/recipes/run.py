@@ -23,15 +23,13 @@ from dynet_vdgi.grammar.tag_warnings import (
 from dynet_vdgi.parsing.files import WorkerPool
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
-from dynet_vdgi.recipes.inputs import Inputs
-from dynet_vdgi.recipes.learnt_steps import HERE, with_learnt
+from dynet_vdgi.recipes.inputs import HERE, Inputs, with_learnt
 from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
+from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, RECIPES, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
-from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system import side_by_side
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import count

@@ -26,11 +26,10 @@ from dynet_vdgi.recipes.base import (
     refuse_treebanks,
 )
 from dynet_vdgi.runs.run_folder import Material, RunLog
-from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Exclusions, Settings, TeacherSettings
-from dynet_vdgi.settings.registry import TEACHERS
+from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, TEACHERS, Exclusions, Settings, TeacherSettings
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
-from dynet_vdgi.system import blas
+from dynet_vdgi.system import side_by_side
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.common import Base, Teacher
@@ -39,8 +38,7 @@ from dynet_vdgi.teachers.dmv_settings import DmvSettings
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.engines import CrfEngine, Engine
     from dynet_vdgi.recipes.inputs import Inputs
-    from dynet_vdgi.runs.model_archive import Arrays
-    from dynet_vdgi.runs.model_file import ModelFile, Provenance
+    from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -112,7 +110,7 @@ def teach(
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
-    blas.give_back()
+    side_by_side.give_back()
     alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
     return TaughtText(balanced(trees), marginals, *alone, votes)
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.parsing.engines import UniversalEngine
     from dynet_vdgi.recipes.inputs import Inputs, RunReader
-    from dynet_vdgi.runs.model_archive import Arrays
-    from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank, Provenance
+    from dynet_vdgi.runs.model_file import Arrays, ModelFile, OtherTreebank, Provenance
     from dynet_vdgi.runs.run_folder import Material
     from dynet_vdgi.universal.learning import GoldTreebank
     from dynet_vdgi.universal.scorer import Scorer
@@ -203,7 +202,7 @@ def _material(
 
 def _vocabulary() -> Vocabulary:
     from dynet_vdgi.data.vocabulary import Vocabulary
-    from dynet_vdgi.universal.encoding import TAGS
+    from dynet_vdgi.universal.channels import TAGS
 
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
 

@@ -17,8 +17,7 @@ from dynet_vdgi.drawing import pictures
 from dynet_vdgi.drawing.sentences import tree_of
 from dynet_vdgi.evaluation.attachment import LABEL_MEASURES, Evaluation, length_label, percent
 from dynet_vdgi.evaluation.tables import p_text
-from dynet_vdgi.reports.curves import curves_of, number_in
-from dynet_vdgi.reports.runs import Run, ScoredRuns
+from dynet_vdgi.reports.runs import Run, ScoredRuns, curves_of, number_in
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHORTEST, LONGEST = 5, 40

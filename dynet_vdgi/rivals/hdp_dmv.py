@@ -29,9 +29,8 @@ from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.common import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv import Packed, checked_log_z
-from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
 
 N_VALENCES = 3
 """No child on that side yet, one, more."""

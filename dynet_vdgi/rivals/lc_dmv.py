@@ -35,9 +35,16 @@ from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.common import (
+    LARGEST_SUM,
+    LEFT,
+    RIGHT,
+    SMALLEST_SUM,
+    DmvFactors,
+    SymbolTeacher,
+    SymbolText,
+)
 from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed, checked_log_z
-from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, DmvFactors
 
 
 class CornerScores(NamedTuple):

@@ -26,9 +26,8 @@ from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 from dynet_vdgi.teachers import dmv
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.common import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv import DmvModel, Packed, checked_log_z
-from dynet_vdgi.teachers.inside_outside import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
 
 
 class SiblingTables(NamedTuple):

@@ -4,7 +4,7 @@ Beam search over arc-standard derivations of a model that counts tags, in machin
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
 to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
-`grammar.transitions`. All derivations in a beam have read equally many words; between two shifts a beam is
+`grammar.chart`. All derivations in a beam have read equally many words; between two shifts a beam is
 also searched for reductions. The potentials of a rule table are factors of the arcs. The potential of the
 root would come too late for a beam, so at each reduction a derivation's score changes with the best root that
 is still possible.

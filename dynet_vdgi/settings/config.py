@@ -1,21 +1,90 @@
-"""What all settings of a run share, and the files that come with the package.
+"""What all settings of a run share, the registry of recipes and teachers, and bundled files.
 
-Files that come with the package: rules, presets, head tables, plans, the demo treebank.
+A module is imported when its name is first used, so that parsing imports no teacher and `--help` imports
+nothing. Other packages add their own with `register`.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.system.names import of_these
+from dynet_vdgi.system.names import did_you_mean, of_these
+
+Item = TypeVar("Item")
+
+
+class Registry(Generic[Item]):
+    """Objects by name; each is stored as `module:attribute` and imported when first used."""
+
+    def __init__(self, setting: str, places: dict[str, str]) -> None:
+        self.setting = setting
+        self._places: dict[str, str] = places
+        self._found: dict[str, Item] = {}
+
+    def names(self) -> list[str]:
+        return [*self._places]
+
+    def register(self, name: str, place: str) -> None:
+        """Adds or replaces a name; `place` is `module:attribute`."""
+        self._places[name] = place
+        self._found.pop(name, None)
+
+    def named(self, name: str) -> Item:
+        """The object of this name. Raises: ConfigError, the name is unknown."""
+        if name not in self._places:
+            raise ConfigError(
+                f"config: '{self.setting}' must be one of {', '.join(self._places)}, not {name!r}"
+                + did_you_mean(str(name), self._places)
+            )
+        if name not in self._found:
+            module, _, attribute = self._places[name].partition(":")
+            self._found[name] = cast(Item, getattr(importlib.import_module(module), attribute))
+        return self._found[name]
+
+
+RECIPES: Registry[Any] = Registry(
+    "recipe",
+    {
+        "taught": "dynet_vdgi.recipes.taught:RECIPE",
+        "few-trees": "dynet_vdgi.recipes.few_trees:RECIPE",
+        "neural": "dynet_vdgi.recipes.neural:RECIPE",
+        "universal": "dynet_vdgi.recipes.universal:RECIPE",
+    },
+)
+"""The values of the setting `recipe`, each a `recipes.base.Recipe`."""
+
+PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", "universal": "universal"}
+"""A preset of each recipe, for messages."""
+
+TEACHERS: Registry[Any] = Registry(
+    "teacher.kind",
+    {
+        "none": "dynet_vdgi.teachers.registered:NONE",
+        "dmv": "dynet_vdgi.teachers.registered:DMV",
+        "universal": "dynet_vdgi.recipes.universal_kind:KIND",
+        "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
+        "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
+        "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
+        "ndmv": "dynet_vdgi.rivals.neural_dmv:KIND",
+        "rf": "dynet_vdgi.rivals.rasooli_faili:KIND",
+    },
+)
+"""The values of the setting `teacher.kind`, each a `config.TeacherKind`."""
+
+
+# ----------------------------------------------------------------------------------------------------
+# What all settings of a run share, and the files that come with the package.
+#
+# Files that come with the package: rules, presets, head tables, plans, the demo treebank.
 
 
 def resources() -> Path:

@@ -12,8 +12,16 @@ import msgspec
 from msgspec import Meta
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
-from dynet_vdgi.settings.registry import PRESETS, RECIPES, TEACHERS
+from dynet_vdgi.settings.config import (
+    DEFAULT_RECIPE,
+    PRESETS,
+    RECIPES,
+    TEACHERS,
+    Section,
+    Seed,
+    Settings,
+    TeacherSettings,
+)
 from dynet_vdgi.system.names import did_you_mean, nearest
 
 Numbers = TypeVar("Numbers", bound=Section)

@@ -18,11 +18,9 @@ from typing import Any
 import msgspec
 
 from dynet_vdgi.errors import ConfigError, check_kind
-from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, bundled, leaves
+from dynet_vdgi.settings.config import DEFAULT_RECIPE, RECIPES, Settings, bundled, leaves
 from dynet_vdgi.settings.config_checks import from_dict, hints_of
-from dynet_vdgi.settings.registry import RECIPES
-from dynet_vdgi.system.limits import read_table
-from dynet_vdgi.system.names import of_these
+from dynet_vdgi.system.names import of_these, read_table
 
 if sys.version_info >= (3, 11):
     import tomllib

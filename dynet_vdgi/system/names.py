@@ -1,15 +1,23 @@
-"""Names, numbers and tables in messages.
+"""Names, numbers and tables in messages; limits of inputs, and optional packages.
 
 Names and numbers in messages: the nearest of some names, and nouns in the plural.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
 
 from wcwidth import wcwidth
+
+from dynet_vdgi.errors import ConfigError
 
 
 def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> list[str]:
@@ -175,3 +183,98 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 def laid_out(rows: Sequence[Sequence[str]], is_markdown: bool) -> str:
     """The rows as a Markdown table, or as aligned columns."""
     return markdown(rows) if is_markdown else aligned(rows)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Limits of inputs, and optional packages.
+#
+# Limits beyond which the program refuses an input, so that its memory is bounded.
+#
+# The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:
+# `VDGI_LIMITS="words=50000 line=20_000_000"`.
+
+
+VARIABLE = "VDGI_LIMITS"
+
+DEFAULTS: Mapping[str, int] = MappingProxyType(
+    {
+        "line": 10_000_000,  # bytes of a line of text
+        "sentence": 20_000_000,  # characters of a sentence with its comments
+        "lines": 100_000,  # of a sentence, with its comments
+        "words": 10_000,  # of a sentence
+        "tags": 500,  # different ones, in what is learnt from; rules may always have this many
+        "relations": 500,  # different ones, in what is learnt from
+        "table": 10_000_000,  # bytes of a file of rules, settings, facts or labels, or of a plan
+        "model": 2_000_000_000,  # bytes of a model file's content
+    }
+)
+
+
+def limit(name: str) -> int:
+    """The limit of that name. Raises: ConfigError, VDGI_LIMITS is malformed."""
+    return _limits(os.environ.get(VARIABLE, ""))[name]
+
+
+@lru_cache(maxsize=8)
+def _limits(said: str) -> Mapping[str, int]:
+    found = dict(DEFAULTS)
+    for item in said.replace(",", " ").split():
+        name, equals, number = item.partition("=")
+        if name not in DEFAULTS:
+            raise ConfigError(f"{VARIABLE}: no limit '{name}'{of_these(name, DEFAULTS)}")
+        try:
+            found[name] = int(number)
+        except ValueError:
+            found[name] = 0
+        if not equals or found[name] < 1:
+            raise ConfigError(f"{VARIABLE}: '{item}' must be {name}=N, N a whole number from 1")
+    return found
+
+
+def to_raise(name: str, wanted: int = 0) -> str:
+    """Advice, for messages, about a limit that is too low; `wanted` is the amount needed, if known.
+
+    >>> to_raise("words")
+    'if that is right, raise the limit: VDGI_LIMITS=words=20000'
+    """
+    return f"if that is right, raise the limit: {VARIABLE}={name}={wanted or 2 * limit(name)}"
+
+
+def read_table(path: str | Path, what: str) -> str:
+    """The text of a file of rules, settings, facts or labels, or of a plan; messages call it `what`.
+
+    Raises: ConfigError, it cannot be read, is not UTF-8, or is larger than the limit.
+    """
+    most = limit("table")
+    try:
+        with open(path, "rb") as handle:
+            content = handle.read(most + 1)
+        if len(content) > most:
+            message = f"cannot read the {what}: it has more than {most} bytes"
+            raise ConfigError(f"{path}: {message} ({to_raise('table')})")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or NUL in the name
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else None
+        reason = reason or getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"{path}: cannot read the {what}: {reason}") from None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Optional packages, which setup.py names as extras, and how to install them.
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra into the environment that runs this program.
+
+    In a clone the command names the extra. Elsewhere it names the packages that the extra consists of,
+    because pip would look for this package on PyPI, where it is not.
+    """
+    from importlib import metadata  # late: rarely needed
+
+    clone = Path(__file__).resolve().parents[2]
+    pip = [sys.executable, "-m", "pip", "install"]
+    if (clone / "setup.py").exists():
+        return shlex.join([*pip, "--editable", f"{clone}[{extra}]"])
+    wanted = [line.partition(";") for line in metadata.requires("dynet_vdgi") or ()]
+    own = {f'extra == "{extra}"', f"extra == '{extra}'"}
+    return shlex.join([*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in own)])

@@ -1,4 +1,4 @@
-"""Work in threads, in processes, or on a Dask cluster; results do not depend on how many.
+"""Work in threads, processes, or on a Dask cluster, with one thread of BLAS each.
 
 Parallel calls, on as many processors as the user allows: by default one.
 
@@ -8,17 +8,22 @@ number of processors, and combine results in order.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
+from threadpoolctl import ThreadpoolController
+
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.system.limits import how_to_install
+from dynet_vdgi.system.names import how_to_install
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -158,3 +163,76 @@ def lost_or_failed(error: Exception) -> VdgiError:
         return VdgiError("the cluster is lost: its scheduler no longer answers")
     said = " ".join(str(error).split())
     return VdgiError(f"the cluster failed: {type(error).__name__}: {said}")
+
+
+# ----------------------------------------------------------------------------------------------------
+# One thread of BLAS while parsing or learning, and memory given back to the system.
+#
+# Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
+#
+# The matrices here are so small that several threads wait for each other, on a busy machine ten times as
+# long.
+
+
+_lock = threading.Lock()
+_inside = 0  # Python threads that are in a block
+_before: Any = None  # the numbers that the first of them found
+_here = threading.local()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """The BLAS libraries of this process, looked up once because that takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A block in which BLAS uses one thread; blocks may be nested.
+
+    Blocks of several Python threads may overlap. The number belongs to the process: the first thread that
+    enters sets it, the last that leaves restores it. OpenBLAS with OpenMP keeps one for each Python thread,
+    so there each thread sets and restores its own.
+    """
+    global _inside, _before
+    if getattr(_here, "inside", False):
+        yield
+        return
+    with _lock:
+        if not _inside:
+            _anyone_may_set()
+            _before = _controller().limit(limits=1)
+        _inside += 1
+        own = _controller().select(threading_layer="openmp").limit(limits=1)
+    _here.inside = True
+    try:
+        yield
+    finally:
+        _here.inside = False
+        with _lock:
+            own.restore_original_limits()
+            _inside -= 1
+            if not _inside:
+                _anyone_may_set()
+                _before.restore_original_limits()
+                _anyone_may_set()
+
+
+def _anyone_may_set() -> None:
+    """Makes threadpoolctl obey this thread.
+
+    Newer versions ignore all threads but the first that sets a number, as long as that one lives.
+    """
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Giving free memory back to the system.
+
+
+def give_back() -> None:
+    """Makes the C library return free small blocks to the system, because it would keep them."""
+    with suppress(OSError, AttributeError, TypeError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.arrays import Codes, Floats, Ints, check_version
-from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.jit import Kernel
+from dynet_vdgi.system.side_by_side import one_thread
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
 

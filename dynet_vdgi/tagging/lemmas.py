@@ -1,4 +1,4 @@
-"""Lemmas, lists of words with their tags, and how many tags are right.
+"""Lemmas and bundles of features, lists of words with their tags, and how many tags are right.
 
 Lemmas: those of words seen with them, and rules about endings for other words.
 
@@ -9,19 +9,36 @@ the form as it is written. Which rule a word gets is learnt as its FEATS are, se
 from __future__ import annotations
 
 import logging
+import math
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
-from dynet_vdgi.data.conllu_faults import has_stray_space, is_feats
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.conllu_blocks import has_stray_space, is_feats
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.data.raw_text import form_of, nfc
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.system.names import count, did_you_mean, listed
+from dynet_vdgi.tagging.chain import Numbers, Sparse
+from dynet_vdgi.tagging.crf import (
+    FeatureWeights,
+    Tokens,
+    labels_of_features,
+    minimised,
+    sparse_of,
+    weights_from_arrays,
+    weights_to_arrays,
+)
 
 LONGEST = 6
 """Letters of the longest ending that a rule takes off."""
@@ -242,3 +259,218 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
 def _columns_of_label_scores(sentence: Sentence) -> list[Sequence[str]]:
     optional = (sentence.xpos, sentence.feats, sentence.lemmas)
     return [sentence.upos or sentence.tags, *(column or "_" * len(sentence) for column in optional)]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which of several bundles of features a word has: a log-linear model whose labels share parts.
+#
+# A bundle belongs to a group, such as the FEATS seen with a tag; a word's group is known or has a
+# probability of its own. The score of a bundle is the sum of the scores of its parts, such as `Case=Gen`,
+# which other bundles have, too, and of the bundle itself, so that rare bundles profit from frequent ones.
+#
+# Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
+
+
+class Parts(NamedTuple):
+    """Bundles, sorted by group, and what they consist of."""
+
+    groups: Ints  # (G + 1,): group g has the bundles groups[g] to groups[g + 1]
+    first: Ints  # (B + 1,): bundle b has the parts of_bundle[first[b]:first[b + 1]]
+    of_bundle: Numbers
+
+
+@compiled
+def add_part_scores(
+    first: Ints, features: Numbers, items: Numbers, known: Sparse, weights: Floats, scores: Floats
+) -> None:
+    """Adds the weights of the features of one word's items (K,) to the scores (P,) of parts."""
+    for item in items:
+        for c in range(first[item], first[item + 1]):
+            f = features[c]
+            if f >= 0:
+                for q in range(known.starts[f], known.starts[f + 1]):
+                    scores[known.labels[q]] += weights[q]
+
+
+@compiled
+def bundle_scores(parts: Parts, scores: Floats, start: int, end: int, found: Floats) -> None:
+    """The scores of the bundles from `start` to `end`, in `found`, given those of parts (P,)."""
+    for b in range(start, end):
+        total = 0.0
+        for m in range(parts.first[b], parts.first[b + 1]):
+            total += scores[parts.of_bundle[m]]
+        found[b - start] = total
+
+
+@compiled
+def softmax(row: Floats, n: int) -> float:
+    """Makes probabilities of the first n scores; returns the logarithm of the sum of their exponentials."""
+    highest, total = row[0], 0.0
+    for b in range(1, n):
+        highest = max(highest, row[b])
+    for b in range(n):
+        row[b] = math.exp(row[b] - highest)
+        total += row[b]
+    for b in range(n):
+        row[b] /= total
+    return float(highest + math.log(total))
+
+
+@compiled
+def add_bundle_loss(
+    first: Ints,
+    features: Numbers,
+    uses: Numbers,
+    known: Sparse,
+    weights: Floats,
+    parts: Parts,
+    groups: Ints,
+    gold: Ints,
+    gradients: Floats,
+    scores: Floats,
+    found: Floats,
+    loss: Floats,
+) -> None:
+    """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients (Q,).
+
+    Words whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
+    """
+    for i in range(len(uses)):
+        start, end = parts.groups[groups[i]], parts.groups[groups[i] + 1]
+        if gold[i] < 0 or end - start < 2:
+            continue
+        scores[:] = 0.0
+        add_part_scores(first, features, uses[i], known, weights, scores)
+        bundle_scores(parts, scores, start, end, found)
+        loss[0] -= found[gold[i] - start]
+        loss[0] += softmax(found, end - start)
+        found[gold[i] - start] -= 1.0
+        scores[:] = 0.0
+        for b in range(start, end):
+            for m in range(parts.first[b], parts.first[b + 1]):
+                scores[parts.of_bundle[m]] += found[b - start]
+        for item in uses[i]:
+            for c in range(first[item], first[item + 1]):
+                for q in range(known.starts[features[c]], known.starts[features[c] + 1]):
+                    gradients[q] += scores[known.labels[q]]
+
+
+@compiled
+def best_bundles(
+    first: Ints,
+    features: Numbers,
+    uses: Numbers,
+    known: Sparse,
+    weights: Floats,
+    parts: Parts,
+    of_groups: Floats,
+    best: Ints,
+    chances: Floats,
+    scores: Floats,
+    found: Floats,
+) -> None:
+    """The most probable bundle (N,) of each word and its probability (N,).
+
+    of_groups (N, G) are the probabilities of groups; scores (P,) and found (B,) are workspace.
+    """
+    for i in range(len(uses)):
+        scores[:] = 0.0
+        add_part_scores(first, features, uses[i], known, weights, scores)
+        best[i], chances[i] = 0, -1.0
+        for g in range(len(parts.groups) - 1):
+            start, end = parts.groups[g], parts.groups[g + 1]
+            if of_groups[i, g] <= chances[i] or start == end:
+                continue
+            bundle_scores(parts, scores, start, end, found)
+            softmax(found, end - start)
+            for b in range(start, end):
+                chance = of_groups[i, g] * found[b - start]
+                if chance > chances[i]:
+                    best[i], chances[i] = b, chance
+
+
+WORK_OF_A_WORD = 20
+"""Of choosing its bundle, in the units of `jit.Kernel`."""
+
+_LOSS = Kernel(add_bundle_loss, "the tagger")
+_BEST = Kernel(best_bundles, "the tagger")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundles:
+    """The model with its weights; `fit` learns one."""
+
+    parts: Parts
+    n_parts: int
+    weights: FeatureWeights
+
+    @classmethod
+    def fit(
+        cls, tokens: Tokens, gold: Ints, parts: Parts, *, l2: float = 0.1, iterations: int = 60
+    ) -> Bundles:
+        """Learns from words with bundles (N,), or FREE."""
+        n_parts = int(parts.of_bundle.max(initial=-1)) + 1
+        n_bundles = len(parts.first) - 1
+        group_of = np.repeat(np.arange(len(parts.groups) - 1), np.diff(parts.groups))
+        groups = np.where(gold < 0, 0, group_of[gold]) if n_bundles else np.zeros(len(gold), np.int64)
+        keys, features = np.unique(tokens.items.codes, return_inverse=True)
+        width = np.diff(parts.first)
+        pairs = [np.zeros(0, np.int64)]
+        for m in range(int(width.max(initial=0))):
+            has = (gold >= 0) & (width[gold] > m)
+            part = np.where(has, parts.of_bundle[np.where(has, parts.first[gold] + m, 0)], -1)
+            pairs.append(labels_of_features(tokens, features, part, n_parts))
+        known = sparse_of(keys, np.unique(np.concatenate(pairs)), n_parts)
+        items, uses, _ = tokens
+        data = items.first, features.astype(np.int32), uses, known
+        room = np.zeros(n_parts), np.zeros(max(1, n_bundles))
+        work = len(uses) * WORK_OF_A_WORD
+
+        def loss(x: Floats) -> tuple[float, Floats]:
+            gradient, total = np.zeros_like(x), np.zeros(1)
+            _LOSS(*data, x, parts, groups, gold, gradient, *room, total, work=work)
+            return float(total[0]), gradient
+
+        x = minimised(loss, len(known.labels), l2, iterations)
+        return cls(parts, n_parts, FeatureWeights(known, x.astype(np.float32).astype(np.float64)))
+
+    def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
+        """The most probable bundle (N,) of each word, and its probability, given that of groups (N, G)."""
+        items, uses, _ = tokens
+        best, chances = np.zeros(len(uses), np.int64), np.zeros(len(uses))
+        room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
+        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
+        _BEST(*data, self.parts, of_groups, best, chances, *room, work=len(uses) * WORK_OF_A_WORD)
+        return best, chances
+
+    def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
+        """The probabilities of the bundles of a group, for one of the words."""
+        items, uses, _ = tokens
+        known, found = self.weights.known, self.weights.found(items)
+        scores = np.zeros(max(1, self.n_parts))
+        for item in uses[word].tolist():
+            for feature in found[items.first[item] : items.first[item + 1]].tolist():
+                if feature >= 0:
+                    its = slice(known.starts[feature], known.starts[feature + 1])
+                    scores[known.labels[its]] += self.weights.values[its]
+        of_bundle, first = self.parts.of_bundle, self.parts.first
+        bundles = range(self.parts.groups[group], self.parts.groups[group + 1])
+        totals = np.array([scores[of_bundle[first[b] : first[b + 1]]].sum() for b in bundles])
+        odds = np.exp(totals - totals.max())
+        shares: Floats = odds / odds.sum()
+        return shares
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The arrays that `from_arrays` reads; the bundles are not part of them."""
+        return weights_to_arrays(prefix, self.weights, max(1, self.n_parts))
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, parts: Parts, what: str = "tagger"
+    ) -> Bundles:
+        """The model of these bundles with these arrays. Raises: ModelError, they do not fit together."""
+        weights, n_labels = weights_from_arrays(arrays, prefix, what)
+        n_parts = int(parts.of_bundle.max(initial=-1)) + 1
+        if n_labels != max(1, n_parts):
+            raise ModelError(f"no {what}: {prefix}weights are of {n_labels} parts, not of {n_parts}")
+        return cls(parts, n_parts, weights)

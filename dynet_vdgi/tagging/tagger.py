@@ -24,13 +24,12 @@ from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.runs import model_archive
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.tagging import tagger_file
-from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
-from dynet_vdgi.tagging.lemmas import TagList, applied, key_of, known_lemmas, rule_of
+from dynet_vdgi.tagging.lemmas import Bundles, TagList, applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import WordTypes, with_items
 from dynet_vdgi.tagging.tagger_file import UNKNOWN, TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
@@ -170,11 +169,11 @@ class Tagger:
 
     def save(self, path: str | Path) -> None:
         """Writes the tagger to a file. Raises: UsageError, it cannot be written, or `fit` first."""
-        model_archive.write(path, tagger_file.members(self._fitted()))
+        model_file.write(path, tagger_file.members(self._fitted()))
 
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
-        return model_archive.packed(tagger_file.members(self._fitted()))
+        return model_file.packed(tagger_file.members(self._fitted()))
 
     @classmethod
     def load(cls, path: str | Path, content: bytes | None = None) -> Tagger:

@@ -16,13 +16,12 @@ import numpy as np
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data.conllu_faults import is_feats, quoted
+from dynet_vdgi.data.conllu_blocks import is_feats, quoted
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs.model_archive import Archive, npz, opened
+from dynet_vdgi.runs.model_file import Archive, npz, opened
 from dynet_vdgi.system.names import count
-from dynet_vdgi.tagging.bundles import Bundles, Parts
 from dynet_vdgi.tagging.crf import Crf
-from dynet_vdgi.tagging.lemmas import is_lemma
+from dynet_vdgi.tagging.lemmas import Bundles, Parts, is_lemma
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 UNKNOWN = "_"

@@ -22,17 +22,21 @@ from dynet_vdgi.grammar.views import View
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, is_voter, symbol_ids
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
-from dynet_vdgi.teachers.inside_outside import (
+from dynet_vdgi.teachers.common import (
     SUM_TREES,
     BlockedText,
     DmvFactors,
+    Heads,
+    SymbolTeacher,
+    SymbolText,
     blocks_of,
+    is_voter,
     room_for,
     shares_of,
+    symbol_ids,
     work_of,
 )
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 _NOTHING: Floats = np.zeros(0)
 LOWEST = -50.0
@@ -181,7 +185,7 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
 # ----------------------------------------------------------------------------------------------------
 # A last stage of EM, in which symbols are split by words: closed classes by form, nouns by adposition.
 #
-# `grammar.parts.symbols` defines the words that a table's line `words` asks for. Each split symbol starts as
+# `grammar.parts.order` defines the words that a table's line `words` asks for. Each split symbol starts as
 # its parent, times its share of the parent's words, and is kept near it by `backoff` pseudo-counts for each
 # distribution, a fifth of that for stopping.
 #

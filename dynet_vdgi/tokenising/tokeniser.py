@@ -39,8 +39,7 @@ from dynet_vdgi.data.raw_text import (
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Ints
 from dynet_vdgi.system.jit import as_python
-from dynet_vdgi.system.limits import limit
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system.names import count, limit
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens, checked
 from dynet_vdgi.tokenising import features
 from dynet_vdgi.tokenising.characters import (
@@ -53,8 +52,7 @@ from dynet_vdgi.tokenising.characters import (
     symbols_of,
 )
 from dynet_vdgi.tokenising.features import KnownWeights
-from dynet_vdgi.tokenising.splitting import Splitter
-from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Whole, invented, wholes
+from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Splitter, Whole, invented, wholes
 
 logger = logging.getLogger("dynet_vdgi")
 

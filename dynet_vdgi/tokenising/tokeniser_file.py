@@ -21,10 +21,10 @@ from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.raw_text import Document, conllu, documents_of, read_documents
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.evaluation.raw_scores import Score, score_files
-from dynet_vdgi.runs.model_archive import Archive, npz, opened, write
+from dynet_vdgi.runs.model_file import Archive, npz, opened, write
 from dynet_vdgi.system.names import count
-from dynet_vdgi.tokenising.splitting import Splitter
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
+from dynet_vdgi.tokenising.whole import Splitter
 
 logger = logging.getLogger("dynet_vdgi")
 

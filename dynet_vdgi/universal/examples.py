@@ -17,8 +17,17 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.system.arrays import Bytes, Floats, Floats32, Ints
 from dynet_vdgi.system.jit import WORK_TO_COMPILE
-from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
-from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, CodedText, gap_pairs
+from dynet_vdgi.universal.channels import (
+    CODE_ARCS,
+    DISTANCES,
+    N_TAGS,
+    RELATION,
+    RELATIONS,
+    TAG,
+    CodedText,
+    gap_pairs,
+    workspace,
+)
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
-from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
+from dynet_vdgi.universal.channels import CodedText, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn, orders, reordered
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer, by_sentence
-from dynet_vdgi.universal.text_teacher import decoded, taught
-from dynet_vdgi.universal.typology import Profile
+from dynet_vdgi.universal.typology import Profile, decoded, taught
 
 if TYPE_CHECKING:
     from dynet_vdgi.universal.arc_network import UniversalNetwork

@@ -15,21 +15,32 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.system.arrays import Floats, Floats32, Ints
-from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.jit import Kernel, compiled_floats
-from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, ROWS_OF_PAIRS, SCORE_ARCS, workspace
-from dynet_vdgi.universal.encoding import (
+from dynet_vdgi.system.side_by_side import one_thread
+from dynet_vdgi.universal.channels import (
     BANDS,
+    DISTANCES,
+    FLAG_TREES,
+    N_FLAGS,
     N_TAGS,
     RELATION,
     RELATIONS,
     ROOT,
+    ROWS_OF_PAIRS,
+    SCORE_ARCS,
     CodedText,
     encode,
     gap_pairs,
+    workspace,
 )
-from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
-from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile
+from dynet_vdgi.universal.typology import (
+    PAIR_NUMBERS,
+    SHARE,
+    Profile,
+    TextTeacher,
+    objects_come_first,
+    taught,
+)
 
 
 @dataclass(frozen=True)

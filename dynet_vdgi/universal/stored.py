@@ -23,10 +23,9 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal import scorer as relations
-from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
+from dynet_vdgi.universal.channels import BANDS, N_TAGS, band_of_forms
 from dynet_vdgi.universal.scorer import WORDS, LayerSizes, Scorer, TextScorer, by_sentence, shapes
-from dynet_vdgi.universal.text_teacher import TextTeacher
-from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile
+from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile, TextTeacher
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -1,4 +1,6 @@
-"""What UD's validator calls an error on its levels 1 and 2 in the lines of one sentence, and odd MISC.
+"""UD's levels 1 and 2 of one sentence, for the page, and UD's own validator as a program.
+
+What UD's validator calls an error on its levels 1 and 2 in the lines of one sentence, and odd MISC.
 
 See https://universaldependencies.org/format.html. What only several sentences show is left to the validator:
 ids given twice, DEPS in some sentences only, a paragraph that begins after SpaceAfter=No.
@@ -6,19 +8,26 @@ ids given twice, DEPS in some sentences only, a paragraph that begins after Spac
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from dynet_vdgi.data.conllu_blocks import Block
-from dynet_vdgi.data.conllu_faults import NUMBER, quoted
+from dynet_vdgi.data.conllu_blocks import NUMBER, Block, quoted
 from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
+from dynet_vdgi.system.names import count, how_to_install
 
 NO_HEADS = "no word has a head"
 """The problem of a sentence without a tree."""
@@ -316,3 +325,118 @@ def _relation_fault(deprel: str, head: str) -> str:
         hint = "expected such as nsubj or nsubj:pass, in small letters"
         return f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})"
     return "" if relation_of(deprel) in LABELS else f"DEPREL {quoted(deprel)} is no relation of UD"
+
+
+# ----------------------------------------------------------------------------------------------------
+# UD's own validator, where it is installed: it is under the GPL, so it runs as a program of its own.
+
+
+VARIABLE = "VDGI_UD_VALIDATOR"
+"""Environment variable with the command of another validator, such as `python3 validate.py --lang ta`."""
+
+_MESSAGE = re.compile(r"\[(?:File (\d+)\.conllu )?Line (\d+)\b.*?\]: \[L(\d) (\w+) ([\w-]+)\] (.*)")
+
+
+class Message(NamedTuple):
+    """What the validator says of a line."""
+
+    file: int  # of those given, from 0
+    line: int  # from 1
+    level: int
+    rule: str
+    is_error: bool  # else a warning
+    is_of_comments: bool  # it stands at the first word's line
+    text: str
+
+
+class CrashError(UsageError):
+    """The validator ended early; `messages`: what it had said before."""
+
+    def __init__(self, text: str, messages: Sequence[Message]) -> None:
+        super().__init__(text)
+        self.messages = messages
+
+
+def command(language: str = "", level: str = "") -> list[str] | None:
+    """The command that validates files, by default what holds in every language, or all rules of one.
+
+    The command in VARIABLE has arguments of its own, and gets more only where they are given here. None: no
+    validator is installed.
+
+    Raises: UsageError, the command in VARIABLE is malformed.
+    """
+    if named := os.environ.get(VARIABLE, "").strip():
+        try:
+            program = shlex.split(named)
+        except ValueError as error:
+            raise UsageError(f"{VARIABLE}={named}: {error}") from None
+    else:
+        beside = str(Path(sys.executable).parent)
+        found = shutil.which("udvalidate", path=beside) or shutil.which("udvalidate")
+        if not found:
+            return None
+        program, level = [found], level or ("5" if language else "3")
+        language = language or "ud"
+    return program + [f"--{name}={value}" for name, value in (("lang", language), ("level", level)) if value]
+
+
+def messages(
+    texts: Iterable[str], language: str = "", level: str = "", patience: float | None = None
+) -> list[Message]:
+    """What the validator says of the files of one treebank, given as CoNLL-U, in its order.
+
+    Raises: UsageError, there is no validator, it cannot be run, or takes more than `patience` seconds;
+    CrashError.
+    """
+    validator = command(language, level)
+    if validator is None:
+        message = "the validator of Universal Dependencies is not installed"
+        raise UsageError(f"{message}: {how_to_install('validate')} (or name another one in {VARIABLE})")
+    with TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True) as folder:
+        paths = []
+        for number, text in enumerate(texts):
+            paths.append(str(Path(folder, f"{number}.conllu")))
+            Path(paths[-1]).write_bytes(text.encode())
+        try:
+            done = subprocess.run(
+                [*validator, "--max-err", "0", *paths],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=patience,
+                check=False,
+                env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UsageError(f"the validator {shlex.join(validator)} cannot be run: {error}") from None
+    said = done.stdout.decode(errors="replace")
+    found = [
+        Message(
+            int(file or 0),
+            int(line),
+            int(level),
+            rule,
+            kind.upper() != "WARNING",
+            kind.upper() == "METADATA",
+            text,
+        )
+        for file, line, level, kind, rule, text in _MESSAGE.findall(said)
+    ]
+    if done.returncode and "*** FAILED ***" not in said:
+        last = (said.strip().splitlines() or ["it says nothing"])[-1]
+        raise CrashError(f"the validator {shlex.join(validator)} failed: {last[:200]}", found)
+    return found
+
+
+def grouped(found: Iterable[Message]) -> list[list[Message]]:
+    """The messages by rule, errors first, then the rules with the most."""
+    groups: dict[tuple[bool, int, str], list[Message]] = {}
+    for message in found:
+        groups.setdefault((not message.is_error, message.level, message.rule), []).append(message)
+    return [groups[key] for key in sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))]
+
+
+def counted(found: Sequence[Message]) -> str:
+    """Such as "2 errors, 1 warning"."""
+    n_errors = sum(message.is_error for message in found)
+    return f"{count(n_errors, 'error')}, {count(len(found) - n_errors, 'warning')}"

@@ -21,15 +21,14 @@ import numpy as np
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.chart import oracle
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_archive import Arrays
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
@@ -38,8 +37,16 @@ from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import Bar
 from dynet_vdgi.variational.critic import Baseline, minibatches, train_language_model
 from dynet_vdgi.variational.optimiser import AdaGrad
-from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.variational.posterior import Features, Lambda, Potentials, RuleCounts
+from dynet_vdgi.variational.phases import (
+    Diagnostics,
+    Features,
+    Finetuning,
+    Lambda,
+    Potentials,
+    Pretraining,
+    RuleCounts,
+    Supervised,
+)
 
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this share a checkpoint; the last one always writes one."""

@@ -30,9 +30,9 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.reports import curves
+from dynet_vdgi.reports import runs
 from dynet_vdgi.reports.runs import Run
-from dynet_vdgi.runs import model_archive, model_file
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.config import resources
@@ -231,7 +231,7 @@ LOGS = [
 def _log(path: Path) -> None:
     log = RunLog(path)
     run = Run("a run", {}, "", 1, log.rows())
-    curves.curves_of([run])
+    runs.curves_of([run])
     log.restart(5)
 
 
@@ -263,7 +263,7 @@ def _tokeniser() -> list[bytes]:
     """A tokeniser's file, learnt from a few sentences with multiword tokens."""
     with tempfile.TemporaryDirectory() as name:
         tokeniser = Tokeniser.fit(_tokenised(Path(name)), iterations=3)
-        return [model_archive.packed(tokeniser_file.members(tokeniser, tokeniser_file.Made()))]
+        return [model_file.packed(tokeniser_file.members(tokeniser, tokeniser_file.Made()))]
 
 
 def _tokenised(folder: Path) -> list[raw_text.Document]:

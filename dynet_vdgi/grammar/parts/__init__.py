@@ -8,15 +8,14 @@ from __future__ import annotations
 from itertools import chain
 
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.markers import MARKERS_KINDS
 from dynet_vdgi.grammar.parts.nominals import (
     AGREEMENT_KINDS,
     COORDINATION_KINDS,
+    MARKERS_KINDS,
     NOMINAL_RUNS_KINDS,
     PHRASES_KINDS,
 )
-from dynet_vdgi.grammar.parts.order import GAPS_KINDS, ORDER_KINDS
-from dynet_vdgi.grammar.parts.symbols import DISTINGUISH_KINDS, WORDS_KINDS
+from dynet_vdgi.grammar.parts.order import DISTINGUISH_KINDS, GAPS_KINDS, ORDER_KINDS, WORDS_KINDS
 from dynet_vdgi.grammar.parts.verbs import CLAUSES_KINDS, MAIN_VERBS_KINDS, PREDICATES_KINDS
 
 _IN_ORDER = (

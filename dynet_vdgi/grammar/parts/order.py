@@ -1,4 +1,4 @@
-"""Parts of rule tables about order: removed punctuation, and the sides of heads.
+"""Parts of rule tables about order and symbols: punctuation, sides of heads, words, distinctions.
 
 Removed punctuation still separates.
 
@@ -9,12 +9,15 @@ The weight is taken from an arc for each place of removed punctuation between it
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
 import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import Setting, Syntax
-from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.views import MARK, NOTHING, View, WordType, features_of
 from dynet_vdgi.system.arrays import Floats
 
 
@@ -88,4 +91,128 @@ ORDER_KINDS = (
         add=_add_left_of_head,
     ),
     Kind("from previous", Syntax(("words",)), add=_add_from_previous),
+)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Parts of rule tables that refine the symbols of the model: by words, and by features.
+#
+# Words as symbols of the model's last stage.
+#
+# words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
+#
+# Words of the first group are distinguished by form, words of the second by the form of their adposition;
+# but only by the `most` frequent forms. Forms seen fewer than `least` times are not distinguished. A third
+# group, if any, is distinguished by the last two letters.
+
+
+BETWEEN = frozenset({"DET", "ADJ", "NUM", "ADV", "PRON", "PART"})
+OTHER = "*"
+
+
+def _adposition(view: View, word: int, text: Text) -> str:
+    """The form of the adposition beside a nominal; "" for none."""
+    tags = view.tags
+    if text.order.asymmetry("ADP") < 0 and word + 1 < view.n and tags[word + 1] == "ADP":
+        return view.forms[word + 1]
+    place = word - 1
+    while place >= 0 and tags[place] in BETWEEN:
+        place -= 1
+    return view.forms[place] if place >= 0 and tags[place] == "ADP" else ""
+
+
+def _key(view: View, word: int, setting: Setting, text: Text) -> tuple[str, str]:
+    """The key that may distinguish a word, with its class of keys; "" for none."""
+    tag, form = view.tags[word], view.forms[word]
+    if form == NOTHING:
+        return "", ""
+    if setting.groups[0].has(tag):
+        return tag, form
+    if len(setting.groups) > 1 and setting.groups[1].has(tag):
+        adposition = _adposition(view, word, text)
+        if adposition:
+            return "ADP", adposition
+    if len(setting.groups) > 2 and setting.groups[2].has(tag):
+        return "-" + tag, "-" + form[-2:]
+    return "", ""
+
+
+def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, list[str]]:
+    times: dict[str, Counter[str]] = defaultdict(Counter)
+    for view in views:
+        for word in range(view.n):
+            if setting.groups[0].has(view.tags[word]) or (
+                len(setting.groups) > 2 and setting.groups[2].has(view.tags[word])
+            ):
+                kind, key = _key(view, word, setting, text)
+                if kind:
+                    times[kind][key] += 1
+    most = int(setting.number("most", 8))
+    return {
+        kind: sorted(key for key, _ in counts.most_common(most)) for kind, counts in sorted(times.items())
+    }
+
+
+def split(view: View, setting: Setting, text: Text) -> list[str]:
+    """The symbols (n,) of a sentence, each with its distinguishing key appended."""
+    known = text.found[setting.name]
+    finer = []
+    for word, symbol in enumerate(view.symbols):
+        kind, key = _key(view, word, setting, text)
+        finer.append(f"{symbol}={key if key in known.get(kind, ()) else OTHER}" if kind else symbol)
+    return finer
+
+
+NUMBERS = {"most": "number", "least": "number", "iterations": "number", "backoff": "number"}
+WORDS = Kind("words", Syntax(("by form",), NUMBERS, weighed=False, more=True), _measure)
+WORDS_KINDS = (WORDS,)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Symbols of the model: words that a table treats differently also differ for the model.
+#
+# distinguish = VERB AUX ; by VerbForm VERB with VerbForm=Part is the symbol VERB+Part distinguish =
+# PRON[PronType=Rel] ; as Rel ... is PRON+Rel read = ADJ[VerbForm=Part] ; as VERB is read as VERB, and the
+# symbol is VERB+ADJ
+#
+# Words that a part reads as another tag keep the symbol of that tag.
+
+
+HELD_FROM = 0.5
+"""A line of `read` with a condition counts if the value of the condition is above this."""
+
+
+def _read(view: View, setting: Setting, text: Text) -> None:
+    view.distinguish(lambda word: _symbol(word, setting), setting.cache)
+
+
+def _symbol(word: WordType, setting: Setting) -> str:
+    """The symbol of a word; "" if it is its tag."""
+    tag, feats, _ = word
+    if feats == NOTHING or not setting.groups[0].has(tag, feats):
+        return ""
+    values = features_of(feats)
+    found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
+    found += setting.names("as")
+    return MARK.join((tag, *found)) if found else ""
+
+
+def _read_as(view: View, setting: Setting, text: Text) -> None:
+    if setting.weight > HELD_FROM:
+        (tag,) = setting.names("as")
+        for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
+            view.rename(word, tag, tag + MARK + view.read[word])
+
+
+DISTINGUISH_KINDS = (
+    Kind(
+        "read",
+        Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False, needs=("as",)),
+        read=_read_as,
+    ),
+    Kind(
+        "distinguish",
+        Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),
+        read=_read,
+    ),
 )

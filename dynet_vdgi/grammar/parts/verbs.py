@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.markers import case_of
+from dynet_vdgi.grammar.parts.nominals import case_of
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import Fact, Setting, Syntax
 from dynet_vdgi.grammar.views import Group, View, WordType, features_of, last_morph

@@ -1,1 +1,0 @@
-"""Parsers that learn nothing, which every trained model must beat."""
