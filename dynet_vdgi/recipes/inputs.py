@@ -1,4 +1,4 @@
-"""The inputs of a run: raw text, files or sentences; how they are read, and what is told of gold trees."""
+"""The inputs of a run: raw text, files or sentences; how they are read, and messages about gold trees."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What teachers of symbols share, and sums over the trees of a dependency model with valence.
-
-Code that all teachers share: their interface, numbers for tags, trees from marginals.
-"""
+"""What teachers of symbols share, and sums over the trees of a dependency model with valence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of texts in all languages: what stays whole, rare marks, multiword tokens.
+"""Knowledge of texts in all languages: what stays whole, rare marks, multiword tokens.
 
 What stays whole in all languages: addresses, numbers with separators, times, @names and #tags.
 
