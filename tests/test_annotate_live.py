@@ -350,7 +350,7 @@ def test_browsers_for_the_terminal_are_not_opened(
         monkeypatch.setattr(webbrowser, "get", lambda name=name: webbrowser.GenericBrowser(name))
         caplog.clear()
         with caplog.at_level("INFO", logger="dynet_vdgi"):
-            serving._last_shown("http://127.0.0.1/")
+            serving._open("http://127.0.0.1/")
         assert "open the address in another browser" in caplog.text
 
 
