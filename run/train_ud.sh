@@ -80,11 +80,8 @@ for preset in "${presets[@]}"; do
         "$vdgi" parse "$run" "$test" -o "$run/$name.parsed.conllu"
     done
 done
-case "$language" in # its published figures, if there are any
-    eu) dataset=UD1.4-Basque ;; nl) dataset=UD1.4-Dutch ;; fr) dataset=UD1.4-French ;; de) dataset=UD1.4-German ;;
-    it) dataset=UD1.4-Italian ;; pl) dataset=UD1.4-Polish ;; pt) dataset=UD1.4-Portuguese ;; es) dataset=UD1.4-Spanish ;;
-    *) dataset= ;;
-esac
+dataset="$("$VENV/bin/python" -c 'import sys; from dynet_vdgi.evaluation.files import DATASETS
+print(DATASETS.get(sys.argv[1], ""))' "$language")"
 for test in "${tests[@]}"; do
     name="$(basename "${test%.gz}" .conllu)"
     "$vdgi" evaluate "$test" "${runs[@]/%//$name.parsed.conllu}" --baselines

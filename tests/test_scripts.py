@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ def environment(tmp_path_factory):
     vdgi.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dynet_vdgi "$@"\n')
     vdgi.chmod(0o755)
     (venv / "installed").touch()
-    return {**os.environ, "VDGI_VENV": str(venv), "PYTHONPATH": str(ROOT)}
+    # The link is to a Python without this one's packages, which the installation would have brought.
+    path = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
+    return {**os.environ, "VDGI_VENV": str(venv), "PYTHONPATH": path}
 
 
 def run(script, *arguments, env, cwd=ROOT):

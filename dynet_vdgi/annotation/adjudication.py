@@ -5,7 +5,7 @@ Two annotations of one text made into a third: what is different, and which side
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
 a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what
 the first file has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi
-annotate`: `HeadBy=NAME` and so on. The rest is joined, see `joining`.
+annotate`: `HeadBy=NAME` and so on. The rest is joined, see below.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """

@@ -104,7 +104,7 @@ class SessionPage(serving.Page):
         return JSONResponse({"next": self._live.next_one(asked(request, "after"), order)})
 
     async def find(self, request: Request) -> Response:
-        """The sentences of a kind, see `finding`."""
+        """The sentences of a kind, see `shown`."""
         kind, query = request.query_params.get("kind", "words"), request.query_params.get("q", "")
         return JSONResponse(await asyncio.to_thread(found, self._text, kind, query))
 

@@ -182,7 +182,7 @@ def open_text(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextIO]:
     r"""A UTF-8 text handle for reading `path`: `-` is standard input, `.gz` is decompressed on the way.
 
     Lines end with "\n" only and are not translated, so the caller sees "\r\n" and line numbers agree with
-    those of other programs. The length of a line is limited, see `limits`, unless `has_lines` is false.
+    those of other programs. The length of a line is limited, see `names.limit`, unless `has_lines` is false.
 
     Raises: `DataError` with the path (and the line, if there is one) for a file that is missing, a directory,
     not permitted, damaged or not UTF-8, or has too long a line; also while it is being read.

@@ -239,7 +239,7 @@ def _seeds(rows: Iterable[TableRow]) -> int:
 
 
 def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
-    """Published tables with our systems below the published model of their name (see `published.model_of`).
+    """Published tables with our systems below the published model of their name (see `files.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
     run. It is shown if one of its models was run; if none of any table was, all are, with the other systems.

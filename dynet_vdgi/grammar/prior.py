@@ -182,10 +182,6 @@ class Prior:
             potentials[1:] = potentials[:0:-1].copy()
         return potentials
 
-    def silence(self, setting: Setting) -> str:
-        """Why a setting of the table has no effect in this text; "" if it has one."""
-        return _silence(setting, self.text)
-
     @property
     def words(self) -> Setting | None:
         """The table's line about words in the last stage of learning, if it has one."""

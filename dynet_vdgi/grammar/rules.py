@@ -31,7 +31,7 @@ at hand, (d) a convention of UD's annotation. A part is switched off by taking i
     short arcs = NUMBER              taken from an arc for each word between its ends
     leaf = FACTOR TAG ...            arcs from these tags to others are FACTOR times as probable
     edge statistics = NUMBER TAG ... these tags stand left of their heads if more sentences begin with them
-                                     than end with them, otherwise right of them: see `word_order`
+                                     than end with them, otherwise right of them: see `statistics`
     verb-final = SHARE TAG ...       a text is verb-final if more than this share of its sentences with one of
                                      these tags end with one; without this line none is
     reading order = TAG ...          conjunctions; a text of which more sentences end with these than begin is

@@ -113,7 +113,7 @@ class Rows:
         self.steps: list[Transition] = []
 
     def legal(self) -> tuple[Flags, Flags]:
-        """Whether SHIFT, and whether both REDUCEs are legal in each row; as `transitions.State.legal`."""
+        """Whether SHIFT, and whether both REDUCEs are legal in each row; as `chart.State.legal`."""
         return self.read < self.batch.n, self.depth >= 2
 
     def gather(self, states: Ints) -> Gather:

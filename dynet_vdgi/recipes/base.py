@@ -1,6 +1,6 @@
 """A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
 
-To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `registry.RECIPES`.
+To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `config.RECIPES`.
 """
 
 from __future__ import annotations

@@ -107,8 +107,6 @@ def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
 
 
 # ----------------------------------------------------------------------------------------------------
-# The inputs of a run: files or sentences in memory, how they are read, and what is told of gold trees.
-#
 # The inputs of a run: files, or sentences in memory.
 
 

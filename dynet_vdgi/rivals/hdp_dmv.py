@@ -2,7 +2,7 @@
 
 Exact inside-outside for a dependency model with valence whose words have hidden subsymbols.
 
-As in `inside_outside`, over projective trees with one root, but a head has one of K subsymbols, chooses a
+As in `teachers.common`, over projective trees with one root, but a head has one of K subsymbols, chooses a
 child's subsymbol with its tag, and distinguishes no child, one child and more on a side. Cubic in the number
 of words and quadratic in K; in machine code. Words are 0..n-1 here.
 

@@ -353,7 +353,7 @@ SUM_BOUNDED = Kernel(sum_bounded, "the left-corner teacher")
 # grammar induction". The model is that of `dmv` with one distribution `choose` for first and later
 # children. Each distribution is log-linear in features of the tags and of two classes of them, nouns and
 # verbs (as in Berg- Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS
-# maximises the likelihood of the text, summed over the trees that `left_corner` allows, from weights of 0
+# maximises the likelihood of the text, summed over the trees that the sums above allow, from weights of 0
 # on, so nothing is random. As in the authors' code there is no penalty on the weights by default.
 #
 # The authors' constraint that function words have no dependents, like all other knowledge of arcs, comes

@@ -2,7 +2,7 @@
 
 Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
 
-As in `inside_outside`, over projective trees with one root, but a head's decisions on a side depend on the
+As in `teachers.common`, over projective trees with one root, but a head's decisions on a side depend on the
 tag of its last child there: "none" before the first. Cubic in the number of words, in machine code. Words
 are 0..n-1 here.
 

@@ -82,8 +82,6 @@ TEACHERS: Registry[Any] = Registry(
 
 
 # ----------------------------------------------------------------------------------------------------
-# What all settings of a run share, and the files that come with the package.
-#
 # Files that come with the package: rules, presets, head tables, plans, the demo treebank.
 
 
@@ -303,11 +301,11 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
 
 def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """The values without idle ones, empty sections, and kinds inside a section, which never change."""
+    """The values without idle ones and empty sections."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         name = prefix + key
-        if name in idle or (key == "kind" and prefix.count(".") > 1):
+        if name in idle:
             continue
         found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
         found = list(found) if isinstance(found, tuple) else found  # as TOML has it

@@ -186,8 +186,6 @@ def laid_out(rows: Sequence[Sequence[str]], is_markdown: bool) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Limits of inputs, and optional packages.
-#
 # Limits beyond which the program refuses an input, so that its memory is bounded.
 #
 # The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:

@@ -166,8 +166,6 @@ def lost_or_failed(error: Exception) -> VdgiError:
 
 
 # ----------------------------------------------------------------------------------------------------
-# One thread of BLAS while parsing or learning, and memory given back to the system.
-#
 # Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
 #
 # The matrices here are so small that several threads wait for each other, on a busy machine ten times as

@@ -103,7 +103,7 @@ class TagTexts(Struct, frozen=True, kw_only=True):
 
 
 def members(learnt: TaggerState) -> dict[str, bytes]:
-    """What a tagger's file holds, for `model_archive.write`."""
+    """What a tagger's file holds, for `model_file.write`."""
     meta = Meta(
         kind=KIND, format=FORMAT, version=__version__, n_words=learnt.n_words, jackknifed=learnt.jackknifed
     )

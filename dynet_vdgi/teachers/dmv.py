@@ -146,7 +146,7 @@ class Packed(NamedTuple):
         return cls(flat, first, packed, log_scale)
 
     def in_blocks(self) -> BlockedText:
-        """The sentences in the form of `inside_outside`."""
+        """The sentences in the form of `common.sum_trees`."""
         lengths = np.diff(self.first)
         cells = lengths * (lengths + 1)
         starts = np.cumsum(cells) - cells

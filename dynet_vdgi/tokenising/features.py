@@ -259,7 +259,7 @@ SCORES = Kernel(all_scores, "the tokeniser")
 
 
 def work_of(symbols: Symbols) -> int:
-    """The work of computing features, in units of `machine_code`: a character takes Python a millisecond."""
+    """The work of computing features, in units of `jit`: a character takes Python a millisecond."""
     return 10 * len(symbols.units)
 
 

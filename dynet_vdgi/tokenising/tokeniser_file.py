@@ -113,7 +113,7 @@ def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
 
 
 def members(tokeniser: Tokeniser, made: Made) -> dict[str, bytes]:
-    """What a tokeniser's file holds, for `model_archive.write`."""
+    """What a tokeniser's file holds, for `model_file.write`."""
     splitter = {**msgspec.to_builtins(tokeniser.splitter), "others": sorted(tokeniser.splitter.others)}
     entries = {
         "meta.json": json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False),

@@ -62,7 +62,7 @@ class CodedText:
     band: Bytes
     heads: Ints | None = None
     relations: Ints | None = None  # -1: none of RELATIONS
-    sentences: tuple[Sentence, ...] = ()  # as given, for `text_teacher`
+    sentences: tuple[Sentence, ...] = ()  # as given, for the teacher of a text
 
     def __len__(self) -> int:
         return len(self.start) - 1

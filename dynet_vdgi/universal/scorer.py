@@ -322,7 +322,7 @@ class TextScorer:
         return scores
 
     def relations(self, text: CodedText, heads: Ints) -> Floats32:
-        """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
+        """Scores (N, R), R relations of `channels.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
         w = self.scorer.weights
         z = self._words(text)
         n_words = len(text.tags)

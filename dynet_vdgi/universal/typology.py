@@ -4,7 +4,7 @@ What kind of language a text is in: numbers counted in its tags, features and pu
 
 `Profile.numbers` describes the text as a whole. `Profile.pairs` (17, 16, 2, K) has K numbers for each tag of
 a head (the last is ROOT), tag of a dependent, and side of the dependent (0 left, 1 right). All are logarithms
-of smoothed ratios, so they lie within a few units of zero. No tree is needed; `text_teacher` says which
+of smoothed ratios, so they lie within a few units of zero. No tree is needed; the teacher below says which
 arcs are expected.
 """
 

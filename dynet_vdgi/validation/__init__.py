@@ -1,1 +1,1 @@
-"""What Universal Dependencies require: `form`, of one sentence at once; `official`, by UD's own validator."""
+"""What Universal Dependencies require, of one sentence at once, and by UD's own validator."""

@@ -95,8 +95,6 @@ ORDER_KINDS = (
 
 
 # ----------------------------------------------------------------------------------------------------
-# Parts of rule tables that refine the symbols of the model: by words, and by features.
-#
 # Words as symbols of the model's last stage.
 #
 # words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
