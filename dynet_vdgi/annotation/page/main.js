@@ -29,8 +29,8 @@ at("number").addEventListener("change", () => {
     at("number").value = String(store.sentence.number + 1);
   }
 });
-window.addEventListener("hashchange", () => {
-  const place = placeIn(location.hash);
+window.addEventListener("hashchange", (event) => {
+  const place = placeIn(new URL(event.newURL).hash); // a sentence that arrived meanwhile has put its own into location
   if (place && place.id !== store.sentence.id) trying(() => load(place.id, { word: place.word }));
   else if (place?.word) select(place.word);
 });
