@@ -1,8 +1,8 @@
 """Numeric functions that numba compiles once there is enough work for them, and that run as Python until
 then.
 
-Importing numba takes half a second, and compiling a kernel seconds, once on a computer: as long as parsing
-thousands of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
+Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
+computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import VdgiError
 
-WORK_TO_LOAD, WORK_TO_COMPILE = 3_000, 20_000
+WORK_TO_LOAD, WORK_TO_COMPILE = 15_000, 20_000
 """The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which
 it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word
-with a perceptron; numba's import takes half a second, and compiling a kernel up to three."""
+with a perceptron; importing numba and loading its first kernel takes a second and a half, and compiling a
+kernel up to three, but only once on a computer."""
 
 PATIENCE = 2.0
 """Seconds of compilation after which a message appears."""
@@ -112,7 +113,8 @@ _work = 0  # of all kernels, done as Python
 class Kernel:
     """A compiled function as Python calls it; `what` names it to users who wait for it.
 
-    Each call states its `work`, see `WORK_TO_LOAD`. `plain`: what is called until then in its place; by
+    Each call states its `work`, see `WORK_TO_LOAD`, and how many calls like it will follow, if that is known:
+    machine code may be worth it for all of them together. `plain`: what is called until then in its place; by
     default the function itself, as Python.
     """
 
@@ -121,12 +123,12 @@ class Kernel:
         self.function, self.what, self._plain = function, what, plain
         self._work = 0  # asked for until now
 
-    def __call__(self, *arguments: Any, work: int) -> Any:
+    def __call__(self, *arguments: Any, work: int, following: int = 0) -> Any:
         if self._is_native:
             return self.function.kept(*arguments)
         global _work
-        _work, self._work = _work + work, self._work + work
-        if self._work > WORK_TO_COMPILE or (_work > WORK_TO_LOAD and self.is_kept):
+        _work, self._work, ahead = _work + work, self._work + work, following * work
+        if self._work + ahead > WORK_TO_COMPILE or (_work + ahead > WORK_TO_LOAD and self.is_kept):
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
             return (self._plain or self.function.plain)(*arguments)

@@ -79,17 +79,17 @@ class DmvModel:
         """Expected counts of sentences, and the sum of their log Z in nats; arguments as in `dmv.fit`."""
         return self.expected(Packed.of(tags, potentials, len(self.root)))
 
-    def expected(self, packed: Packed, times: int = 1) -> tuple[Counts, float]:
+    def expected(self, packed: Packed, following: int = 0) -> tuple[Counts, float]:
         """Expected counts and the sum of log Z, see `counts`, of sentences that are packed already.
 
-        So many `times` in a row; machine code may be worth it for all of them.
+        following: how often they will be asked for again.
         """
         text, given = packed.in_blocks(), self.factors()
 
         def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
             counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
-            room, work = room_for(text, begin, end), times * work_of(text, begin, end)
-            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work)
+            room, work = room_for(text, begin, end), work_of(text, begin, end)
+            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work, following=following)
             return counts, total
 
         sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
@@ -284,8 +284,8 @@ def fit(
     model, log = DmvModel.uniform(n_tags), list[EmIteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
-        for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
-            counts, log_likelihood = model.expected(text, iterations)
+        for done in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
+            counts, log_likelihood = model.expected(text, iterations - done - 1)
             log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))

@@ -314,7 +314,7 @@ class TextScorer:
             *room,
             text.start,
             scores,
-            work=10 * len(scores),
+            work=3 * len(scores),
         )
         if self.teacher is not None:
             scores += np.float32(SHARE) * self.teacher.log_probabilities(text.sentences)
