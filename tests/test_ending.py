@@ -15,10 +15,10 @@ from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.parsing.files import WorkerPool
 from dynet_vdgi.system import locks
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.progress import ended_by_signals
+from dynet_vdgi.system.side_by_side import processes
 from dynet_vdgi.variational.trainer import Trainer
 
 
@@ -82,32 +82,19 @@ def _nothing() -> None:
     pass
 
 
-def _die(marks: str, times: int) -> str:
-    """Dies so many times, then gives an answer."""
-    count = len(os.listdir(marks))
-    if count < times:
-        Path(marks, str(count)).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "done"
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_a_killed_worker_did_is_done_again_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    pool = WorkerPool(1, _nothing, ())
-    try:
-        assert pool.submit(_die, str(tmp_path), 1).result() == "done"
-        assert caplog.messages == ["a worker process died; its work is repeated"]
-        with pytest.raises(VdgiError, match="a worker process died twice"):
-            pool.submit(_die, str(tmp_path), 9).result()
-    finally:
-        pool.close()
+def test_a_killed_worker_is_told_as_that() -> None:
+    with pytest.raises(VdgiError, match="a worker process died"), processes(1, _nothing) as submit:
+        submit(_die).result()
 
 
 PARENT = """
 import os, time
 from dynet_vdgi.annotation.live import Helpers
-from dynet_vdgi.parsing.files import WorkerPool
+from dynet_vdgi.system.side_by_side import processes
 
 class Busy:
     def __reduce__(self):
@@ -119,7 +106,9 @@ if __name__ == "__main__":
 """
 
 STARTS = {
-    "parse": "print(WorkerPool(1, time.sleep, (0,)).submit(os.getpid).result(), flush=True)",
+    "parse": """with processes(1, time.sleep, 0) as submit:
+        print(submit(os.getpid).result(), flush=True)
+        time.sleep(60)""",
     "annotate, while it learns": """learner = Helpers()._learner
     learner.ask([], {})
     learner._mine.send((Busy(), {}))

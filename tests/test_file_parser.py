@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
 import pickle
 import tracemalloc
 from collections import Counter
@@ -134,18 +133,6 @@ def test_parsers_that_have_parsed_go_to_other_processes_and_serve_threads(model,
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda _: again.parse_all(texts, relations=True), range(6)))
     assert found == [expected] * 6
-
-
-def test_dead_workers_are_replaced(model, monkeypatch):
-    monkeypatch.setattr(files, "WINDOW", 500)
-    texts = list(blocks(100))
-    expected = text_of(FileParser(load(model)).windows(iter(texts)))
-    parsed = FileParser(load(model), jobs=2).windows(iter(texts))
-    first = next(parsed)
-    for process in multiprocessing.active_children():
-        process.kill()
-        process.join()
-    assert text_of([first, *parsed]) == expected
 
 
 def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):

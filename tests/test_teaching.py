@@ -159,29 +159,6 @@ def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
     assert row["dev_dda"] == pytest.approx(told.dev_dda, abs=1e-4)
 
 
-def test_the_model_does_not_depend_on_the_number_of_processors(tmp_path: Path, vdgi: Vdgi) -> None:
-    models = []
-    for jobs in ("1", "2"):
-        options = ["--set", "parser.epochs=1", "--set", "teacher.iterations=4", "--jobs", jobs]
-        vdgi.good("-q", "train", "--preset", "best", "--train", TRAIN, *options, "--out", tmp_path / jobs)
-        models.append(model_file.load(tmp_path / jobs / "model.vdgi"))
-    one, two = models
-    assert one.text == two.text
-    assert one.parameters.keys() == two.parameters.keys()
-    assert all(one.parameters[name].tobytes() == two.parameters[name].tobytes() for name in one.parameters)
-
-
-@pytest.mark.parametrize(
-    ("jobs", "preset", "told"), [("0", "best", "must be at least 1"), ("2", "paper", "no effect")]
-)
-def test_numbers_of_processors_without_sense_are_refused(
-    tmp_path: Path, vdgi: Vdgi, jobs: str, preset: str, told: str
-) -> None:
-    result = vdgi("train", "--train", TRAIN, "--preset", preset, "--jobs", jobs, "--out", tmp_path / "run")
-    assert result.status == 2
-    assert told in result.err
-
-
 def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None:
     vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--out", tmp_path / "a")
     model = tmp_path / "a" / "model.vdgi"

@@ -28,7 +28,7 @@ class ToySettings(Settings, frozen=True, tag_field="recipe", tag="toy"):
 class Toy(Recipe[ToySettings, Material]):
     settings = ToySettings
 
-    def check(self, inputs: Inputs, settings: ToySettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: ToySettings) -> None:
         inputs.check_facts("nothing goes by rules")
 
     def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings, Material]:

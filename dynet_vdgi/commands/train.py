@@ -69,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--set KEY=VALUE", "change a setting; repeat for others", action="append", default=[])
     add("--seed N", "short for --set seed=N", type=int)
     add("--resume", "continue the run in DIR from its last checkpoint")
-    jobs = "processors for the teacher and the perceptron (default: 1); they do not change the model"
-    add("--jobs N", jobs, default=1, least=1)
     add("--dry-run", "read and check everything, write nothing")
 
 
@@ -112,7 +110,6 @@ def run(arguments: argparse.Namespace) -> None:
         out=Path(arguments.out),
         resume=arguments.resume,
         dry_run=arguments.dry_run,
-        jobs=arguments.jobs,
         preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
         said=presets.said_in(arguments.set, changes),

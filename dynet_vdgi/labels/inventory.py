@@ -51,8 +51,8 @@ class Family:
     @cached_property
     def subtypes(self) -> dict[int, Ints]:
         """The subtypes of universal parts that have some."""
-        parts = np.unique(self.group[self.group > 0]) - 1
-        return {part: np.flatnonzero(self.group == part + 1) for part in parts.tolist()}
+        parts = sorted({*self.group[self.group > 0].tolist()})
+        return {part - 1: np.flatnonzero(self.group == part) for part in parts}
 
     def best(self, scores: Floats) -> Ints:
         """The best relation (n,) by scores (n, Y): of those with the best universal part; never the root."""

@@ -336,8 +336,9 @@ class Labeller:
             groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
             keys = head_at * (len(ALONE) + 1) + groups
             words = np.flatnonzero(groups)
-            _, places, times = np.unique(keys[words], return_inverse=True, return_counts=True)
-            words = words[times[places] > 1]
+            own = keys[words].tolist()
+            times = Counter(own)
+            words = words[[times[key] > 1 for key in own]]
             if not len(words):
                 return labels
             is_inside = self.alone == groups[words][:, None]

@@ -1,20 +1,18 @@
-"""CoNLL-U files with the trees of a parser, on one or several processes; every other byte stays as it was.
+"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
 
-Worker processes on this machine; the work of a process that died is done once more.
+A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes,
+which check, parse and render them; this process only cuts the file and writes. A few windows are under
+way at a time.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import multiprocessing
 import pickle
-import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, field
@@ -28,7 +26,7 @@ from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unsuited
 from dynet_vdgi.parsing.decoding import conflict_in
 from dynet_vdgi.parsing.engines import universal
@@ -37,76 +35,9 @@ from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_se
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
-from dynet_vdgi.system.progress import end_with_parent
+from dynet_vdgi.system.side_by_side import connected, processes
 
 logger = logging.getLogger("dynet_vdgi")
-
-
-class WorkerPool:
-    """`jobs` processes that each call `prepare` first, and end when this process ends in any way."""
-
-    def __init__(self, jobs: int, prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
-        self._make = partial(
-            ProcessPoolExecutor,
-            jobs,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start,
-            initargs=(prepare, arguments),
-        )
-        self._executor = self._make()
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Piece:
-        """Hands out a piece of work."""
-        return Piece(self, function, arguments)
-
-    def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
-        """Hands out a piece of work; if all processes are gone because one died, starts new ones."""
-        try:
-            return self._executor.submit(function, *arguments)
-        except BrokenProcessPool:
-            logger.warning("a worker process died; its work is repeated")
-            self._executor.shutdown(wait=False, cancel_futures=True)
-            self._executor = self._make()
-            return self._executor.submit(function, *arguments)
-
-    def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
-
-
-class Piece:
-    """A piece of work that was handed out."""
-
-    def __init__(self, pool: WorkerPool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self._again = partial(pool.begin, function, arguments)
-        self._future = self._again()
-
-    def result(self) -> Any:
-        """The function's result. Raises: VdgiError, processes died twice; or the function's own error."""
-        try:
-            return self._future.result()
-        except BrokenProcessPool:
-            self._future = self._again()
-        try:
-            return self._future.result()
-        except BrokenProcessPool:
-            message = "a worker process died twice (killed, or out of memory?); try fewer --jobs"
-            raise VdgiError(message) from None
-
-
-def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """The first steps of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
-    end_with_parent()
-    prepare(*arguments)
-
-
-# ----------------------------------------------------------------------------------------------------
-# CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
-#
-# A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes,
-# which check, parse and render them; this process only cuts the file and writes. A few windows are under
-# way at a time.
 
 
 WINDOW = 1_200_000
@@ -265,17 +196,14 @@ class FileParser:
         """The parsed windows, of which a few are under way at a time."""
         work = self.how, self.relations
         if self.scheduler is not None:
-            from dynet_vdgi.system.side_by_side import connected
-
             cluster = resources.enter_context(connected(self.scheduler))
             # Not scattered: a function's result is computed again if the workers that held it have died.
             sent = cluster.client.submit(_received, __version__, pickle.dumps(parser))
             submit: Callable[[Window], Any] = partial(cluster.submit, parse_window, sent, *work)
             n_under_way: Callable[[], int] = cluster.n_under_way
         elif self.jobs > 1:
-            pool = WorkerPool(self.jobs, _start_worker, (parser,))
-            resources.callback(pool.close)
-            submit = partial(pool.submit, _work, *work)
+            begin = resources.enter_context(processes(self.jobs, _start_worker, parser))
+            submit = partial(begin, _work, *work)
             n_under_way = lambda: 2 * self.jobs  # noqa: E731
         else:
             yield from (parse_window(parser, *work, window) for window in windows)

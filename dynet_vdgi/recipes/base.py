@@ -105,7 +105,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
         return ""
 
     @abstractmethod
-    def check(self, inputs: Inputs, settings: SomeSettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: SomeSettings) -> None:
         """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these settings."""
 
     def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:

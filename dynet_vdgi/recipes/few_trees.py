@@ -324,7 +324,7 @@ FewTreesPrepared = Preparation[FewTreesSettings, Material]
 class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
     settings = FewTreesSettings
 
-    def check(self, inputs: Inputs, settings: FewTreesSettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: FewTreesSettings) -> None:
         if inputs.init:
             raise no_start(inputs.init)
         refuse_treebanks(inputs)

@@ -46,16 +46,12 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
     keeps_heads = False
     lacks_calibration = "is neural: train with --preset best"
 
-    def check(self, inputs: Inputs, settings: NeuralSettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: NeuralSettings) -> None:
         inputs.warn_of_trees_that_count_twice()
         refuse_treebanks(inputs)
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError(
                 "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
-            )
-        if jobs > 1 and not settings.teacher.teaches:
-            raise UsageError(
-                f"--jobs {jobs} would have no effect: without a teacher, one processor does it all"
             )
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from dynet_vdgi.grammar.tag_warnings import (
     tell_unsuited,
     unknown_tags,
 )
-from dynet_vdgi.parsing.files import WorkerPool
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.inputs import HERE, Inputs, with_learnt
@@ -30,7 +28,6 @@ from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, RECIPES, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
-from dynet_vdgi.system import side_by_side
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import count
 
@@ -50,7 +47,6 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dry_run: bool = False,
-    jobs: int = 1,
     preset: str = "",
     command: Sequence[str] = (),
     said: Collection[str] = (),
@@ -60,7 +56,6 @@ def run(
     Args:
         resume: continue the folder's run if settings, rules and data are the same; a finished one is kept.
         dry_run: read and check everything, then stop; writes nothing and returns None.
-        jobs: number of processors that may work at a time; the model does not depend on it.
         preset, command: for the model file.
         said: names of settings that the user gave explicitly; any without effect is refused.
 
@@ -79,25 +74,24 @@ def run(
         settings = in_recipe(successor, settings, said)
         recipe = RECIPES.named(successor)
         logger.info("recipe: %s, because there are gold trees", successor)
-    recipe.check(inputs, settings, jobs)
+    recipe.check(inputs, settings)
     refuse(said, recipe.idle(inputs, settings))
     if out:
         _check_folder(out, resume)
-    with _processors(jobs):
-        prepared: AnyPrepared = recipe.prepare(inputs, settings)
-        has_text = bool(prepared.material.sentences)
-        idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
-        refuse(said, idle)
-        _warn(prepared, idle, ", ".join(inputs.text_names) or str(inputs.trees))
-        provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
-        if dry_run:
-            logger.info("dry run: nothing trained, nothing written")
-            return None
-        if not out:
-            return _learnt(recipe, prepared, provenance, None, resume, steps)
-        with at_work(out):
-            _check_folder(out, resume)  # again: another process may have used it until now
-            return _learnt(recipe, prepared, provenance, out, resume, steps)
+    prepared: AnyPrepared = recipe.prepare(inputs, settings)
+    has_text = bool(prepared.material.sentences)
+    idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
+    refuse(said, idle)
+    _warn(prepared, idle, ", ".join(inputs.text_names) or str(inputs.trees))
+    provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
+    if dry_run:
+        logger.info("dry run: nothing trained, nothing written")
+        return None
+    if not out:
+        return _learnt(recipe, prepared, provenance, None, resume, steps)
+    with at_work(out):
+        _check_folder(out, resume)  # again: another process may have used it until now
+        return _learnt(recipe, prepared, provenance, out, resume, steps)
 
 
 def _steps(inputs: Inputs) -> Steps:
@@ -134,26 +128,6 @@ def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:
                 save_model(student, replace(load_model(student), steps=wanted))
             save_model(out / MODEL_NAME, model)
     return model
-
-
-@contextmanager
-def _processors(jobs: int) -> Iterator[None]:
-    """A block in which at most this many processors work."""
-    if jobs == 1:
-        yield
-        return
-    pool = WorkerPool(jobs, _import_what_is_needed, ())
-    try:
-        with side_by_side.allowed(jobs, pool):
-            for _ in range(jobs):
-                pool.submit(_import_what_is_needed)  # while this process reads the text
-            yield
-    finally:
-        pool.close()
-
-
-def _import_what_is_needed() -> None:
-    import dynet_vdgi.teachers.dmv  # noqa: F401
 
 
 def _learnt(

@@ -186,7 +186,7 @@ class Taught(Recipe[TaughtSettings, "Material"]):
         """Gold trees help few-trees, which has the same teachers, more than they help beside taught trees."""
         return "few-trees" if inputs.trees and settings.teacher.kind in CRF_TEACHERS else ""
 
-    def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: TaughtSettings) -> None:
         inputs.warn_of_trees_that_count_twice()
         if inputs.init:
             raise no_start(inputs.init)

@@ -86,7 +86,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         """Gold trees make a CRF of the universal parser."""
         return "few-trees" if inputs.trees else ""
 
-    def check(self, inputs: Inputs, settings: UniversalSettings, jobs: int) -> None:
+    def check(self, inputs: Inputs, settings: UniversalSettings) -> None:
         if settings.data.protocol != "standard":
             raise UsageError(
                 "the universal parser knows punctuation by its place: set data.protocol=standard"

@@ -2,7 +2,8 @@
 then.
 
 Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
-computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
+computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has
+been asked for that much.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from wcwidth import wcwidth
-
 from dynet_vdgi.errors import ConfigError
 
 
@@ -143,6 +141,8 @@ def columns(text: str) -> int:
 
 def column_count(character: str) -> int:
     """0 for marks that stand on the letter before, 2 for wide letters such as Chinese ones, otherwise 1."""
+    from wcwidth import wcwidth  # late: takes a twentieth of a second
+
     return max(wcwidth(character), 0)
 
 

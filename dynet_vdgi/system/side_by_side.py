@@ -1,92 +1,57 @@
-"""Work in threads, processes, or on a Dask cluster, with one thread of BLAS each.
-
-Parallel calls, on as many processors as the user allows: by default one.
-
-Results must not depend on how many calls run at once: callers divide their work into the same shares for any
-number of processors, and combine results in order.
-"""
+"""Work in processes of this machine or of a Dask cluster, with one thread of BLAS each."""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
 import logging
+import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.system.names import how_to_install
+from dynet_vdgi.system.progress import end_with_parent
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-_AT_ONCE = 500
-
-_jobs = 1
-_processes: Any = None  # whose `submit` hands out a picklable call, and gives what has its `result`
+logger = logging.getLogger("dynet_vdgi")
 
 
 @contextmanager
-def allowed(jobs: int, processes: Any = None) -> Iterator[None]:
-    """A block in which `jobs` calls may run at a time, in threads or in these processes."""
-    global _jobs, _processes
-    before, _jobs, _processes = (_jobs, _processes), jobs, processes
+def processes(jobs: int, prepare: Callable[..., None], *arguments: Any) -> Iterator[Callable[..., Any]]:
+    """Hands out calls to processes that each call `prepare` first, and that end with this one in any way.
+
+    Raises: VdgiError, a result was asked for of a process that died.
+    """
+    import multiprocessing  # late: most commands need one process
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
+    context, start = multiprocessing.get_context("spawn"), (prepare, arguments)
+    executor = ProcessPoolExecutor(jobs, context, _start, start)
     try:
-        yield
+        yield executor.submit
+    except BrokenExecutor:
+        message = "a worker process died (killed, or out of memory?); try fewer --jobs"
+        raise VdgiError(message) from None
     finally:
-        _jobs, _processes = before
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
-def parts_of(sentences: Sequence[Item]) -> list[Sequence[Item]]:
-    """The sentences in parts of limited size, because their results take much memory."""
-    return [sentences[start : start + _AT_ONCE] for start in range(0, len(sentences), _AT_ONCE)]
-
-
-def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> list[Result]:
-    """The results, in order, of calls with these arguments, made by threads.
-
-    Only machine code (`jit.Kernel`) and large NumPy operations run in parallel.
-    """
-    calls = list(arguments)
-    if _jobs == 1 or len(calls) < 2:
-        return [function(*one) for one in calls]
-    from concurrent.futures import ThreadPoolExecutor  # late: parsing needs none
-
-    with ThreadPoolExecutor(min(_jobs, len(calls))) as pool:
-        return list(pool.map(lambda one: function(*one), calls))
-
-
-def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-    """The results, in order, of calls with these arguments, made by processes; a few run ahead.
-
-    The function must be defined at the top of a module; its arguments and results are copied.
-    """
-    if _processes is None:
-        for one in arguments:
-            yield function(*one)
-        return
-    pending: deque[Any] = deque()
-    for one in arguments:
-        pending.append(_processes.submit(function, *one))
-        if len(pending) > 2 * _jobs:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
+def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
+    end_with_parent()
+    prepare(*arguments)
 
 
 # ----------------------------------------------------------------------------------------------------
 # Work on Dask clusters; needs the optional package distributed.
-
-
-logger = logging.getLogger("dynet_vdgi")
 
 
 class ClusterCall:

@@ -18,7 +18,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
-from dynet_vdgi.system import progress, side_by_side
+from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
@@ -144,13 +144,12 @@ class SymbolTeacher(Teacher, Generic[Model]):
         learnt_from = short or sentences
         if not any(map(len, learnt_from)):
             raise ValueError("no sentences to learn from")
-        read: list[ReadSentence] = []
-        with progress.Bar("sentences", len(learnt_from)) as bar:
-            calls = ((prior, part) for part in side_by_side.parts_of(learnt_from))
-            for part in side_by_side.by_processes(_read, calls):
-                read += part
-                bar.update(len(part))
-        rows, finer, potentials = (list(column) for column in zip(*read)) if read else ([], [], [])
+        rows, finer, potentials = [], [], list[Floats]()
+        for sentence in progress.over(learnt_from, "sentences"):
+            view = prior.view(sentence)
+            rows.append(prior.symbols(view))
+            finer.append(prior.split_symbols(view))  # by words
+            potentials.append(prior.potentials_of(view))
         self.symbols = symbols = with_coarse(rows)
         ids = symbol_ids(rows, symbols)
         model = self._learnt(SymbolText(learnt_from, ids, potentials, len(symbols) + 1, prior))
@@ -199,19 +198,6 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     def _not_yet(self) -> VdgiError:
         return VdgiError(f"this {self.name} has not learnt yet: call fit(text, prior) first")
-
-
-class ReadSentence(NamedTuple):
-    """A sentence as a teacher of symbols reads it: symbols (n,), symbols split by words (n,), potentials."""
-
-    symbols: list[str]
-    finer: list[str]
-    potentials: Floats  # (n + 1, n + 1)
-
-
-def _read(prior: Prior, sentences: Sequence[Sentence]) -> list[ReadSentence]:
-    views = map(prior.view, sentences)
-    return [ReadSentence(prior.symbols(v), prior.split_symbols(v), prior.potentials_of(v)) for v in views]
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:

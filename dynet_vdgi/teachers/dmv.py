@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.settings.config_checks import checked
-from dynet_vdgi.system import progress, side_by_side
+from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import (
     SUM_TREES,
@@ -39,6 +38,9 @@ from dynet_vdgi.teachers.common import (
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 _NOTHING: Floats = np.zeros(0)
+AT_ONCE = 500
+"""Sentences that are parsed together, because their marginals take much memory."""
+
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are used only where no
 tree can do without them."""
@@ -86,15 +88,14 @@ class DmvModel:
         """
         text, given = packed.in_blocks(), self.factors()
 
-        def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
+        sums, totals = [], []
+        for begin, end in shares_of(text):
             counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
             room, work = room_for(text, begin, end), work_of(text, begin, end)
             SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work, following=following)
-            return counts, total
-
-        sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
-        counts = (np.sum(each, axis=0) for each in zip(*sums))  # summed in order
-        return Counts(*counts), checked_log_z(sum(totals), packed)
+            sums.append(counts)
+            totals.append(total)
+        return Counts(*(np.sum(each, axis=0) for each in zip(*sums))), checked_log_z(sum(totals), packed)
 
     def factors(self) -> DmvFactors:
         """What kernels multiply."""
@@ -105,12 +106,11 @@ class DmvModel:
         """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
         text, given, marginals = packed.in_blocks(), self.factors(), np.zeros_like(packed.potentials)
 
-        def of_share(begin: int, end: int) -> Floats:
-            total, room, work = np.zeros(1), room_for(text, begin, end), work_of(text, begin, end)
+        total = np.zeros(1)
+        for begin, end in shares_of(text):
+            room, work = room_for(text, begin, end), work_of(text, begin, end)
             SUM_TREES(text, begin, end, given, given, marginals, total, room, work=work)
-            return total
-
-        checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
+        checked_log_z(total, packed)
         return packed.by_sentence(marginals)
 
 
@@ -368,22 +368,13 @@ class Dmv(SymbolTeacher[DmvModel]):
     ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
         heads: list[Heads] = []
         votes: list[tuple[Sentence, Floats]] = []
-        parts = side_by_side.parts_of(sentences)
-        n_voters = np.cumsum([0, *(sum(map(is_voter, part)) for part in parts)]).clip(max=n_votes)
-        calls = zip(repeat(self), parts, np.diff(n_voters).tolist())
-        for part, (trees, said) in zip(parts, side_by_side.by_processes(_heads_and_votes, calls)):
-            heads += trees
-            votes += zip(filter(is_voter, part), said)
+        for start in range(0, len(sentences), AT_ONCE):
+            part = sentences[start : start + AT_ONCE]
+            marginals = self.marginals(part)
+            heads += chart.expected_best_of_all(marginals)
+            votes += [pair for pair in zip(part, marginals) if is_voter(pair[0])]
+            del votes[n_votes:]
         return heads, votes
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         return self.model.all_marginals(Packed.of(*self.encoded(sentences), len(self.model.root)))
-
-
-def _heads_and_votes(
-    teacher: Dmv, sentences: Sequence[Sentence], n_votes: int
-) -> tuple[list[Heads], list[Floats]]:
-    """Trees of sentences, and marginals of the first ones that are voters."""
-    marginals = teacher.marginals(sentences)
-    said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
-    return chart.expected_best_of_all(marginals), said[:n_votes]
