@@ -67,7 +67,7 @@ class Estimate:
         """
         lines = [
             "# Expectations of rules. Uses gold trees: estimated by vdgi rules estimate from",
-            *(f"#   {_printable(name)}" for name in names),
+            *(f"#   {''.join(c if c.isprintable() else '?' for c in name)}" for name in names),
             f"# Sentences: {self.n_sentences}, of at most {max_len} words.",
             f"# {PROTOCOL.description}",
             "# Expectation: gold arcs from head tag to dependent tag, divided by the ordered pairs of two",
@@ -79,11 +79,6 @@ class Estimate:
             for rule, expectation in zip(self.rules.rules, self.expectations)
         ]
         return "\n".join(lines) + "\n"
-
-
-def _printable(name: str) -> str:
-    """The name on one line, because a file's name may hold line ends, or bytes that are not text."""
-    return "".join(character if character.isprintable() else "?" for character in name)
 
 
 def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN) -> corpus.Prepared:

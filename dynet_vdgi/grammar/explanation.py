@@ -64,7 +64,9 @@ class PartByPart:
             self._growing = [(RULES, Prior(rules, prior.text, 0.0)), (DISTANCE, prior)]
         else:
             self._growing = [
-                (part.name, Prior(without_settings(some), prior.text)) for part, some in rules.growing()
+                (part.name, Prior(replace(some, table=replace(some.table, settings=())), prior.text))
+                for part, some in rules.growing()
+                if some.table  # it always has one
             ]
 
     def additions(self, sentence: Sentence) -> dict[str, Floats]:
@@ -92,11 +94,6 @@ class PartByPart:
                     found.append(Reading(word, part, tag, view.symbols[k]))
             tags, symbols = list(view.read), list(view.symbols)
         return found
-
-
-def without_settings(rules: RuleSet) -> RuleSet:
-    """The rules without any part that looks at whole sentences."""
-    return rules if rules.table is None else replace(rules, table=replace(rules.table, settings=()))
 
 
 def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:

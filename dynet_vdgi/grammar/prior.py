@@ -24,7 +24,7 @@ from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.order import WORDS, split
-from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
+from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, RuleSet, Table
 from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
 from dynet_vdgi.grammar.table import Fact, Setting
 from dynet_vdgi.grammar.views import View
@@ -66,12 +66,21 @@ class Prior:
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
         self._root, self._arcs = self._tables(names)
         self._conjunction = self._flags(self._table.conjunction)
-        self._subordinator = self._flags(filter(self._begins_clauses, self._table.subordinator))
+        self._subordinator = self._flags(
+            tag
+            for tag in self._table.subordinator
+            if self.statistics.asymmetry(tag) >= 0  # begins clauses
+        )
         self._verb = self._flags(self._table.verb)
         self._name_run = self._weights(self._table.name_run)
         self._joined = self._group_flags(self._table.conjunct)
         self._barred = self._group_flags(self._table.clause_barrier)
-        self._settings = _settings_for(self._table.settings, self.text)
+        self._settings: list[tuple[Setting, Kind]] = []  # those with an effect, their numbers adapted
+        for setting in self._table.settings:
+            if not _silence(setting, self.text):
+                factor = self.text.factor(setting.conditions, setting.negated)
+                counting = replace(setting, weight=setting.weight * factor, cache={})
+                self._settings.append((counting, KINDS[setting.name]))
 
     @classmethod
     def of_text(
@@ -258,7 +267,9 @@ class Prior:
         size = len(names) + 1
         weights = {side: np.zeros((size, size)) for side in SIDES}
         ids = {**self._ids, ROOT: 0}  # no other tag has a rule, so row 0 is free
-        for rule in (*self.rules.rules, *filter(self._holds, self._table.exceptions)):
+        holding = (None, self.statistics.is_verb_final)
+        exceptions = (rule for rule in self._table.exceptions if rule.verb_final in holding)
+        for rule in (*self.rules.rules, *exceptions):
             heads = [ids[tag] for tag in self.rules.heads(rule)]
             dependents = [ids[tag] for tag in self.rules.dependents(rule)]
             for side in rule.sides:
@@ -272,12 +283,6 @@ class Prior:
             arcs[LEFT, :, ids[tag]] += weight * self.statistics.asymmetry(tag)
             arcs[RIGHT, :, ids[tag]] -= weight * self.statistics.asymmetry(tag)
         return root, arcs
-
-    def _holds(self, exception: Rule) -> bool:
-        return exception.verb_final in (None, self.statistics.is_verb_final)
-
-    def _begins_clauses(self, subordinator: str) -> bool:
-        return self.statistics.asymmetry(subordinator) >= 0
 
     def _flags(self, tags: Iterable[str]) -> Flags:
         """Which tag ids (K + 1,) are among these tags."""
@@ -312,17 +317,6 @@ class _Views(Sequence[View]):
 
     def __len__(self) -> int:
         return len(self._sentences)
-
-
-def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting, Kind]]:
-    """The settings that have an effect in this text, with their numbers adapted to it."""
-    result = []
-    for setting in settings:
-        if not _silence(setting, text):
-            factor = text.factor(setting.conditions, setting.negated)
-            counting = replace(setting, weight=setting.weight * factor, cache={})
-            result.append((counting, KINDS[setting.name]))
-    return result
 
 
 def _silence(setting: Setting, text: Text) -> str:

@@ -55,7 +55,7 @@ expectation: a weight of 1 gives 0.5, the published expectation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -179,14 +179,9 @@ class RuleSet:
         if len(set(names)) == len(parts):
             raise ConfigError("rules: nothing is left of the table without all of its parts")
         try:
-            return self._without(names, f"<rules without {', '.join(names)}>")
+            return parse_rules(without_parts(self.text, names), f"<rules without {', '.join(names)}>")
         except ConfigError as error:
             raise ConfigError(f"{error}; another part cannot do without what was left out") from None
-
-    def of_kinds(self, kinds: str) -> RuleSet:
-        """The table with only the parts of these kinds, such as "abc". Raises: as `without`."""
-        others = [part.name for part in self.parts if part.kind not in kinds]
-        return self._without(others, f"<rules of kinds {kinds}>")
 
     @property
     def left_out(self) -> list[str]:
@@ -208,9 +203,6 @@ class RuleSet:
             reader = TableReader("<rules>")
             _read_all(reader, without_parts(self.text, later))
             yield part, RuleSet(tuple(reader.rules), reader.classes, "", reader.as_it_is())
-
-    def _without(self, names: Collection[str], path: str) -> RuleSet:
-        return parse_rules(without_parts(self.text, names), path)
 
 
 def count(index: Ints, n_rules: int, tags: Sequence[int], heads: Sequence[Sequence[int]]) -> Floats:

@@ -27,7 +27,7 @@ from dynet_vdgi.system.side_by_side import one_thread
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence
-from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
+from dynet_vdgi.universal.stored import Measures, scorer_of
 
 Tree = tuple[int, ...]
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
@@ -101,7 +101,10 @@ class CrfEngine(ScoringEngine):
 
     def __init__(self, crf: ArcCrf) -> None:
         self.crf = crf
-        _check(self)
+        try:
+            self.scores([Sentence.of_tags(["VERB"])])
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"parameters do not fit the model: {error}") from None
 
     @property
     def log_p(self) -> LogP | None:
@@ -134,7 +137,6 @@ class UniversalEngine(ScoringEngine):
         if self.sources.shape not in ((0, n_numbers), (len(model.provenance.treebanks), n_numbers)):
             raise ModelError("the numbers of the treebanks learnt from do not fit the model")
         self._in_text = None if self.measures is None else self.measures.parser(self.scorer)
-        _check(self)
 
     def adapted(self, measures: Measures) -> UniversalEngine:
         """This parser in the text with these measures."""
@@ -142,18 +144,8 @@ class UniversalEngine(ScoringEngine):
         engine.measures, engine._in_text = measures, measures.parser(self.scorer)
         return engine
 
-    def with_expected_trees(self) -> UniversalEngine:
-        """This parser, with the trees that have most heads expected to be right."""
-        engine = copy(self)
-        engine.finds_most_probable = False
-        return engine
-
-    def measured(self, sentences: Sequence[Sentence]) -> Measures:
-        """The measures of a text, whose beginning is measured."""
-        return Measures.of(self.scorer, list(beginning(s for s in sentences if len(s))))
-
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
-        scorer = self.text_scorer(sentences)
+        scorer = self._text_scorer(sentences)
         encoded = scorer.encode(sentences)
         with one_thread():
             log_p = scorer.log_probabilities(encoded)
@@ -168,21 +160,13 @@ class UniversalEngine(ScoringEngine):
         return self._log_p
 
     def _log_p(self, sentences: Sequence[Sentence], heads: Ints) -> Floats:
-        return relations.log_p(self.text_scorer(sentences), sentences, heads)
+        return relations.log_p(self._text_scorer(sentences), sentences, heads)
 
-    def text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
+    def _text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
         """The scorer for the model's text; if it has none, for that of these sentences."""
-        return self._in_text or self.measured(sentences).parser(self.scorer)
+        return self._in_text or Measures.of(self.scorer, sentences).parser(self.scorer)
 
 
 def universal(engine: Engine) -> UniversalEngine | None:
     """The engine, if it is that of a universal parser."""
     return engine if isinstance(engine, UniversalEngine) else None
-
-
-def _check(engine: ScoringEngine) -> None:
-    """Raises: ModelError, the model's arrays do not fit each other."""
-    try:
-        engine.scores([Sentence.of_tags(["VERB"])])
-    except (ValueError, IndexError) as error:
-        raise ModelError(f"parameters do not fit the model: {error}") from None

@@ -37,7 +37,7 @@ from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.settings.config import RECIPES
 from dynet_vdgi.system.names import count
-from dynet_vdgi.universal.stored import MEASURED, Measures, beginning
+from dynet_vdgi.universal.stored import MEASURED, Measures
 
 
 def everything(model: ModelFile) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class Parser:
         if own is not None and own.measures is None:
             quiet = copy(self)
             quiet.unknown_tags = Counter()
-            measures = own.measured([quiet._bare(s)[0] for s in beginning(first)])
+            measures = Measures.of(own.scorer, [quiet._bare(s)[0] for s in first])
             adapted = self.in_text(replace(measures, tag_accuracy=tag_accuracy))
         tags = (s.upos or s.tags for s in islice(first, LOOKED_AT))
         adapted.verb_order = adapted.labeller.verb_order_in(tags)
@@ -243,10 +243,13 @@ class Parser:
     @cached_property
     def exact_engine(self) -> ScoringEngine:
         """The distribution of `How.exact`. Raises: UsageError, the model has none."""
-        if own := universal(self.engine):
-            return own.with_expected_trees()
-        engine: ScoringEngine = self._recipe.exact(self.model)
-        return engine
+        own = universal(self.engine)
+        if own is None:
+            engine: ScoringEngine = self._recipe.exact(self.model)
+            return engine
+        exact = copy(own)
+        exact.finds_most_probable = False
+        return exact
 
     @cached_property
     def labeller(self) -> ModelLabeller:

@@ -125,7 +125,7 @@ class Kernel:
         self._work = 0  # asked for until now
 
     def __call__(self, *arguments: Any, work: int, following: int = 0) -> Any:
-        if self._is_native:
+        if "kept" in vars(self.function) and self.function.kept.signatures:  # is machine code already
             return self.function.kept(*arguments)
         global _work
         _work, self._work, ahead = _work + work, self._work + work, following * work
@@ -133,10 +133,6 @@ class Kernel:
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
             return (self._plain or self.function.plain)(*arguments)
-
-    @property
-    def _is_native(self) -> bool:
-        return "kept" in vars(self.function) and bool(self.function.kept.signatures)
 
     @cached_property
     def is_kept(self) -> bool:

@@ -95,11 +95,6 @@ class CodedText:
         return self.gaps[self.start[s] + s : self.start[s + 1] + s + 1]
 
 
-def tag_number(tag: str) -> int:
-    """The number of a universal tag; of X for tags that Universal Dependencies do not have."""
-    return TAG.get(_OTHER_NAMES.get(tag, tag), TAG["X"])
-
-
 def features_of(feats: str) -> list[str]:
     """The features of a value of FEATS.
 
@@ -135,11 +130,9 @@ def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
     counts = Counter(form for sentence in sentences for form in sentence.forms)
     counts.pop("_", None)
     total = sum(counts.values())
-    return {form: _band(n / total) for form, n in counts.items()}
-
-
-def _band(frequency: float) -> int:
-    return 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / frequency) / 1.5)))
+    return {
+        form: 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / (n / total)) / 1.5))) for form, n in counts.items()
+    }
 
 
 def encode(
@@ -159,7 +152,7 @@ def encode(
         upos = sentence.upos or sentence.tags
         for tag in upos:
             if tag not in number_of_tag:
-                number_of_tag[tag] = tag_number(tag)
+                number_of_tag[tag] = TAG.get(_OTHER_NAMES.get(tag, tag), TAG["X"])  # X: not of UD
             tags.append(number_of_tag[tag])
         for feats in sentence.feats or ("_",) * len(sentence):
             bundle.append(number_of_bundle.setdefault(feats, len(number_of_bundle)))

@@ -25,7 +25,7 @@ from dynet_vdgi.system.names import count
 from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.channels import BANDS, N_TAGS, band_of_forms
 from dynet_vdgi.universal.scorer import WORDS, LayerSizes, Scorer, TextScorer, by_sentence, shapes
-from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile, TextTeacher
+from dynet_vdgi.universal.typology import N_NUMBERS, PAIR_NUMBERS, Profile, TextTeacher
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -73,6 +73,10 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
         sizes = LayerSizes.of(own)
     except (KeyError, IndexError) as error:
         raise ModelError(f"no universal parser: missing or flat: {error}") from None
+    if sizes.n_numbers != N_NUMBERS:
+        raise ModelError(
+            f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit"
+        )
     wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}
     found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
     if len(features) != sizes.n_features or found != wanted:
@@ -104,12 +108,17 @@ class Measures:
 
     @classmethod
     def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
-        """The measures of sentences without punctuation."""
-        n_words = sum(map(len, sentences))
-        profile, teacher = scorer.measured(sentences)
-        bands = band_of_forms(sentences)
-        sample = tuple(beginning((s for s in sentences if len(s) > 1), SAMPLED))
-        return cls(mixed_with_mean(profile, n_words), bands, len(sentences), n_words, teacher, sample=sample)
+        """The measures of the beginning of a text without punctuation.
+
+        The numbers of its profile are deviations from the mean of the treebanks learnt from, and the less
+        text there is, the nearer they are to it. The numbers of pairs of tags are smoothed already.
+        """
+        first = list(beginning(s for s in sentences if len(s)))
+        n_words = sum(map(len, first))
+        profile, teacher = scorer.measured(first)
+        profile = Profile(profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs)
+        sample = tuple(beginning((s for s in first if len(s) > 1), SAMPLED))
+        return cls(profile, band_of_forms(first), len(first), n_words, teacher, sample=sample)
 
     def parser(self, scorer: Scorer) -> TextScorer:
         """The scorer in the text."""
@@ -189,15 +198,6 @@ class Measures:
         for name, array in self.arrays().items():
             digest.update(f"{name} {array.shape} ".encode() + array.tobytes())
         return digest.hexdigest()
-
-
-def mixed_with_mean(profile: Profile, n_words: int) -> Profile:
-    """The profile to use for a text of `n_words` words on which `profile` was measured.
-
-    Its numbers are deviations from the mean of the treebanks learnt from, so that is where they go; the
-    numbers of pairs of tags are smoothed already.
-    """
-    return Profile(profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs)
 
 
 def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterator[Sentence]:

@@ -56,6 +56,9 @@ _SHARES = {
 }
 """Features, and values of them, that are counted in the words of a tag."""
 
+N_NUMBERS = 134
+"""Numbers of a text in this version, see `Profile`."""
+
 
 @dataclass(frozen=True)
 class TagCounts:
@@ -98,15 +101,10 @@ class Profile:
     def of(cls, text: CodedText, names: tuple[str, ...], arcs: ArrayLike) -> Profile:
         """Measures a text; `names` are those of its features, `arcs` (17, 16, 2) its expected arcs."""
         counts, arcs = TagCounts.of(text), np.asarray(arcs, float)
-        numbers = _numbers(text, counts, names) | _directions(arcs)
+        left, right = arcs[[TAG[tag] for tag in _HEADS]].sum(1).T
+        of_heads = {f"head {tag}": float(x) for tag, x in zip(_HEADS, _ratio(left, right, 1.0))}
+        numbers = _numbers(text, counts, names) | _sides("arc", _ARCS, arcs, 1.0) | of_heads
         return cls(np.array(list(numbers.values()), np.float32), _pair_numbers(counts, arcs))
-
-
-def _directions(arcs: Floats) -> dict[str, float]:
-    """How often dependents precede their heads, by pairs of tags and by the head's tag."""
-    left, right = arcs[[TAG[tag] for tag in _HEADS]].sum(1).T
-    of_heads = {f"head {tag}": float(x) for tag, x in zip(_HEADS, _ratio(left, right, 1.0))}
-    return _sides("arc", _ARCS, arcs, 1.0) | of_heads
 
 
 def _sides(what: str, pairs: list[str], table: Floats, smooth: float = 3.0) -> dict[str, float]:

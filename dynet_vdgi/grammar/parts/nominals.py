@@ -365,13 +365,8 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
             end += 1
         return BY_FORM + view.form(end), word, end
     end = view.run_ends.get(word, word)
-    return own_marker(view.feats[end], view.xpos[end]), word, end
-
-
-def own_marker(feats: str, xpos: str) -> str:
-    """The marker of a nominal without adposition, at the end of its run."""
-    case = case_of(feats)
-    return "C:" + case if case else "X:" + last_morph(xpos)
+    case = case_of(view.feats[end])
+    return "C:" + case if case else "X:" + last_morph(view.xpos[end]), word, end
 
 
 def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]) -> float:
@@ -420,17 +415,11 @@ def scores_of(view: View, setting: Setting, text: Text) -> Floats:
 
 
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
-    score: float = text.found[setting.name].get(marker, 0.0) + case_score(feats, setting)
+    score: float = text.found[setting.name].get(marker, 0.0)
+    if case := case_of(feats):
+        is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
+        score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
     return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
-
-
-def case_score(feats: str, setting: Setting) -> float:
-    """The score of the case alone, without measurements; 0 without a case."""
-    case = case_of(feats)
-    if not case:
-        return 0.0
-    is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
-    return setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
 
 
 def _add_of_markers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
