@@ -32,6 +32,7 @@ from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import Parser, load
+from dynet_vdgi.recipes.neural import NeuralEngine
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.config import resources
@@ -43,8 +44,9 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 
 
 @pytest.fixture
-def model(tmp_path):
+def model(tmp_path, monkeypatch):
     """A model file with random weights."""
+    monkeypatch.setattr(NeuralEngine, "windows", 1)
     settings = load_settings("paper", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))

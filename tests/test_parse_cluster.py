@@ -24,6 +24,7 @@ from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser, _windows, parse_window
 from dynet_vdgi.parsing.parser import How, load
+from dynet_vdgi.recipes.neural import NeuralEngine
 from dynet_vdgi.system.names import how_to_install
 from dynet_vdgi.system.side_by_side import connected
 
@@ -54,6 +55,7 @@ def watch(cluster: Cluster) -> Iterator[Any]:
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of some ten sentences; the beginning of the text is as small."""
     monkeypatch.setattr(files, "WINDOW", 1500)
+    monkeypatch.setattr(NeuralEngine, "windows", 1)
     monkeypatch.setattr(parser_module, "MEASURED", 10)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 10)
 
@@ -127,7 +129,7 @@ def test_neither_side_holds_more_than_needed(model, folder, cluster, watch):
             taken += 1
             yield block
 
-    windows = list(_windows(iter(blocks)))
+    windows = list(_windows(iter(blocks), 1))
     assert len(windows) > 10
     n_under_way = 2 * sum(watch.nthreads().values())
     for k, _ in enumerate(FileParser(load(model), scheduler=cluster.address).windows(counted())):

@@ -57,6 +57,11 @@ class Passage(NamedTuple):
             number += len(lines) + 1
 
 
+def blocks_of(item: Passage | Block) -> Iterable[Block]:
+    """The sentences of a passage, or the one of a block."""
+    return item.blocks() if isinstance(item, Passage) else [item]
+
+
 def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
     """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
 

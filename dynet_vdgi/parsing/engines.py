@@ -53,6 +53,8 @@ class Found(NamedTuple):
 class ScoringEngine(ABC):
     """An engine that scores arcs."""
 
+    windows = 1
+    """How many windows of a text are parsed together."""
     finds_most_probable = False
     """If it parses with the most probable tree, not with the one that has most heads expected to be right."""
 
@@ -68,6 +70,9 @@ class ScoringEngine(ABC):
 
 class GreedyEngine(ABC):
     """An engine that decides about one head after the other."""
+
+    windows = 1
+    """How many windows of a text are parsed together."""
 
     @abstractmethod
     def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:

@@ -17,13 +17,13 @@ from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
-from typing import Any, cast
+from itertools import chain
+from typing import Any
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import conllu_writing, files
+from dynet_vdgi.data import conllu_blocks, conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_blocks import Block, Passage, blocks_of
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -40,11 +40,10 @@ from dynet_vdgi.system.side_by_side import connected, processes
 logger = logging.getLogger("dynet_vdgi")
 
 
-WINDOW = 1_200_000
-"""Characters that are parsed together. Dask's client and scheduler keep copies of the last thousand messages
-that have fewer than a million bytes."""
+WINDOW = conllu_blocks.TEXT
+"""Characters that are parsed together, unless an engine asks for more."""
 
-Window = list[Block] | Passage
+Window = list[Block | Passage]
 """Sentences that are parsed together."""
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
@@ -147,7 +146,7 @@ class FileParser:
         parser, items = self._adapted(iter(items), tag_accuracy)
         named: set[tuple[str, str]] = set()
         with ExitStack() as resources:
-            for parsed in self._in_order(parser, _windows(items), resources):
+            for parsed in self._in_order(parser, _windows(items, parser.engine.windows), resources):
                 for error in parsed.unfilled:
                     logger.error("%s", error)
                 for repair in parsed.repairs:
@@ -171,7 +170,7 @@ class FileParser:
             try:
                 for item in items:
                     held.append(item)
-                    for block in _blocks_of(item):
+                    for block in blocks_of(item):
                         yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
@@ -255,36 +254,26 @@ class FileParser:
         )
 
 
-def _windows(items: Iterable[Passage | Block]) -> Iterator[Window]:
-    """Passages unchanged; lists of consecutive blocks, each ending with the one that completes a window.
+def _windows(items: Iterable[Passage | Block], times: int) -> Iterator[Window]:
+    """Consecutive items, as many as complete a window of so many `times` the usual size.
 
     If the source of the items raises a `DataError`, the items before it are yielded first.
     """
-    for kind, group in groupby(items, key=type):
-        if kind is Passage:
-            yield from cast("Iterator[Passage]", group)
-            continue
-        blocks: list[Block] = []
-        size = 0
-        try:
-            for block in cast("Iterator[Block]", group):
-                blocks.append(block)
-                size += sum(map(len, block.lines))
-                if size >= WINDOW:
-                    yield blocks
-                    blocks, size = [], 0
-        except DataError:
-            if blocks:
-                yield blocks
-            raise
-        if blocks:
-            yield blocks
-
-
-def _blocks_of(window: Window | Block) -> Iterable[Block]:
-    return (
-        window.blocks() if isinstance(window, Passage) else [window] if isinstance(window, Block) else window
-    )
+    window: Window = []
+    size = 0
+    try:
+        for item in items:
+            window.append(item)
+            size += len(item.content) if isinstance(item, Passage) else sum(map(len, item.lines))
+            if size >= times * WINDOW:
+                yield window
+                window, size = [], 0
+    except DataError:
+        if window:
+            yield window
+        raise
+    if window:
+        yield window
 
 
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
@@ -298,7 +287,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> P
     repairs: list[DataError] = []
     fault = None
     try:
-        for place, block in enumerate(_blocks_of(window)):
+        for place, block in enumerate(chain.from_iterable(map(blocks_of, window))):
             sentence = sentence_of(block, heads, tags, repairs.append)
             if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
                 message = f"left as it is, since its heads cannot be kept: {reason}"

@@ -333,8 +333,9 @@ class Parser:
         if self.needs_text:
             return self._adapted_here(every).parse_all(every, how, relations=relations)
         parses: list[Parse] = []
-        for start in range(0, len(every), WINDOW):
-            parses += self._parsed(every[start : start + WINDOW], how, relations)
+        size = WINDOW * self.engine.windows
+        for start in range(0, len(every), size):
+            parses += self._parsed(every[start : start + size], how, relations)
         return parses
 
     def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool) -> list[Parse]:

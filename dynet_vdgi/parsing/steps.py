@@ -191,7 +191,7 @@ class Steps:
 
     def _tagged(self, items: Iterable[Passage | Block]) -> Iterator[Block]:
         assert self.tagger is not None
-        blocks = (block for item in items for block in _blocks_of(item))
+        blocks = (block for item in items for block in conllu_blocks.blocks_of(item))
         sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
         for tagged in self.tagger.stream(sentences, retag=self.retag):
             source = (tagged.noted if self.notes else tagged.sentence).source
@@ -279,10 +279,6 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
 
 def _content(item: Passage | Block) -> bytes:
     return item.content if isinstance(item, Passage) else "\n".join(item.lines).encode()
-
-
-def _blocks_of(item: Passage | Block) -> Iterable[Block]:
-    return item.blocks() if isinstance(item, Passage) else [item]
 
 
 def _ignore(fault: DataError) -> None:

@@ -134,6 +134,8 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 class NeuralEngine(GreedyEngine):
     """The encoder of a neural model. Raises: ModelError, the parameters do not fit."""
 
+    windows = 8  # so that there are many sentences of one length, which advance together
+
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.model.greedy import GreedyParser  # imports DyNet
 
