@@ -34,7 +34,7 @@ from measuring import add_json_rows, argument_parser, conditions, json_rows, pri
 
 from dynet_vdgi.annotation import changes, loop
 from dynet_vdgi.annotation.loop import Knowledge, Learnt
-from dynet_vdgi.annotation.marked import MarkedSentence
+from dynet_vdgi.annotation.marked import read_text
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import kept_positions
@@ -78,7 +78,10 @@ class Text:
 
 def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
     """Number of heads that a person changes, from the first word to the last, to reach the gold tree."""
-    marked = MarkedSentence.of(bare)
+    rows = (
+        f"{k}\t{form}\t_\t{tag}" + "\t_" * 6 for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1)
+    )
+    (marked,) = read_text("\n".join(rows) + "\n\n", "bare")
     marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
     n_changed = 0
     while marked.heads != gold.heads:

@@ -26,7 +26,7 @@ from typing import Any
 from annotate import STEP, corrected, wrong_labels
 from measuring import add_json_rows, argument_parser, conditions, json_rows, print_table
 
-from dynet_vdgi.annotation import loop, tag_lessons
+from dynet_vdgi.annotation import loop
 from dynet_vdgi.annotation.loop import Course, Learnt
 from dynet_vdgi.annotation.marked import NOTHING
 from dynet_vdgi.data.conllu import read
@@ -57,10 +57,10 @@ class RawText:
         told = {k: _untold(gold) for k, gold in enumerate(self.gold)}
         for k in range(done, len(told)):
             told[k] = replace(told[k], tags=(NOTHING,) * len(told[k]))
-        tagger: Tagger | None = tag_lessons.learn(told, range(done)) if done else None
+        tagger: Tagger | None = loop.learn_tags(told, range(done)) if done else None
         if tagger is None:
             return None
-        for k, guess in tag_lessons.guesses(tagger, told).items():
+        for k, guess in loop.tag_guesses(tagger, told).items():
             marks = map(_known, told[k].forms)
             tags = tuple([tag if mark == NOTHING else mark for mark, tag in zip(marks, guess.tags)])
             self.guessed[k] = replace(told[k], tags=tags)

@@ -31,7 +31,7 @@ from measuring import conditions, csv_rows, write_csv
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.evaluation.baselines import TIE_SEEDS, rules_only
+from dynet_vdgi.evaluation.files import TIE_SEEDS, rules_only
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.taught import balanced

@@ -31,7 +31,7 @@ from languages import LIMITS, LIMITS_SHOWN, dda, read
 from measuring import argument_parser, cell, conditions, print_table
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.baselines import TIE_SEEDS, break_ties
+from dynet_vdgi.evaluation.files import TIE_SEEDS, break_ties
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules

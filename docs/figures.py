@@ -11,18 +11,20 @@ page or file on which they stand.
 from __future__ import annotations
 
 import csv
+import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from dynet_vdgi.parsing.expectation import Expectation, on_line
-from dynet_vdgi.reports import runs
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -231,6 +233,102 @@ def few_trees(row: str, k: int) -> Callable[[], str]:
     return lambda: cell("few-trees", f"k = {k}", row=row, caption="DDA, test", section=_RULE_TABLE)
 
 
+CURVE_WIDTH, CURVE_HEIGHT = 340, 220
+DASHES = ("", "7 3")
+_LEFT, _RIGHT, _TOP, _BOTTOM = (
+    52,
+    22,
+    12,
+    40,
+)  # margins of the plot, with room for the numbers
+_N_TICKS = 4
+_MAX_DOTS = 30  # lines with more points have no dots
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+class Series(NamedTuple):
+    """One line: points (x, y) in the order of x, drawn in the style of this number."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    number: int = 0
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Equidistant round numbers, from at most `low` to at least `high`, in about four steps.
+
+    >>> ticks(0.12, 0.71)
+    [0.0, 0.2, 0.4, 0.6, 0.8]
+    """
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
+        margin = abs(low) / 10 or 1.0
+        low, high = low - margin, high + margin
+    raw = (high - low) / _N_TICKS
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * magnitude for factor in _STEPS if factor * magnitude >= raw * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(k * step, 12) + 0.0 for k in range(first, last + 1)]
+
+
+def curves(title: str, series: Sequence[Series], name: str, unit: tuple[str, str]) -> str:
+    """The lines, each of which has a point; `name` must be unique among the elements of the page.
+
+    unit: of the x-axis, in singular and plural.
+    """
+    across = [x for line in series for x, _ in line.points]
+    up = [y for line in series for _, y in line.points]
+    x_end = max(across) if max(across) > 0 else 1.0
+    y_ticks = ticks(min(up), max(up))
+    right, bottom = CURVE_WIDTH - _RIGHT, CURVE_HEIGHT - _BOTTOM
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        high = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
+        return _LEFT + max(x, 0.0) / x_end * (right - _LEFT), bottom - high * (bottom - _TOP)
+
+    parts = [
+        f'<svg class="vdgi-curve" viewBox="0 0 {CURVE_WIDTH} {CURVE_HEIGHT}" width="{CURVE_WIDTH}" '
+        f'height="{CURVE_HEIGHT}" role="img" aria-labelledby="{name}-title {name}-desc">',
+        f'<title id="{name}-title">{escape(title)} against {unit[1]}</title>',
+        f'<desc id="{name}-desc">{escape(" ".join(_in_words(line, unit[0]) for line in series))}</desc>',
+    ]
+    for value in y_ticks:
+        _, y = place(0.0, value)
+        parts.append(f'<path class="vdgi-grid" d="M{_LEFT} {y:.1f}H{right}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick(value)}</text>')
+    for value in (tick for tick in ticks(0.0, x_end) if tick <= x_end):
+        x, _ = place(value, y_ticks[0])
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_tick(value)}</text>')
+    parts.append(
+        f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>'
+    )
+    for line in series:
+        places = [place(x, y) for x, y in line.points]
+        data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>' for x, y in places]
+        dashes = f' stroke-dasharray="{DASHES[line.number]}"' if line.number else ""
+        path = f'<path d="M{data}"{dashes}/>'
+        shown = "".join(dots) if len(places) <= _MAX_DOTS else ""
+        parts.append(f'<g class="vdgi-series vdgi-series-{line.number}">{path}{shown}</g>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def _in_words(line: Series, unit: str) -> str:
+    """A description: where the line begins, ends, and is lowest and highest."""
+    (first_x, first), (last_x, last) = line.points[0], line.points[-1]
+    begin = f"{_tick(first)} at {unit} {_tick(first_x)}"
+    if len(line.points) == 1:
+        return f"{line.name}: {begin}."
+    values = [value for _, value in line.points]
+    return (
+        f"{line.name}: from {begin} to {_tick(last)} at {unit} {_tick(last_x)}; "
+        f"lowest {_tick(min(values))}, highest {_tick(max(values))}."
+    )
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def growth_picture() -> str:
     """DDA of five languages by the number of treebanks that a network has learnt from, as SVG."""
     systems = {10: "10 treebanks", 20: "20 treebanks", 40: "40 treebanks", 92: "branch left out"}
@@ -242,8 +340,8 @@ def growth_picture() -> str:
         for n, system in systems.items():
             of_size = [row for row in chosen if row["system"] == system and row["language"] in languages]
             points.append((n, sum(float(row[column]) for row in of_size) / len(of_size)))
-        lines.append(runs.Series(f"up to {column[3:]} words", points, number))
-    drawn = runs.svg("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
+        lines.append(Series(f"up to {column[3:]} words", points, number))
+    drawn = curves("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
     style = "text{font:12px sans-serif;fill:#333}path{fill:none;stroke:#137}.vdgi-grid{stroke:#ccc}"
     for old, new in (
         ("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains the paper's parser and the recommended one on a treebank, parses its test part, and scores both beside
-# parsers that learn nothing; pages, report-*.html, add trees and published figures.
+# parsers that learn nothing; pages, report-*.html, add trees.
 #
 #   bash run/train_ud.sh                               the embedded demo treebank, in a minute or two
 #   bash run/train_ud.sh LANG DIR... [-- OPTIONS]      LANG-ud-{train,test}*.conllu[.gz] of a UD treebank
@@ -80,13 +80,11 @@ for preset in "${presets[@]}"; do
         "$vdgi" parse "$run" "$test" -o "$run/$name.parsed.conllu"
     done
 done
-dataset="$("$VENV/bin/python" -c 'import sys; from dynet_vdgi.evaluation.files import DATASETS
-print(DATASETS.get(sys.argv[1], ""))' "$language")"
 for test in "${tests[@]}"; do
     name="$(basename "${test%.gz}" .conllu)"
     "$vdgi" evaluate "$test" "${runs[@]/%//$name.parsed.conllu}" --baselines
-    "$vdgi" info "${runs[@]}" --gold "$test" ${dataset:+--published "$dataset"} -o "$out/report-$name.html"
+    "$vdgi" info "${runs[@]}" --gold "$test" -o "$out/report-$name.html"
 done
-echo "written to $out: model, log, settings and parse of each; pages with trees and published figures"
+echo "written to $out: model, log, settings and parse of each; pages with trees"
 echo "next: $vdgi parse ${runs[${#runs[@]} - 1]} YOUR.conllu -o YOUR.parsed.conllu"
 echo "(to call vdgi by its name: source $VENV/bin/activate)"

@@ -171,11 +171,11 @@ def main(arguments: Sequence[str]) -> None:
     """Serves a file without learning; sentences have the guess `chain`."""
     from dynet_vdgi.annotation import server, serving
     from dynet_vdgi.annotation.live import Live
-    from dynet_vdgi.annotation.serving import Tab
 
     session = guessed(Session(arguments[0], "anna"))
-    with serving.listening(0, Tab.of(arguments[0]).port) as listener:
-        server.serve(Live(session), listener, lambda address: print(address, flush=True))
+    with serving.listening(0) as listener:
+        page = server.SessionPage(Live(session))
+        serving.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()
 
 

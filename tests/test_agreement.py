@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import random
@@ -179,15 +177,6 @@ def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
     assert "Dogs chase" not in vdgi.good("evaluate", "--agreement", *pair, "--worst", "0").out
 
 
-def test_json_and_csv_have_the_same_figures(vdgi: Vdgi, pair: tuple[Path, Path]) -> None:
-    figures = json.loads(vdgi.good("evaluate", "--agreement", *pair, "--json").out)["figures"]
-    rows = list(csv.DictReader(io.StringIO(vdgi.good("evaluate", "--agreement", *pair, "--csv").out)))
-    assert [row["figure"] for row in rows] == list(figures)
-    for row in rows:
-        for name, value in figures[row["figure"]].items():
-            assert row[name] == ("" if value is None else str(value))
-
-
 def test_uas_and_las_of_the_same_words_are_those_of_evaluate(vdgi: Vdgi, tmp_path: Path) -> None:
     gold, parse = tmp_path / "gold.conllu", tmp_path / "parse.conllu"
     tiny.write_gold_and_parse(gold, parse)
@@ -204,5 +193,4 @@ def test_other_texts_and_useless_options_are_refused(
     other.write_text(sentence(*WORDS[:2]), encoding="utf-8")
     status, _, err = vdgi("evaluate", "--agreement", pair[0], other)
     assert (status, "other text" in err) == (3, True)
-    assert vdgi("evaluate", "--agreement", *pair, "--csv", "--worst", "3").status == 2
     assert vdgi("evaluate", "--agreement", *pair, "--worst", "-1").status == 2

@@ -333,22 +333,6 @@ def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields
     keys(page, "3", at=2, says="2 dogs, NOUN, head 3 do")
 
 
-def test_one_goes_to_words_by_number_and_from_one_unconfirmed_word_to_the_next(
-    page: Any, client: Client
-) -> None:
-    keys(page, "Home", "g")
-    expect(page.locator("#notice")).to_have_text("Go to word: type its number.")
-    keys(page, "4", then=4)
-    keys(page, "h", then=5)
-    keys(page, "Home")
-    for place in (2, 3):
-        keys(page, "Enter", then=place)
-    keys(page, "Home", "w", then=3)
-    assert page.url.endswith("#s=0&w=3")
-    confirmed = [bool(one["head_by"]) for one in client.get("sentence/0")["words"]]
-    assert confirmed == [True, True, False, False, False, False]
-
-
 def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):  # all hang from words with these tags
         client.change(2, "label", word_, label)
@@ -376,19 +360,6 @@ def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     page.locator("#choice-list li").nth(4).click()
     expect(word(page, 1)).to_be_focused()
     wait_for(lambda: client.get("sentence/2")["words"][0]["label"] != offered[1])
-
-
-def test_an_error_in_a_popup_is_not_hidden_by_what_an_earlier_change_has_done(page: Any) -> None:
-    sentence(page, 1)
-    held: list[Any] = []
-    page.route("**/change", lambda route: held.append(route))
-    keys(page, "0")
-    wait_for(lambda: bool(held), page)
-    keys(page, "f", "'plural", "Enter", refuses="'plural' is no feature")
-    held[0].continue_()
-    expect(page.locator("#arcs .arc.moved")).to_have_count(2)  # the change has done all it does
-    refuses(page, "'plural' is no feature")
-    expect(page.locator("#choice-input")).to_have_value("plural")
 
 
 def opened_without(page: Any, pattern: str, address: str) -> list[Any]:
@@ -486,24 +457,6 @@ def test_the_first_sentence_is_shown_once_and_one_is_shown_if_all_are_done(
         page.goto(address)
         expect(page.locator("#heading")).to_contain_text("Sentence 3 (sent_id three) ✓ done")
         expect(page.locator("#notice")).to_have_text("No other sentence is left to do.")
-
-
-def test_enter_after_a_number_that_is_complete_confirms_nothing(page: Any, client: Client) -> None:
-    sentence(page, 1)
-    for key in ["4", "Enter", "9", "Enter", "g", "3"]:
-        page.keyboard.press(key)
-    expect(word(page, 3)).to_be_focused()  # after a short pause
-    keys(page, "Enter", says="Enter ended the number. Once more confirms word 3.")
-    page.wait_for_timeout(200)
-    found = client.get("sentence/0")
-    assert found["edits"] == 1
-    assert not any(one["label_by"] for one in found["words"])
-    keys(page, "Enter")
-    wait_for(lambda: bool(client.get("sentence/0")["words"][2]["label_by"]))
-    keys(page, "Home", "5")
-    word(page, 2).click()
-    keys(page, "Enter")  # of another word than the number's
-    wait_for(lambda: bool(client.get("sentence/0")["words"][1]["label_by"]))
 
 
 # ------------------------------------------------------------------------------------------- other columns
@@ -864,9 +817,7 @@ KEY_OF_TAG = {"NOUN": "n", "PROPN": "e", "VERB": "v", "PRON": "o", "PART": "t"}
 
 
 @pytest.mark.timeout(600)
-def test_plain_text_becomes_a_valid_treebank_in_the_page(
-    tmp_path: Path, tab: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plain_text_becomes_a_valid_treebank_in_the_page(tmp_path: Path, tab: Callable[..., Any]) -> None:
     """Sentences cut and joined, words joined, a multiword token, tags, heads, relations, all by hand."""
     with served(written(tmp_path / "raw.txt", TAMIL), "--order", "document", learn=True) as address:
         page, client = tab(address), Client(address)
@@ -900,7 +851,6 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(
         "# text = அவனும் பார்த்தான்",
         "# text = மழை பெய்தது.",
     ]
-    monkeypatch.delenv(form.VARIABLE, raising=False)
     if form.command():
         assert form.messages([text], level="2") == []
 

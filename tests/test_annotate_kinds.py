@@ -14,9 +14,9 @@ from annotating import ROWS, chain, guessed, seen, written
 
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
-from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import Choices, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import UD2_TAGS
 
@@ -305,16 +305,6 @@ def test_spaces_and_multiword_tokens_keep_the_text_true(session: Session) -> Non
     change(session, 0, "range", 0, [1, 2, "Thdogs"])
     assert comments(session, 0)[1] == "# text = Thdogs do n'tbark."
     assert rows(session, 0)[0] == ["1-2", "Thdogs", *["_"] * 8]
-
-
-def test_offsets_follow_splits_and_joins(folder: Path) -> None:
-    line = "1\tgoodbye\t_\tX\t_\t_\t_\t_\t_\tTokenRange=5:12|A=b\n"
-    session = Session(written(Path("a.conllu"), line + "\n"), "anna")
-    change(session, 0, "split", 1, 4)
-    assert [row[9] for row in rows(session, 0)] == ["A=b|TokenRange=5:9|SpaceAfter=No", "TokenRange=9:12"]
-    change(session, 0, "join", 1)
-    assert rows(session, 0)[0][1] == "goodbye"
-    assert rows(session, 0)[0][9] == "A=b|TokenRange=5:12"
 
 
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:

@@ -11,8 +11,7 @@ import stat
 import threading
 import time
 import webbrowser
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,10 @@ from annotating import Client, chain, guessed, seen, written
 from dynet_vdgi.annotation import live as helpers
 from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.live import HelperError, Helpers, Live
-from dynet_vdgi.annotation.loop import Lesson, ToldTree
+from dynet_vdgi.annotation.loop import Lesson, TagLesson
 from dynet_vdgi.annotation.marked import Guess, TagGuess
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.tag_lessons import TagLesson
 from dynet_vdgi.data import files
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.tagging.tagger import WordChoices
 
@@ -41,17 +38,26 @@ class Unsteady(Helpers):
 
     def __init__(self) -> None:
         self.asked: list[tuple[tuple[int, ...], int]] = []
-        self._lengths: dict[int, int] = {}
-        self._known: dict[int, Sentence | None] = {}
         self.fails = False
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def learn(self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]) -> Lesson:
-        self._lengths |= {k: len(sentence or ()) for k, sentence in news.items()}
-        return Lesson({k: chain(n) for k, n in self._lengths.items()}, [2, 0], 0.1)
+    has_tagger = False
 
-    def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess:
+    def learn(self, kind: str, *content: Any) -> Any:
+        """Each word hangs from the next; every word without a tag is a verb."""
+        if kind == "parser":
+            return Lesson({k: chain(len(one)) for k, one in content[2].items()}, [2, 0], 0.1)
+        untagged = {k: one for k, one in content[0].items() if "_" in one.tags}
+        guesses = {k: TagGuess(("VERB",) * len(one), (0.4,) * len(one)) for k, one in untagged.items()}
+        return TagLesson(guesses, list(guesses), 7)
+
+    def answer(self, kind: str, what: str, *content: Any) -> Any:
+        if what == "choices":
+            return [WordChoices([("VERB", 0.4), ("NOUN", 0.3)], [("Mood=Ind", 0.9)])] * len(content[0])
+        if what == "likely":
+            return [[("nsubj", 0.6)] if head else [("root", 1.0)] for head in content[0].heads]
+        sentence, shown, corrected = content
         self.may_go_on.wait(60)
         if self.fails:
             raise HelperError("it has ended")
@@ -59,23 +65,6 @@ class Unsteady(Helpers):
         n_words, root = len(sentence), len(self.asked) % len(sentence) + 1
         heads = tuple(0 if word == root else root for word in range(1, n_words + 1))
         return Guess(heads, tuple("dep" if head else "root" for head in heads), (0.5,) * n_words)
-
-    @property
-    def has_tagger(self) -> bool:
-        return False
-
-    def tag(self, news: Mapping[int, Sentence | None], own: Sequence[int]) -> TagLesson | None:
-        """Every word without a tag is a verb."""
-        self._known |= news
-        untagged = {k: one for k, one in self._known.items() if one is not None and "_" in one.tags}
-        guesses = {k: TagGuess(("VERB",) * len(one), (0.4,) * len(one)) for k, one in untagged.items()}
-        return TagLesson(guesses, list(guesses), 7)
-
-    def choices(self, sentence: Sentence) -> list[WordChoices]:
-        return [WordChoices([("VERB", 0.4), ("NOUN", 0.3)], [("Mood=Ind", 0.9)])] * len(sentence)
-
-    def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
-        return [[("nsubj", 0.6)] if head else [("root", 1.0)] for head in tree.heads or ()]
 
     def stop(self) -> None:
         """Nothing is to be ended."""
@@ -197,7 +186,8 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         change(live, 2, "right", 1)
         before = marked.arcs
         live._last_shown.clear()
-        await live._take_over(tools.learn([], {}), 1)
+        told = {marked.id: marked.bare for marked in live.session.sentences}
+        await live._take_over(tools.learn("parser", {}, [], told), told, 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
 
@@ -342,41 +332,25 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
     assert not opened.exists()
 
 
-def test_browsers_for_the_terminal_are_not_opened(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(webbrowser.GenericBrowser, "open", lambda *_: pytest.fail("it was opened"))
-    for name in ("w3m", "/usr/bin/lynx", "links"):
-        monkeypatch.setattr(webbrowser, "get", lambda name=name: webbrowser.GenericBrowser(name))
-        caplog.clear()
-        with caplog.at_level("INFO", logger="dynet_vdgi"):
-            serving._open("http://127.0.0.1/")
-        assert "open the address in another browser" in caplog.text
+def test_no_browser_is_looked_for_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda *_: pytest.fail("it was opened"))
+    for name in serving.SCREENS:
+        monkeypatch.delenv(name, raising=False)
+    with serving.announcing(True) as announce:
+        announce("http://127.0.0.1/")
 
 
 # ------------------------------------------------------------------------------------------- the ends
-@pytest.mark.parametrize(
-    "serve",
-    [
-        partial(helpers._serve_lessons, begin=None, setting=None),
-        helpers._serve_answers,
-    ],
-)
 @pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
-def test_helpers_end_quietly_when_the_program_is_gone(
-    serve: Callable[..., None], rest: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_helpers_end_quietly_when_the_program_is_gone(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "_begin", lambda: None)
     monkeypatch.setattr(os, "nice", lambda _: 0)
-    mine, its = Pipe()
-    other, models = Pipe()
-    if rest:
-        os.write(mine.fileno(), rest)
-    mine.close()
-    taggers, last = Pipe()
-    if serve is helpers._serve_answers:
-        serve(its, models, taggers)
-    else:
-        serve(its, models)
-    for end in (its, other, models, taggers, last):
-        end.close()
+    for serve, more in ((helpers._serve_lessons, (None, None)), (helpers._serve_answers, ())):
+        mine, its = Pipe()
+        other, models = Pipe()
+        if rest:
+            os.write(mine.fileno(), rest)
+        mine.close()
+        serve(its, models, *more)
+        for end in (its, other, models):
+            end.close()

@@ -94,7 +94,6 @@ REQUESTS: list[tuple[int, Reach, str, dict[str, str]]] = [
     (403, Reach(), OWN, {**POST, "sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}),
     (403, Reach(), OWN, {"method": "POST", "content_type": "application/json"}),
     *((415, Reach(), OWN, {**POST, "content_type": kind}) for kind in ("text/plain", "multipart/x", "")),
-    *((405, Reach(), OWN, {"method": method}) for method in ("PUT", "DELETE", "OPTIONS", "PATCH")),
     *((status, TUNNEL, host, {**POST, "origin": origin}) for host in ("localhost:8000", OWN)
       for origin, status in (
         ("http://localhost:8000", 200), ("https://localhost:8000", 200), ("http://localhost:8001", 403),
@@ -112,7 +111,6 @@ def test_only_the_page_itself_may_ask_by_the_names_that_are_allowed() -> None:
             assert body == PAGE
     assert "--allow-host localhost:8000" in asked(Reach(), "localhost:8000")[1]
     assert "<b>" not in asked(Reach(), "<b>.example")[1]
-    assert asked(Reach(), OWN, query="x" * 2000)[0] == 414
     assert asked(Reach(), OWN, body=b" " * 20_000, **POST)[0] == 413
 
 

@@ -10,20 +10,26 @@ from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.changes import new_state
-from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, read_marked, write_marked
-from dynet_vdgi.annotation.mending import CircleError
+from dynet_vdgi.annotation.marked import (
+    ChangeError,
+    CircleError,
+    MarkedSentence,
+    mended,
+    read_marked,
+    read_text,
+    write_marked,
+)
 from dynet_vdgi.annotation.relations import Relations
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.labels.label_table import LABELS
 
 
 def of_tags(tags: str) -> MarkedSentence:
     """A sentence with the guess `chain`."""
-    words = tags.split()
-    marked = MarkedSentence.of(Sentence(tuple(words), tuple(words)))
+    rows = [f"{k}\t{tag}\t_\t{tag}{chr(9)}{chr(9).join('______')}" for k, tag in enumerate(tags.split(), 1)]
+    (marked,) = read_text("\n".join(rows) + "\n\n", "tags")
     marked.put(chain(len(marked.bare)))
     return marked
 
@@ -44,10 +50,10 @@ def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> 
     fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
     if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
         with pytest.raises(ValueError, match="are fixed as roots"):
-            mending.mended(heads, fixed)
+            mended(heads, fixed)
         return
     try:
-        found = mending.mended(heads, fixed)
+        found = mended(heads, fixed)
     except CircleError as error:
         circle = error.words
     else:
@@ -116,7 +122,7 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     relations = Relations([one, two])
     assert set(LABELS) == set(relations.offered("NOUN", "VERB"))
     for marked, label in ((one, "comp:obj"), (two, "mod@x")):
-        relations.leave(marked)
+        relations.enter(marked, -1)
         change(marked, "label", 1, label)
         relations.enter(marked)
     assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
@@ -130,7 +136,7 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     relations.project = frozenset(["nmod"])
     assert "no relation of the project's list" in relations.fault("nmod:poss")
     relations.project = frozenset()
-    relations.leave(one)
+    relations.enter(one, -1)
     change(one, "label", 1, "obj")
     relations.enter(one)
     assert "comp:obj" not in relations.offered("NOUN", "VERB")
@@ -148,7 +154,7 @@ def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
     assert marked.arcs[2] == (2, "punct", "", "")
     change(marked, "open", 2)
     assert not marked.is_done
-    empty = MarkedSentence.of(Sentence(("a",), ("X",)))
+    (empty,) = read_text(f"1\ta\t_\tX{chr(9)}{chr(9).join('______')}\n\n", "a")
     with pytest.raises(ChangeError, match="word 1 has no head and relation yet"):
         change(empty, "done")
 

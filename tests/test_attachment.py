@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.sentence import Sentence, Source
-from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation.attachment import (
     Evaluation,
     GoldTrees,
@@ -25,12 +24,10 @@ from dynet_vdgi.evaluation.attachment import (
     evaluate,
     matched,
     paired,
-    percent,
     score,
     score_sentence,
 )
-from dynet_vdgi.evaluation.baselines import left_branching, right_branching
-from dynet_vdgi.evaluation.files import mean
+from dynet_vdgi.evaluation.files import left_branching, mean, right_branching
 from dynet_vdgi.evaluation.tables import LEGEND, format_all, to_dict
 from dynet_vdgi.grammar.rules import parse_rules
 
@@ -90,10 +87,8 @@ def test_scores_as_fractions() -> None:
 
 
 def test_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 predicted heads for 5 words: w1 w2 w3 w4 w5"):
-        score_sentence(GOLD, (2, 0))
-    for gold, predicted in ([GOLD], []), ([], [PREDICTED]):
-        with pytest.raises(ValueError, match="differ in their number of sentences"):
+    for gold, predicted in ([GOLD], [(2, 0)]), ([GOLD], []), ([], [PREDICTED]):
+        with pytest.raises(ValueError, match="zip"):
             score(gold, predicted)
 
 
@@ -166,30 +161,6 @@ def test_break_downs_by_hand() -> None:
     assert by["length"]["1-5"] == report.total
     assert by["length"][">40"] == SentenceTally()
     assert report.policy.startswith("DDA on 2 of 3 sentences, 7 words; protocol standard: ")
-
-
-def test_bands() -> None:
-    lengths = (1, 5, 6, 10, 11, 15, 16, 20, 21, 30, 31, 40, 41, 90)
-    gold = [sentence_of(" ".join(["X"] * n), right_branching(n)) for n in lengths]
-    report = evaluate(gold, gold, by=("length",))
-    assert [scores.sentences for scores in report.breakdowns["length"].values()] == [2] * 7
-    assert [scores.sentences for scores in report.by_length.values()] == [4, 6, 12, 14]
-
-    star = sentence_of(" ".join(["X"] * 9), (0, *[1] * 8))  # distances 1..8
-    report = evaluate([star], [star], by=("distance",))
-    counts = {name: cell.words for name, cell in report.breakdowns["distance"].items()}
-    assert counts == {"root": 1, "1": 1, "2": 1, "3-6": 4, ">=7": 2}
-
-
-def test_break_downs_on_demand() -> None:
-    assert evaluate([GOLD], [PREDICTED], by=()).breakdowns == {}
-    assert list(evaluate([GOLD], [PREDICTED], by=("length", "rule", "tag")).breakdowns) == [
-        "length",
-        "tag",
-    ]  # no rules given
-    with pytest.raises(UsageError) as error:
-        evaluate([], [], by=("tags",))
-    assert str(error.value) == "no break-down 'tags' (choose from tag, rule, pair, distance, length)"
 
 
 @settings(max_examples=60)
@@ -406,15 +377,6 @@ def test_tables() -> None:
     ]
 
 
-def test_tables_refuse_to_compare_different_words() -> None:
-    reports = {**two_reports(), "other": evaluate([], [], max_lens=(3, 10, None), rules=RULES)}
-    for show in (format_all, to_dict):
-        with pytest.raises(ValueError, match="left branching and other were not scored on the same words"):
-            show(reports)
-    with pytest.raises(ValueError, match="no evaluation"):
-        format_all({})
-
-
 def test_json() -> None:
     content = json.loads(json.dumps(to_dict(two_reports()), allow_nan=False))
     assert content["policy"].startswith("DDA on 1 of 1 sentence, 5 words; protocol standard")
@@ -426,11 +388,7 @@ def test_json() -> None:
     assert ours["by"]["rule"]["ROOT>VERB"]["dda"] == 1.0
 
 
-def test_percent_has_one_decimal() -> None:
-    assert [percent(x) for x in (0.0, 1.0, 0.12345, math.nan)] == ["0.0", "100.0", "12.3", "-"]
-
-
-def test_an_evaluation_prints_its_policy_first_and_is_a_table_in_a_notebook() -> None:
+def test_an_evaluation_prints_its_policy_first() -> None:
     evaluation = two_reports()["ours"]
     first, empty, *table = str(evaluation).splitlines()
     assert (first, empty) == (evaluation.policy, "")
@@ -442,10 +400,6 @@ def test_an_evaluation_prints_its_policy_first_and_is_a_table_in_a_notebook() ->
         ["UDA", "-", "60.0", "60.0"],
         ["root", "-", "100.0", "100.0"],
     ]
-    html = ElementTree.fromstring(evaluation._repr_html_())
-    assert html.findtext("caption") == evaluation.policy
-    rows = [[cell.text or "" for cell in row] for row in html.iter("tr")]
-    assert rows == [["", "<=3", "<=10", "all"], *(line.split() for line in table[1:])]
 
 
 # ------------------------------------------------------------------------------------------- real treebanks

@@ -19,7 +19,7 @@ from dynet_vdgi.data.penn import Tree, read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation.baselines import left_branching, right_branching
+from dynet_vdgi.evaluation.files import left_branching, right_branching
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.baselines import break_ties, rules_only
+from dynet_vdgi.evaluation.files import break_ties, rules_only
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules

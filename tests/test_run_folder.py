@@ -13,8 +13,7 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
-from dynet_vdgi.evaluation.baselines import RULES_ONLY
-from dynet_vdgi.evaluation.files import evaluate_baselines
+from dynet_vdgi.evaluation.files import RULES_ONLY, evaluate_baselines
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path, rules_named

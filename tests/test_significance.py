@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -132,33 +131,6 @@ def test_means_over_runs_one_sentence_and_none() -> None:
     intervals, gaps = compare([[], []], [])
     assert all(math.isnan(value) for value in (intervals[0].estimate, intervals[1].low, gaps[0].p))
     assert gaps[0].to_dict() == {"estimate": None, "low": None, "high": None, "p": None}
-
-
-@pytest.mark.parametrize(
-    ("correct", "words", "options", "message"),
-    [
-        ([[1, 2]], [2], {}, r"counts \(1, 2\) do not fit words \(1,\)"),
-        ([1, 2], [2, 2], {}, r"counts \(2,\) do not fit words \(2,\)"),
-        ([[1, 0]], [2, 0], {}, "a sentence without words"),
-        ([[3]], [2], {}, "words right outside 0..words"),
-        ([[-1]], [2], {}, "words right outside 0..words"),
-        ([[1]], [2], {"draws": 0}, "draws=0"),
-        ([[1]], [2], {"level": 1.0}, "level=1.0"),
-    ],
-)
-def test_faulty_counts(correct: list, words: list[int], options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        compare(correct, words, **options)
-
-
-def test_ten_thousand_draws_of_five_thousand_sentences_need_little_memory() -> None:
-    """The indices of all sentences of all draws would take 400 MB."""
-    counts, words = simulated(np.random.default_rng(0), 5_000, 0.5)
-    tracemalloc.start()
-    interval(counts, words)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 50_000_000
 
 
 def test_many_equal_sentences_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:

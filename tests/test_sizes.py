@@ -37,18 +37,18 @@ LONGER_MODULES = {"dynet_vdgi/rivals/hdp_dmv.py"}  # a whole learner, from its s
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
     "": 810,  # modules at the top
-    "annotation": 5350,
+    "annotation": 4570,
     "commands": 2490,
     "data": 4200,
-    "drawing": 780,
-    "evaluation": 2110,
+    "drawing": 670,
+    "evaluation": 1910,
     "experiments": 1060,
     "grammar": 4380,
     "labels": 1420,
     "model": 1470,
     "parsing": 2580,
     "recipes": 2440,
-    "reports": 620,
+    "reports": 320,
     "rivals": 2510,
     "runs": 720,
     "settings": 1130,
@@ -58,7 +58,7 @@ MOST_LINES_OF_A_ROOM = {
     "teachers": 1570,
     "tokenising": 1470,
     "universal": 2390,
-    "validation": 450,
+    "validation": 370,
     "variational": 1160,
 }
 

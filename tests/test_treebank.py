@@ -20,7 +20,7 @@ from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.evaluation.baselines import left_branching, right_branching
+from dynet_vdgi.evaluation.files import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 

@@ -1,11 +1,10 @@
-"""Two annotations of one text made into a third: differences, choices, and the file beside the page's.
-
-Two annotations of one text made into a third: what is different, and which side somebody has taken.
+"""Two annotations of one text made into a third: what is different, and which side somebody has taken.
 
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as
 a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what
 the first file has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi
-annotate`: `HeadBy=NAME` and so on. The rest is joined, see below.
+annotate`: `HeadBy=NAME` and so on. DEPS and empty nodes are the first file's; of MISC and comments, what only
+the other file has is kept, too.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """
@@ -17,10 +16,9 @@ import contextlib
 import hashlib
 import logging
 import re
-import secrets
-import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -33,9 +31,7 @@ from starlette.responses import JSONResponse, Response
 from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, OwnFile, Record
 from dynet_vdgi.annotation.marked import MARKS
-from dynet_vdgi.annotation.serving import Reach, Tab
 from dynet_vdgi.data import conllu_writing, files
-from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import sent_id_of
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
@@ -45,14 +41,7 @@ from dynet_vdgi.evaluation.raw_scores import Side
 TOKENS = "tokens"
 ENDING = ".decisions"
 DIFFERS = "Differs="
-MARK_OF = {
-    "upos": "TagBy=",
-    "xpos": "XposBy=",
-    "feats": "FeatsBy=",
-    "lemma": "LemmaBy=",
-    "head": HEAD_BY,
-    "deprel": LABEL_BY,
-}
+MARK_OF = dict(zip(("head", "deprel", "upos", "feats", "lemma", "xpos"), MARKS))
 """Who decided, by column."""
 
 
@@ -73,7 +62,7 @@ Choices = Mapping[str, Decision | None]
 """Decisions by key; None: a difference is open again."""
 
 
-class DecisionRecord(Struct):
+class DecisionRecord(Struct, omit_defaults=True):
     """Decisions of a part in the journal."""
 
     part: int
@@ -90,8 +79,10 @@ class Differing:
         self.differences: dict[str, Disagreement] = {}
         if stretch.same_words:
             first = two.one.words_in(stretch.ones).start
-            for one in two.disagreements(stretch):
-                self.differences[f"{one.pair.one - first + 1}:{one.column}"] = one
+            for pair, column in product(stretch.pairs, COLUMNS):
+                if not two.is_same(pair, column):
+                    key = f"{pair.one - first + 1}:{column}"
+                    self.differences[key] = Disagreement(pair, *two.values(pair, column))
         self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
         self.choices: dict[str, Decision] = {}
         self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
@@ -100,14 +91,6 @@ class Differing:
     @property
     def open(self) -> list[str]:
         return [key for key in self.keys if key not in self.choices]
-
-    def choose(self, choices: Choices) -> None:
-        """Takes sides."""
-        for key, choice in choices.items():
-            if choice is None:
-                self.choices.pop(key, None)
-            else:
-                self.choices[key] = choice
 
     def lines(self) -> list[str]:
         """The lines of the result, each sentence ended by an empty line.
@@ -153,11 +136,10 @@ class Differing:
         chosen = {key for key, choice in self.choices.items() if key.endswith(":head") and choice.side}
         if not chosen:
             return ""
-        rows = [side.columns[word] for side in self.sides[:1] for word in side.words_in(self.numbers[0])]
-        texts = [
-            self.differences[f"{row[0]}:head"].other if f"{row[0]}:head" in chosen else row[6] for row in rows
-        ]
-        heads = [-1 if text == "_" else int(text) for text in texts]
+        rows = [self.sides[0].columns[word] for word in self.sides[0].words_in(self.numbers[0])]
+        texts = {f"{row[0]}:head": row[6] for row in rows}
+        texts |= {key: self.differences[key].other for key in chosen}
+        heads = [-1 if text == "_" else int(text) for text in texts.values()]
         if heads.count(0) > 1:
             return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
         if circle := cycle(heads):
@@ -168,9 +150,8 @@ class Differing:
 class Adjudication:
     """The differences of two files, and decisions by `name` from now on.
 
-    Raises:
-        DataError: a file is malformed, the texts differ, or the journal does not belong to them.
-        UsageError: the result exists and is not of these decisions, or another process has it.
+    Raises: DataError, a file is malformed, the texts differ, or the journal does not belong to them;
+    UsageError, the result exists and is not of these decisions, or another process has it.
     """
 
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
@@ -219,16 +200,19 @@ class Adjudication:
             hint = f"restore them, or move {self.journal.path.name} and {self.path.name} away"
             raise DataError(str(self.journal.path), 1, "the two files are not those of these decisions", hint)
         for number, record in enumerate(records[1:], 2):
+            if "written" in record:
+                self._written.add(record["written"])
+                continue
             try:
-                if "written" in record:
-                    self._written.add(str(record["written"]))
-                    continue
-                found = msgspec.convert(record, DecisionRecord)
-                if not set(found.choices) <= set(self.part(found.part).keys):
-                    raise DecisionError("there is no such difference")
-                self._apply(found)
-            except (msgspec.ValidationError, DecisionError, IndexError):
+                self._apply(msgspec.convert(record, DecisionRecord))
+            except (msgspec.ValidationError, IndexError):
                 raise DataError(str(self.journal.path), number, DAMAGED, HINT) from None
+
+    def _make(self, number: int, choices: Choices, *, undo: bool = False) -> None:
+        """Makes a change once it is on the disk."""
+        record = DecisionRecord(number, dict(choices), undo)
+        self.journal.add(msgspec.to_builtins(record))
+        self._apply(record)
 
     def _apply(self, record: DecisionRecord) -> None:
         """Raises: IndexError, there is nothing to undo."""
@@ -237,15 +221,10 @@ class Adjudication:
             self._undo.pop()
         else:
             self._undo.append((record.part, {key: part.choices.get(key) for key in record.choices}))
-        part.choose(record.choices)
+        both = {**part.choices, **record.choices}
+        part.choices = {key: choice for key, choice in both.items() if choice is not None}
         part.version += 1
         self.is_unsaved = True
-
-    def _change(self, number: int, choices: Choices, *, undo: bool = False) -> None:
-        """Makes a change once it is on the disk."""
-        record = {"part": number, "choices": choices}
-        self.journal.add({**record, "undo": True} if undo else record)
-        self._apply(DecisionRecord(number, dict(choices), undo))
 
     def part(self, number: int) -> Differing:
         """Raises: DecisionError, there is none of this number."""
@@ -260,19 +239,19 @@ class Adjudication:
         """
         if not keys or not set(keys) <= set(self.part(number).keys):
             raise DecisionError("there is no such difference")
-        self._change(number, {key: None if side is None else Decision(side, self.name) for key in keys})
+        self._make(number, {key: None if side is None else Decision(side, self.name) for key in keys})
 
     def undo(self) -> int:
         """Takes the last decision back; returns the number of its part. Raises: DecisionError."""
         if not self._undo:
             raise DecisionError("there is nothing to undo")
         number, before = self._undo[-1]
-        self._change(number, before, undo=True)
+        self._make(number, before, undo=True)
         return number
 
     def next_open(self, after: int) -> int | None:
         """The next part with something open, beginning again at the end; None if all is decided."""
-        order = [*range(after + 1, len(self.parts)), *range(min(after + 1, len(self.parts)))]
+        order = sorted(range(len(self.parts)), key=lambda k: k <= after)
         return next((k for k in order if self.parts[k].open or self.parts[k].tree_fault()), None)
 
     def not_compared(self) -> dict[str, int]:
@@ -313,39 +292,30 @@ def items(part: Differing) -> list[dict[str, Any]]:
 
     `word` is a place in the sentence, 0: the whole of it.
     """
+
+    def words(side: Side, number: int) -> str:
+        return " ".join(side.columns[word][1] for word in side.words_in(range(number, number + 1)))
+
+    def head(side: Side, word: int) -> str:
+        place = side.heads[word]
+        if place < 0:
+            return "ROOT" if place == ROOT else "_"
+        return f"{side.columns[word][6]} {side.columns[place][1]}"
+
+    sides = list(zip(part.sides, part.numbers))
     found = []
     for key in part.keys:
         place, _, column = key.rpartition(":")
-        form, values = "", [_words(side, numbers) for side, numbers in zip(part.sides, part.numbers)]
+        form, values = "", [" · ".join(words(side, n) for n in numbers) for side, numbers in sides]
         if key != TOKENS:
             one = part.differences[key]
             form, values = part.sides[0].columns[one.pair.one][1], [one.one, one.other]
             if column == "head":
-                values = [_head(side, word) for side, word in zip(part.sides, one.pair)]
+                values = [head(side, word) for side, word in zip(part.sides, one.pair)]
         choice = part.choices.get(key)
         item = {"key": key, "column": column, "word": int(place or 0), "form": form, "values": values}
         found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
     return found
-
-
-def _words(side: Side, sentences: range) -> str:
-    """The words of some sentences, with a dot between two sentences."""
-    each = [side.words_in(range(number, number + 1)) for number in sentences]
-    return " · ".join(" ".join(side.columns[word][1] for word in words) for words in each)
-
-
-def _head(side: Side, word: int) -> str:
-    """A word's head with its form."""
-    head = side.heads[word]
-    if head < 0:
-        return "ROOT" if head == -1 else "_"
-    return f"{side.columns[word][6]} {side.columns[head][1]}"
-
-
-# ----------------------------------------------------------------------------------------------------
-# What two annotations have besides the columns that are compared: DEPS, empty nodes, MISC, comments.
-#
-# What only one side has is kept. Where both have something different, it is the first one's.
 
 
 DEPS = 8
@@ -354,53 +324,32 @@ _OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")  # whi
 
 
 def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
-    """A sentence's lines with what only the other side's lines of the same words have.
+    """A sentence's lines with the comments and the entries of MISC that only the other side has.
 
     Also the names of what both have differently.
     """
     if lines == others:
         return [*lines], set()
-    comments, differing = _comments(*([line for line in side if line[0] == "#"] for side in (lines, others)))
+    comments, its_comments = ([line for line in side if line[0] == "#"] for side in (lines, others))
     rows, its = ([line.split("\t") for line in side if line[0] != "#"] for side in (lines, others))
-    graph, its_graph = _graph(rows), _graph(its)
-    if graph and its_graph and graph != its_graph:
+    new = [c for c in its_comments if c not in comments and not conllu_writing.COMMENT.fullmatch(c)]
+    keys = {*map(_key, comments)}
+    more = [comment for comment in new if _key(comment) not in keys]
+    differing = {"comments"} if len(more) < len(new) else set()
+    graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (rows, its))
+    if graph != its_graph:
         differing.add("DEPS and empty nodes")
-    is_taken = bool(its_graph) and not graph
-    mine, theirs = {row[0]: row for row in rows}, {row[0]: row for row in its}
-    found = []
-    for row in its if is_taken else rows:
-        if row[0] in mine and row[0] in theirs:  # no empty node that one side has
-            own = mine[row[0]]
-            own[9], is_other = _misc(own[9], theirs[row[0]][9])
-            differing |= {"MISC"} if is_other else set()
-            own[DEPS] = row[DEPS]
-            row = own
-        found.append("\t".join(row))
-    return [*comments, *found], differing
-
-
-def _graph(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
-    """The enhanced dependencies and empty nodes."""
-    kept = (row for row in rows if "." in row[0] or row[DEPS] != "_")
-    return [row if "." in row[0] else (row[0], row[DEPS]) for row in kept]
-
-
-def _misc(mine: str, theirs: str) -> tuple[str, bool]:
-    """MISC with the entries whose names only the other side has, and whether others have other values."""
-    own, new = ([entry for entry in misc.split("|") if entry != "_"] for misc in (mine, theirs))
-    names = {entry.partition("=")[0] for entry in own}
-    no_annotation = (*conllu_writing.CHANCES, *MARKS)
-    unseen = [entry for entry in new if entry not in own and not entry.startswith(no_annotation)]
-    unseen += [entry for entry in new if entry.startswith(MARKS) and entry.partition("=")[0] not in names]
-    more = [entry for entry in unseen if entry.partition("=")[0] not in (*names, *_OF_TEXT)]
-    return "|".join([*own, *more]) or "_", len(more) < len(unseen)
-
-
-def _comments(own: list[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
-    unseen = [line for line in others if line not in own and not conllu_writing.COMMENT.fullmatch(line)]
-    keys = {_key(line) for line in own}
-    more = [line for line in unseen if _key(line) not in keys]
-    return [*own, *more], {"comments"} if len(more) < len(unseen) else set()
+    theirs = {row[0]: row[9] for row in its}
+    for row in rows:
+        own = [entry for entry in row[9].split("|") if entry != "_"]
+        names = {entry.partition("=")[0] for entry in own}
+        unseen = [entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *own)]
+        unseen = [entry for entry in unseen if not entry.startswith(conllu_writing.CHANCES)]
+        kept = [entry for entry in unseen if entry.partition("=")[0] not in (*names, *_OF_TEXT)]
+        if any(entry not in kept and not entry.startswith(MARKS) for entry in unseen):
+            differing.add("MISC")
+        row[9] = "|".join([*own, *kept]) or "_"
+    return [*comments, *more, *map("\t".join, rows)], differing
 
 
 def _key(comment: str) -> str:
@@ -409,21 +358,10 @@ def _key(comment: str) -> str:
     return found[1] if found and found[2] else comment
 
 
-# ----------------------------------------------------------------------------------------------------
-# The page on which somebody decides between two annotations; its requests and answers, JSON both ways.
-
-
+# ------------------------------------------------------------------------------------------- the page
 WRITE_EVERY = 1.0
 
 logger = logging.getLogger("dynet_vdgi")
-
-
-def serve(
-    work: Adjudication, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
-) -> None:
-    """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    tab = Tab.of(work.path, is_new=work.journal.is_new)
-    serving.serve(DecisionPage(work), listener, announce, reach, tab)
 
 
 class StaleDecisionError(DecisionError):
@@ -445,11 +383,11 @@ class DecisionPage(serving.Page):
     """The requests; parts with differences are numbered from 0."""
 
     FIRST = "beside.html"
-    GETS = ("state", "next", "part/{number}")
+    GETS = ("state", "next", "part/{number:int}")
     POSTS = ("decide", "undo")
 
     def __init__(self, work: Adjudication) -> None:
-        self._work, self._id = work, secrets.token_hex(4)
+        self._work = work
 
     @contextlib.asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
@@ -470,7 +408,7 @@ class DecisionPage(serving.Page):
     async def state(self, request: Request) -> Response:
         work = self._work
         names = [work.two.one.path, work.two.other.path, str(work.path)]
-        content = {"id": self._id, "files": names, "name": work.name, "fault": work.fault}
+        content = {"files": names, "name": work.name, "fault": work.fault}
         return JSONResponse({**content, **work.counts()})
 
     async def next(self, request: Request) -> Response:
@@ -479,7 +417,7 @@ class DecisionPage(serving.Page):
         return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
-        return self._shown(serving.in_path(request))
+        return self._shown(request.path_params["number"])
 
     async def decide(self, request: Request) -> Response:
         """Takes a side for some differences; the answer comes when that is on the disk."""
@@ -498,27 +436,28 @@ class DecisionPage(serving.Page):
         part = self._work.part(number)
         sides = list(zip(part.sides, part.numbers))
         blocks = [side.blocks[numbers[0]] for side, numbers in sides]
+        trees = []  # of all words of both sides, with heads as places among them, 0: ROOT, -1: none
+        for side, numbers in sides:
+            words = side.words_in(numbers)
+            heads = [side.heads[word] for word in words]
+            trees.append(
+                [
+                    {
+                        "form": side.columns[word][1],
+                        "tag": side.columns[word][3],
+                        "head": head - words.start + 1 if head >= 0 else head - ROOT,
+                        "label": side.columns[word][7],
+                    }
+                    for word, head in zip(words, heads)
+                ]
+            )
         content = {
             "number": number,
             "version": part.version,
             "places": [f"{block.path}:{block.line}" for block in blocks],
             "sent_id": sent_id_of(blocks[0].lines) or sent_id_of(blocks[1].lines) or "",
-            "trees": [_columns_words(side, numbers) for side, numbers in sides],
+            "trees": trees,
             "items": items(part),
             "fault": part.tree_fault(),
         }
         return JSONResponse(content)
-
-
-def _columns_words(side: Side, sentences: range) -> list[dict[str, Any]]:
-    """The words of some sentences, with heads as places among all of them, 0: ROOT, -1: none."""
-    words = side.words_in(sentences)
-    return [
-        {
-            "form": side.columns[word][1],
-            "tag": side.columns[word][3],
-            "head": side.heads[word] - words.start + 1 if side.heads[word] >= 0 else side.heads[word] - ROOT,
-            "label": side.columns[word][7],
-        }
-        for word in words
-    ]

@@ -18,6 +18,7 @@ from msgspec import Struct
 from dynet_vdgi.annotation import changes, tokens
 from dynet_vdgi.annotation.journal import Record
 from dynet_vdgi.annotation.marked import (
+    UNSET,
     ChangeError,
     MarkedSentence,
     SentenceState,
@@ -26,9 +27,7 @@ from dynet_vdgi.annotation.marked import (
     read_text,
     state_in,
 )
-from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.annotation.relations import Relations
-from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.errors import DataError
 
 RECENT = 10
@@ -39,16 +38,15 @@ PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 
 
 class Snapshot(NamedTuple):
-    """A sentence as it was or will be, guesses included, and its block in the journal."""
+    """A sentence as it was or will be, guesses included."""
 
     marked: MarkedSentence
     state: SentenceState
     sure: tuple[float | None, ...]
-    recorded: str
 
     @classmethod
     def of(cls, marked: MarkedSentence) -> Snapshot:
-        return cls(marked, marked.state, marked.sure, marked.recorded)
+        return cls(marked, marked.state, marked.sure)
 
 
 class TextChange(NamedTuple):
@@ -62,7 +60,7 @@ class TextChange(NamedTuple):
     new: tuple[Snapshot, ...]
 
 
-class SentenceRecord(Struct, frozen=True, omit_defaults=True):
+class SentenceRecord(Struct, omit_defaults=True):
     """A sentence before or after a change in the journal; None: as it is, or as its lines are."""
 
     id: int
@@ -96,10 +94,9 @@ class AnnotatedText:
         self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
         self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._name = name
-        self._next_id = 1 + max(self.by_id, default=-1)
+        self.next_id = 1 + max(self.by_id, default=-1)  # a number that no sentence has had
         self._last_wid = {marked.id: max(marked.wids) for marked in self.sentences}
         self._counts: dict[int, tuple[int, int]] = {}  # edits and versions that a sentence has had
-        self._numbers: dict[int, int] = {}
 
     # --------------------------------------------------------------------------------------- looking
     def of_id(self, number: int) -> MarkedSentence:
@@ -110,13 +107,7 @@ class AnnotatedText:
 
     def number(self, marked: MarkedSentence) -> int:
         """The place of a sentence in the file, from 0."""
-        if not self._numbers:
-            self._numbers = {each.id: k for k, each in enumerate(self.sentences)}
-        return self._numbers[marked.id]
-
-    def new_id(self) -> int:
-        """A number that no sentence has had."""
-        return self._next_id
+        return self.sentences.index(marked)
 
     def new_wids(self, marked: MarkedSentence, count: int) -> range:
         """Numbers that no word of a sentence has had."""
@@ -152,7 +143,7 @@ class AnnotatedText:
             state = changes.new_state(marked, what, word, value, by)
             if state == marked.state:
                 return None
-            new = [Snapshot(marked, state, marked.sure, block(marked, state, "journal"))]
+            new = [Snapshot(marked, state, marked.sure)]
         else:
             if what == "glue":
                 place = self.number(marked) + 1
@@ -160,23 +151,22 @@ class AnnotatedText:
                     raise ChangeError("there is no next sentence to join with")
                 old.append(self.sentences[place])
             new = self._of_tokens(old, what, word, value)
-            if [each.recorded for each in new] == [block(each) for each in old]:
+            if [block(each.marked) for each in new] == [block(each) for each in old]:
                 return None
-        seen = [Snapshot.of(each)._replace(recorded=block(each, form="journal")) for each in old]
-        return TextChange(what, word, by, round(time.time()), tuple(seen), tuple(new))
+        return TextChange(what, word, by, round(time.time()), tuple(map(Snapshot.of, old)), tuple(new))
 
     def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
         """The sentences after a change of tokens."""
         marked = old[0]
         if what not in ("range", "glue") and not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        layout = SentenceLayout.of(block(marked), marked.wids)
+        layout = tokens.SentenceLayout.of(block(marked), marked.wids)
         layouts = {marked.id: layout}
         if what == "cut":
             names = [one.sent_id for one in self.sentences]
-            layouts[self._next_id] = tokens.cut(layout, layout.words[word - 1], names)
+            layouts[self.next_id] = tokens.cut(layout, layout.words[word - 1], names)
         elif what == "glue":
-            tokens.glue(layout, SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
+            tokens.glue(layout, tokens.SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
         found = []
@@ -186,60 +176,56 @@ class AnnotatedText:
                 made = _read(SentenceRecord(number, lines=lines, wids=wids), "the new sentence")
             except (DataError, ValueError) as error:
                 raise ChangeError(f"this cannot be done: {error}") from None
-            found.append(Snapshot(made, made.state, made.sure, lines))
+            found.append(Snapshot.of(made))
         return found
+
+    def replacing(self, sentences: Sequence[MarkedSentence]) -> TextChange | None:
+        """The change that makes these the sentences; None: they are it already."""
+        old = self.sentences
+        if list(sentences) == old:
+            return None
+        start = end = 0
+        while start < min(len(old), len(sentences)) - 1 and old[start] is sentences[start]:
+            start += 1
+        while end < min(len(old), len(sentences)) - start - 1 and old[-1 - end] is sentences[-1 - end]:
+            end += 1
+        gone, new = old[start : len(old) - end], sentences[start : len(sentences) - end]
+        return TextChange("outside", 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new)))
 
     # --------------------------------------------------------------------------------------- records
     def record(self, step: TextChange) -> Record:
         """A change that has not been made yet, for the journal."""
-        old = [
-            SentenceRecord(s.marked.id, None if s.recorded == s.marked.recorded else s.recorded)
-            for s in step.old
-        ]
+        old = [SentenceRecord(s.marked.id, block(s.marked, s.state, "journal")) for s in step.old]
         new = []
-        for s in step.new:
-            marked = s.marked
-            if self.by_id.get(marked.id) is marked:
-                is_other = s.state is not marked.state
-                new.append(SentenceRecord(marked.id, s.recorded if is_other else None))
-                continue
-            assert marked.source is not None
-            lines = "\n".join(marked.source.lines) + "\n\n"
-            its = None if s.recorded == lines else s.recorded
-            new.append(SentenceRecord(marked.id, its, lines, marked.wids, marked.given, marked.is_found))
+        for marked, state, _ in step.new:
+            found = SentenceRecord(marked.id, block(marked, state, "journal"))
+            if self.by_id.get(marked.id) is not marked:
+                found.lines = "\n".join(marked.source.lines) + "\n\n"
+                found.wids, found.given, found.found = marked.wids, marked.given, marked.is_found
+            new.append(found)
         record = StepRecord(step.what, step.by, step.at, step.word, tuple(old), tuple(new))
         return dict(msgspec.to_builtins(record))
 
     def repeat(self, record: Mapping[str, Any]) -> tuple[int, int]:
-        """Makes a change of the journal again; returns its sentence and word. Raises: ValueError."""
-        try:
-            found = msgspec.convert(record, StepRecord)
-            if found.op in ("undo", "redo"):
-                return self.back(found.op)
-            for one in found.old:  # as it was shown before the change
-                if one.block is not None:
-                    marked = self.by_id[one.id]
-                    assert marked.source is not None
-                    marked.state = state_in(one.block, marked.source, len(marked))
-                    marked.recorded = one.block
-            old = [Snapshot.of(self.by_id[one.id]) for one in found.old]
-            new = [self._snapshot(one) for one in found.new]
-        except (msgspec.ValidationError, UnicodeError, DataError) as error:
-            raise ValueError(str(error)) from None
-        except (KeyError, IndexError):
-            raise ValueError("there is no such sentence, or nothing to undo") from None
-        if found.op in ("head", "label") and not (old and 1 <= found.w <= len(old[0].marked)):
-            raise ValueError("there is no such word")
+        """Makes a change of the journal again; returns its sentence and word.
+
+        Raises: ValueError, LookupError, DataError, it does not fit the text.
+        """
+        found = msgspec.convert(record, StepRecord)
+        if found.op in ("undo", "redo"):
+            return self.back(found.op)
+        for one in found.old:  # as it was shown before the change
+            if one.block is not None:
+                marked = self.by_id[one.id]
+                marked.state = state_in(one.block, marked.source)
+        old = [Snapshot.of(self.by_id[one.id]) for one in found.old]
+        new = []
+        for one in found.new:
+            marked = self.by_id[one.id] if one.lines is None else _read(one, self._name)
+            state = marked.state if one.block is None else state_in(one.block, marked.source)
+            new.append(Snapshot(marked, state, marked.sure))
         self.apply(TextChange(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
         return new[0].marked.id, max(1, found.w)
-
-    def _snapshot(self, record: SentenceRecord) -> Snapshot:
-        marked = self.by_id[record.id] if record.lines is None else _read(record, self._name)
-        assert marked.source is not None
-        if record.block is None:
-            return Snapshot.of(marked)._replace(recorded=record.lines or marked.recorded)
-        state = state_in(record.block, marked.source, len(marked))
-        return Snapshot(marked, state, marked.sure, record.block)
 
     # --------------------------------------------------------------------------------------- changing
     def apply(self, step: TextChange) -> None:
@@ -262,53 +248,41 @@ class AnnotatedText:
         return then[0].marked.id, max(1, step.word)
 
     def _put(self, old: Sequence[Snapshot], new: Sequence[Snapshot]) -> None:
-        ids, new_ids = [one.marked.id for one in old], [one.marked.id for one in new]
-        start = self.number(self.by_id[ids[0]]) if ids and ids[0] in self.by_id else -1
-        gone = self.sentences[start : start + len(ids)] if start >= 0 else []
-        if not new or [marked.id for marked in gone] != ids:
-            raise ValueError("the sentences that are replaced are not there, or do not follow each other")
-        if len({*new_ids}) < len(new_ids) or {*new_ids} & (self.by_id.keys() - {*ids}):
-            raise ValueError("two sentences have the same number")
+        ids = [one.marked.id for one in old]
+        start = self.number(self.by_id[ids[0]])
+        gone = self.sentences[start : start + len(ids)]
+        if [marked.id for marked in gone] != ids:
+            raise ValueError("the sentences that are replaced do not follow each other")
         for marked in gone:
-            self._leave(marked)
+            self._done.discard(marked.id)
+            self.relations.enter(marked, -1)
             del self.by_id[marked.id]
             self._counts[marked.id] = marked.edits, marked.version
         self.sentences[start : start + len(ids)] = [one.marked for one in new]
-        if ids != new_ids:
-            self._numbers.clear()
         is_worked_on = any(marked.is_worked_on for marked in gone)
-        for marked, state, sure, recorded in new:
+        for marked, state, sure in new:
             if marked not in gone:
                 marked.is_worked_on |= is_worked_on
                 _keep_guesses(marked, gone)
             marked.is_worked_on |= marked in gone and marked.arcs != state.arcs
-            marked.state, marked.sure, marked.recorded = state, sure, recorded
+            marked.state, marked.sure = state, sure
             edits, version = self._counts.get(marked.id, (0, 0))
             marked.edits, marked.version = max(marked.edits, edits) + 1, max(marked.version, version) + 1
             self.by_id[marked.id] = marked
-            self._next_id = max(self._next_id, marked.id + 1)
+            self.next_id = max(self.next_id, marked.id + 1)
             self._last_wid[marked.id] = max(self._last_wid.get(marked.id, 0), *marked.wids)
-            self._enter(marked)
-        for number in ids:
-            if number not in self.by_id:
-                self.finished.pop(number, None)
-
-    def _leave(self, marked: MarkedSentence) -> None:
-        """Takes a sentence that is about to change out of the counts."""
-        self._done.discard(marked.id)
-        self.relations.leave(marked)
-
-    def _enter(self, marked: MarkedSentence) -> None:
-        if marked.is_done:
-            self._done.add(marked.id)
-            self.finished[marked.id] = None
-        else:
-            self.finished.pop(marked.id, None)
-        self.relations.enter(marked)
+            self.relations.enter(marked)
+            if marked.is_done:
+                self._done.add(marked.id)
+                self.finished[marked.id] = None
+            else:
+                self.finished.pop(marked.id, None)
+        for number in set(ids) - self.by_id.keys():
+            self.finished.pop(number, None)
 
     def put_tags(self, marked: MarkedSentence, guess: TagGuess) -> None:
         """Adopts a tagger's guess for the words of a sentence that have no UPOS."""
-        self.relations.leave(marked)
+        self.relations.enter(marked, -1)
         marked.put_tags(guess)
         self.relations.enter(marked)
 

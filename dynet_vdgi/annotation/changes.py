@@ -9,20 +9,22 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import (
     FLAG,
     IS_FLAG,
     NO_LABEL,
     NOTHING,
+    UNSET,
     ChangeError,
+    CircleError,
     MarkedArc,
     MarkedColumns,
     MarkedSentence,
     SentenceState,
     label_fault,
+    mended,
+    with_punctuation,
 )
-from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import heads_without
@@ -66,7 +68,7 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
             heads = tuple([arc.head for arc in arcs])
             if UNSET in heads or marked.heads != heads:  # otherwise as on the screen, punctuation too
                 arcs = _settled(arcs, marked.positions, marked.forms)
-        except mending.CircleError as error:
+        except CircleError as error:
             named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
             more = ", ..." if len(error.words) > len(named) else ""
             raise ChangeError(
@@ -81,15 +83,15 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
 def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises: CircleError."""
     fixed = [bool(arc.head_by) for arc in arcs]
-    tree = mending.mended([arc.head for arc in arcs], fixed)
+    tree = mended([arc.head for arc in arcs], fixed)
     arcs = [_with_head(arc, head) for arc, head in zip(arcs, tree)]
     bare = heads_without(tree, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
     kept = [f or place in positions for place, f in enumerate(fixed, 1)]
     try:
-        tree = mending.with_punctuation(bare, positions, tree, kept, forms)
-    except (ValueError, mending.CircleError):  # the root is punctuation, or words depend on it
+        tree = with_punctuation(bare, positions, tree, kept, forms)
+    except (ValueError, CircleError):  # the root is punctuation, or words depend on it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
     return [_with_head(arc, head) for arc, head in zip(labelled, tree)]
@@ -119,24 +121,20 @@ def head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
             if arc.head == 0 and k != word - 1:  # there is one root, and the latest statement holds
                 arcs[k] = MarkedArc(word, "dep")
     else:
-        path = _path(arcs, value, word)
+        path: list[int] = []
+        above = value  # the words from the new head up to the word, if it is above it
+        while above not in (0, UNSET, word) and len(path) <= len(arcs):
+            path.append(above)
+            above = arcs[above - 1].head
+        path = path if above == word else []
         loose = [w for w in path if not arcs[w - 1].head_by]
         if path and not loose:
-            raise mending.CircleError(sorted([word, *path]))
+            raise CircleError(sorted([word, *path]))
         if path:  # the new head is below the word: the head, or the word between, takes the word's place
             arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], arcs[word - 1].head)
     arc = _with_head(arcs[word - 1], value)
     arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
     return arcs
-
-
-def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
-    """The words from one up to its ancestor `end`, exclusive; empty if `end` is not an ancestor."""
-    path: list[int] = []
-    while start > 0 and start != end and len(path) <= len(arcs):
-        path.append(start)
-        start = arcs[start - 1].head
-    return path if start == end else []
 
 
 @_of_arcs

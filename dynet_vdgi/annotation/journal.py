@@ -16,7 +16,7 @@ import re
 import stat
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,6 @@ from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
 FORMAT = 5
-EARLIER = range(1, FORMAT)
-"""Formats of journals before."""
 
 Record = dict[str, Any]
 
@@ -63,8 +61,10 @@ class Journal:
         self.path = path
         self._sum = 0  # of all lines
         self._guard = threading.Lock()
-        self._file, self.is_new = _opened(path)
+        self._file, self.is_new = self._opened()
         try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
             if not take(self._file, wait=False):
                 message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
                 raise InUseError(f"{message} (end it with Ctrl-C in its terminal)")
@@ -73,6 +73,26 @@ class Journal:
             self.close()
             raise
 
+    def _opened(self) -> tuple[int, bool]:
+        """A descriptor, and whether the journal is new; links are not followed. Raises: UsageError.
+
+        Whoever may read or write the file may do so with a new journal, and nobody else. If the file is not
+        there yet, it will get the usual permissions of new files, and so does the journal.
+        """
+        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        annotated = self.path.with_name(self.path.stem)
+        try:
+            with suppress(FileExistsError):
+                mode = 0o600 if annotated.exists() else 0o666
+                found = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
+                with suppress(OSError):  # of a file that is not there, or a system without such modes
+                    os.chmod(self.path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
+                return found, True
+            return os.open(self.path, flags), False
+        except OSError as error:
+            what = "it is a link" if self.path.is_symlink() else error.strerror
+            raise UsageError(f"cannot open the journal {str(self.path)!r}: {what}") from None
+
     def _read(self) -> list[Record]:
         with open(self._file, "rb", closefd=False) as handle:
             content = handle.read()
@@ -80,15 +100,20 @@ class Journal:
         place = 0
         for number, line in enumerate(content.splitlines(keepends=True), 1):
             try:
-                if not line.endswith(b"\n"):
-                    raise ValueError
                 record = json.loads(line)
-                if not isinstance(record, dict):
+                if not line.endswith(b"\n") or not isinstance(record, dict):
                     raise ValueError
-                json.dumps(record, ensure_ascii=False).encode()  # json accepts lone surrogates, files do not
-                if number == 1:
-                    self._check_format(record)
-                self._sum = _checked_sum(line, self._sum)
+                if number == 1 and "journal" not in record:
+                    raise _foreign(self.path)
+                if number == 1 and record["journal"] != FORMAT:
+                    message = f"the journal is of another version of dynet_vdgi (format {record['journal']})"
+                    hint = "end that work there, or move it away to go on from the file as it stands"
+                    raise DataError(str(self.path), 1, message, hint)
+                found = _SUM.fullmatch(line[-_ENDING:])
+                total = zlib.crc32(line[:-_ENDING] + b"}", self._sum)
+                if not found or int(found[1], 16) != total:
+                    raise ValueError
+                self._sum = total
             except (ValueError, RecursionError):
                 if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
                     raise _foreign(self.path) from None
@@ -98,27 +123,8 @@ class Journal:
                 break
             records.append(record)
             place += len(line)
-        self._size = place
+        self.size = place
         return records
-
-    def _check_format(self, record: Record) -> None:
-        """Looks at the first record. Raises: DataError, this is no journal, or one of another format."""
-        if "journal" not in record:
-            raise _foreign(self.path)
-        if record["journal"] == FORMAT:
-            return
-        if record["journal"] in EARLIER:
-            message = f"the journal is of an earlier version of dynet_vdgi (format {record['journal']})"
-            hint = (
-                "0.2.0.dev0 of November 2026, up to commit 008b24f, reads it; or move it away to go on "
-                "from the file, which has what was confirmed when it was last written"
-            )
-            raise DataError(str(self.path), 1, message, hint)
-        raise DataError(str(self.path), 1, "the journal is of another version of dynet_vdgi")
-
-    @property
-    def is_empty(self) -> bool:
-        return self._size == 0
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Adds a record, which is on the disk on return; may be called from several threads.
@@ -130,63 +136,25 @@ class Journal:
             total = zlib.crc32(body, self._sum)
             line = body[:-1] + b',"sum":"%08x"}\n' % total
             try:
-                self._append(line)
+                there, mine = self.path.lstat(), os.fstat(self._file)
+                if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self.size:
+                    message = f"{self.path.name} was changed by another program; restart vdgi annotate"
+                    raise JournalError(message)
+                if os.write(self._file, line) < len(line):
+                    raise OSError(errno.ENOSPC, "the disk is full")
+                os.fsync(self._file)
             except OSError as error:
                 with suppress(OSError):  # a partly written record goes
-                    if os.fstat(self._file).st_size > self._size:
-                        os.ftruncate(self._file, self._size)
+                    if os.fstat(self._file).st_size > self.size:
+                        os.ftruncate(self._file, self.size)
                 is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
                 message = f"{self.path.name} cannot be written: {error.strerror}"
                 raise JournalError(message, is_full=is_full) from None
-            self._size += len(line)
+            self.size += len(line)
             self._sum = total
-
-    def _append(self, line: bytes) -> None:
-        there, mine = self.path.lstat(), os.fstat(self._file)
-        if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
-            raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
-        if os.write(self._file, line) < len(line):
-            raise OSError(errno.ENOSPC, "the disk is full")
-        os.fsync(self._file)
 
     def close(self) -> None:
         os.close(self._file)
-
-
-def _opened(path: Path) -> tuple[int, bool]:
-    """A descriptor of the journal, and whether it is new; links are not followed. Raises: UsageError.
-
-    Whoever may read or write the file may do so with a new journal, and nobody else. If the file is not there
-    yet, it will get the usual permissions of new files, and so does the journal.
-    """
-    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    annotated = path.with_name(path.stem)
-    try:
-        try:
-            mode = 0o600 if annotated.exists() else 0o666
-            found = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
-        except FileExistsError:
-            found = os.open(path, flags)
-        else:
-            with suppress(OSError):  # of a file that is not there, or a system without such modes
-                os.chmod(path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
-            return found, True
-    except OSError as error:
-        what = "it is a link" if path.is_symlink() else error.strerror
-        raise UsageError(f"cannot open the journal {str(path)!r}: {what}") from None
-    if not stat.S_ISREG(os.fstat(found).st_mode):
-        os.close(found)
-        raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
-    return found, False
-
-
-def _checked_sum(line: bytes, before: int) -> int:
-    """The checksum of a line, given that of the lines before it. Raises: ValueError, it is wrong."""
-    found = _SUM.fullmatch(line[-_ENDING:])
-    total = zlib.crc32(line[:-_ENDING] + b"}", before)
-    if not found or int(found[1], 16) != total:
-        raise ValueError
-    return total
 
 
 def _foreign(path: Path) -> DataError:
@@ -195,39 +163,17 @@ def _foreign(path: Path) -> DataError:
 
 # ----------------------------------------------------------------------------------------------------
 # The annotated file: locked, replaced as a whole, and with changes by other programs noticed.
-#
-# Its text is cut into pieces, each a sentence as it stands there with the empty lines behind it.
 
 
 BYTE_ORDER_MARK = "\ufeff"
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_EMPTY_LINE_AT_END = re.compile(r"\n[^\S\n]*\n\Z")
+_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
-def pieces(text: str) -> list[str]:
-    """The pieces of a CoNLL-U text without faults; lines before the first sentence are in the first."""
-    found = [""]
-    has_words = was_empty = False
-    for line in _LINE.findall(text):
-        is_empty = line.isspace()
-        if has_words and was_empty and not is_empty:
-            found.append("")
-            has_words = False
-        found[-1] += line
-        has_words, was_empty = has_words or not is_empty, is_empty
-    return found
-
-
-def plain(piece: str) -> str:
-    """A piece as `marked.block` writes an unchanged sentence."""
-    lines = [line.removesuffix("\n").removesuffix("\r") for line in _LINE.findall(piece)]
-    return "\n".join([line for line in lines if line and not line.isspace()]) + "\n\n"
-
-
-def is_ended(piece: str) -> bool:
-    """Whether there is an empty line at the end, so that another sentence can follow."""
-    return _EMPTY_LINE_AT_END.search(piece) is not None
+def plain(text: str) -> str:
+    """A file's CoNLL-U as `marked.block` writes it: LF, one empty line after each sentence."""
+    text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
+    return _EMPTY_LINES.sub("\n\n", f"\n{text}\n\n").lstrip("\n")
 
 
 class OwnFile:
@@ -257,22 +203,14 @@ class OwnFile:
         self._stat = self._stat_now()  # first, so that a change after it is noticed
         content = self.path.read_bytes()
         self.digest = hashlib.sha256(content).hexdigest()
-        self.follow(content)
-        return content
-
-    def follow(self, content: bytes) -> None:
-        """Takes line ends and byte order mark from a content."""
         n_lines = content.count(b"\n")
         self._ends = "\r\n" if n_lines and content.count(b"\r\n") == n_lines else "\n"
         self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK.encode()) else ""
+        return content
 
-    def formatted(self, text: str) -> str:
-        """A text with the line ends of the file."""
-        return text.replace("\n", self._ends)
-
-    def encoded(self, found: Sequence[str]) -> bytes:
-        """The file's content with these pieces."""
-        return (self._mark + "".join(found)).encode()
+    def encoded(self, text: str) -> bytes:
+        """A text with the line ends and the byte order mark of the file."""
+        return (self._mark + text.replace("\n", self._ends)).encode()
 
     def write(self, content: bytes, digest: str) -> None:
         """Replaces the file's content by one with this checksum.
@@ -298,10 +236,8 @@ class OwnFile:
         now = self._stat_now()
         if now == self._stat:
             return False
-        if not self.path.is_file():  # gone, or a pipe, which would never end
-            return True
         try:
-            if files.sha256(self.path) != self.digest:
+            if not self.path.is_file() or files.sha256(self.path) != self.digest:  # a pipe would never end
                 return True
         except (OSError, VdgiError):
             return True

@@ -1,10 +1,7 @@
-"""The page at work: helpers that learn and parse in processes of their own, and what waits for them.
+"""The page at work: processes that learn and parse, and what waits for them.
 
-Learning and parsing in processes of their own, so that the page's program never waits for them.
-
-One process learns to parse, one learns to tag from the first time that this is needed, and one answers
-about single sentences with the models that the others send it. All end with the program that started them,
-whatever ends it.
+One process learns to parse and to tag, and one answers about single sentences with the models that it sends,
+so that the page's program never waits long. Both end with the program that started them, whatever ends it.
 """
 
 from __future__ import annotations
@@ -14,20 +11,19 @@ import contextlib
 import logging
 import multiprocessing
 import os
-import secrets
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynet_vdgi.annotation.annotated_text import PARSED_AGAIN
 from dynet_vdgi.annotation.changes import COLUMNS
-from dynet_vdgi.annotation.loop import Lesson, ToldTree
+from dynet_vdgi.annotation.loop import Course, Lesson, Lessons, TagLesson, TagLessons
 from dynet_vdgi.annotation.marked import Guess, MarkedSentence, TagGuess
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import Choices, Pairs
@@ -35,16 +31,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import end_with_parent
-
-if TYPE_CHECKING:
-    from dynet_vdgi.annotation.loop import Course, Lesson, ToldTree
-    from dynet_vdgi.annotation.tag_lessons import TagLesson
-    from dynet_vdgi.tagging.tagger import WordChoices
+from dynet_vdgi.tagging.tagger import WordChoices
 
 NICENESS = 10
-
-News = Mapping[int, Sentence | None]
-"""Sentences that are new or others than before, by id; None: this one is no more."""
 
 
 class HelperError(VdgiError):
@@ -88,52 +77,23 @@ class Helpers:
 
     def __init__(self, course: Course | None = None, tagger: str | None = None) -> None:
         source, models = Pipe()
-        self._tagger_source, taggers = Pipe()
-        self._learner = _Helper(_serve_lessons, source, _parser_lessons, course)
-        self._parser = _Helper(_serve_answers, models, taggers)
-        self._tagger_file = tagger
-        self._tagger: _Helper | None = None
-        for end in (source, models, taggers):
-            end.close()
+        self.has_tagger = tagger is not None  # to begin with
+        self._learner = _Helper(_serve_lessons, source, course, tagger)
+        self._answerer = _Helper(_serve_answers, models)
+        source.close()
+        models.close()
 
-    @property
-    def has_tagger(self) -> bool:
-        """Whether there is a tagger to begin with."""
-        return self._tagger_file is not None
+    def learn(self, kind: str, *content: Any) -> Any:
+        """The lesson of the kind `parser` or `tagger`, see `loop.Lessons` and `loop.TagLessons`."""
+        return self._learner.ask(kind, *content)
 
-    def learn(self, told: Sequence[ToldTree], news: News) -> Lesson | None:
-        """Learns from the text and the confirmed arcs, and parses the rest; None: there is no text."""
-        lesson: Lesson | None = self._learner.ask(list(told), dict(news))
-        return lesson
-
-    def tag(self, news: News, own: Sequence[int]) -> TagLesson | None:
-        """Learns to tag, see `TagLessons`."""
-        if self._tagger is None:
-            path = self._tagger_file
-            self._tagger = _Helper(_serve_lessons, self._tagger_source, _tagger_lessons, path)
-        lesson: TagLesson | None = self._tagger.ask(dict(news), list(own))
-        return lesson
-
-    def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess | None:
-        """A tree of one sentence, see `loop.Learnt.guess`."""
-        guess: Guess | None = self._parser.ask("guess", sentence, tuple(shown), corrected)
-        return guess
-
-    def choices(self, sentence: Sentence) -> list[WordChoices] | None:
-        """What the words of a sentence may be, see `Tagger.choices`."""
-        found: list[WordChoices] | None = self._parser.ask("choices", sentence)
-        return found
-
-    def likely(self, tree: Sentence) -> list[list[tuple[str, float]]] | None:
-        """The likely relations of a tree's words."""
-        found: list[list[tuple[str, float]]] | None = self._parser.ask("likely", tree)
-        return found
+    def answer(self, kind: str, what: str, *content: Any) -> Any:
+        """What the newest model of a kind gives when its method `what` is called."""
+        return self._answerer.ask(kind, what, *content)
 
     def stop(self) -> None:
-        for helper in (self._learner, self._parser, self._tagger):
-            if helper is not None:
-                helper.stop()
-        self._tagger_source.close()
+        self._learner.stop()
+        self._answerer.stop()
 
 
 # ------------------------------------------------------------------------------------------- inside
@@ -143,60 +103,48 @@ def _begin() -> None:
     end_with_parent()  # otherwise the end would be noticed only after learning
 
 
-def _parser_lessons(course: Course | None) -> Any:
-    from dynet_vdgi.annotation.loop import Lessons
-
-    return Lessons(course)
-
-
-def _tagger_lessons(path: str | None) -> Any:
-    from dynet_vdgi.annotation.tag_lessons import TagLessons
-
-    return TagLessons(path)
-
-
 def _serve_lessons(
-    questions: Connection, results: Connection, begin: Callable[[Any], Any], setting: Any
+    questions: Connection, models: Connection, course: Course | None, tagger: str | None
 ) -> None:
     """Answers each question by the lesson that `learn` makes of it, and forwards the model learnt."""
     _begin()
     with suppress(OSError):
         os.nice(NICENESS)
-    lessons: Any = None
+    lessons: dict[str, Any] = {}
     with suppress(EOFError, OSError):  # the asking program has ended
         while True:
-            question = questions.recv()
+            kind, *content = questions.recv()
             try:
-                lessons = lessons or begin(setting)
-                answer, model = lessons.learn(*question) or (None, None)
+                if kind not in lessons:
+                    lessons[kind] = Lessons(course) if kind == "parser" else TagLessons(tagger)
+                answer, model = lessons[kind].learn(*content) or (None, None)
                 if model is not None:
                     with suppress(OSError):  # the other process has ended, which the page reports
-                        results.send(model)
+                        models.send((kind, model))
             except Exception as error:  # the page reports it
                 answer = HelperError(f"{type(error).__name__}: {error}")
             questions.send(answer)
 
 
-def _serve_answers(questions: Connection, models: Connection, taggers: Connection) -> None:
+def _serve_answers(questions: Connection, models: Connection) -> None:
     """Answers questions about single sentences with the newest available models."""
     _begin()
-    newest: dict[Connection, Any] = {models: None, taggers: None}
-    sources = [questions, models, taggers]
+    newest: dict[str, Any] = {}
+    sources = [questions, models]
     with suppress(EOFError, OSError):  # the asking program has ended
         while True:
             ready = wait(sources)
-            for source in newest:
+            if models in ready:
                 try:
-                    if source in ready:
-                        newest[source] = source.recv()
+                    kind, model = models.recv()
+                    newest[kind] = model
                 except (EOFError, OSError):  # the learning process has ended
-                    sources.remove(source)
+                    sources.remove(models)
             if questions not in ready:
                 continue
-            what, *content = questions.recv()
-            model = newest[taggers if what == "choices" else models]
+            kind, what, *content = questions.recv()
             try:
-                answer: Any = getattr(model, what)(*content) if model else None
+                answer: Any = getattr(newest[kind], what)(*content) if kind in newest else None
             except Exception as error:  # the page does without it
                 answer = HelperError(f"{type(error).__name__}: {error}")
             questions.send(answer)
@@ -237,7 +185,6 @@ class Live:
         self, session: Session, helpers: Helpers | None = None, every: int = EVERY, order: str = ORDERS[0]
     ) -> None:
         self.session, self.order = session, order
-        self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self.tagger = ""  # what the tagger has learnt from, in words
         self.unwritten = ""  # why the last attempt to write the file failed
@@ -247,19 +194,15 @@ class Live:
         self._left_unfinished: dict[int, None] = {}  # sentences, the latest at the end
         self._queue: Sequence[int] = ()  # the most useful sentences
         self._wake = asyncio.Event()
-        self._sent_to_learner: dict[int, Sentence] = {}  # sentences as the learner has them
         self._done_at_lesson = len(session.text.finished)
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
         self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
         self._tag_wake = asyncio.Event()
-        self._tagged: dict[int, Sentence] = {}  # sentences as the tagger has them
         self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
         self._taggers = 0
         self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
-        for marked in session.sentences:  # what a tab has seen of an earlier start is not this one's guess
-            marked.version += secrets.randbelow(1 << 40)
 
     # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
@@ -299,18 +242,16 @@ class Live:
                 self._wake.clear()
                 self._done_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
-                told = []  # what has been confirmed about sentences whose words all have tags
-                for marked in self.session.sentences:
-                    if marked.is_touched and marked.is_tagged:
-                        one = marked.confirmed()
-                        told.append(ToldTree(marked.id, one.heads or (), one.deprels, marked.is_done))
-                now = {marked.id: marked.bare for marked in self.session.sentences if marked.is_tagged}
-                news, self._sent_to_learner = _news(self._sent_to_learner, now), now
-                lesson = await asyncio.to_thread(helpers.learn, told, news)
+                tagged = [marked for marked in self.session.sentences if marked.is_tagged]
+                now = {marked.id: marked.bare for marked in tagged}
+                told = {marked.id: marked.confirmed() for marked in tagged if marked.is_touched}
+                done = [marked.id for marked in tagged if marked.is_done]
+                asked = "parser", told, done, now
+                lesson: Lesson | None = await asyncio.to_thread(helpers.learn, *asked)
                 if lesson is None:
                     self.learning["state"] = "nothing"
                 else:
-                    await self._take_over(lesson, len(told))
+                    await self._take_over(lesson, now, len(told))
                 if not self._is_due():
                     await self._wake.wait()
         except HelperError as error:
@@ -320,7 +261,7 @@ class Live:
     def _is_due(self) -> bool:
         return len(self.session.text.finished) - self._done_at_lesson >= self._every
 
-    async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
+    async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
         self._queue = lesson.next_ones
         lessons = self.learning["lessons"] + 1
@@ -329,7 +270,7 @@ class Live:
         seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in seen or marked.bare is not self._sent_to_learner.get(k):
+            if marked is None or k not in seen or marked.bare is not told.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
             is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
@@ -353,9 +294,8 @@ class Live:
                 self._tags_said = 0
                 sentences = self.session.sentences
                 own = [m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)]
-                now = {marked.id: marked.known for marked in sentences}
-                news, self._tagged = _news(self._tagged, now), now
-                lesson = await asyncio.to_thread(helpers.tag, news, own)
+                known = {marked.id: marked.known for marked in sentences}
+                lesson: TagLesson | None = await asyncio.to_thread(helpers.learn, "tagger", known, own)
                 if lesson is not None:
                     await self._take_tags(lesson.guesses)
                     self._tag_queue = lesson.next_ones
@@ -429,24 +369,23 @@ class Live:
         if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
             self._tag_wake.set()
         for each in found:
-            self._changed(each)
+            self.touch(each)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
                     self._wake.set()
                 self._corrected[each] = word if what == "head" else 0
                 self._parse(each)
-        return found
-
-    def _changed(self, number: int) -> None:
-        self.touch(number)
         if self._is_due():
             self._wake.set()
+        return found
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""
         number = self.session.back(what)
         self._corrected.pop(number, None)
-        self._changed(number)
+        self.touch(number)
+        if self._is_due():
+            self._wake.set()
         return number
 
     async def parsed(self, number: int) -> MarkedSentence:
@@ -471,7 +410,8 @@ class Live:
                 corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
-                guess = await asyncio.to_thread(helpers.guess, marked.confirmed(), marked.shown(), corrected)
+                asked = "guess", marked.confirmed(), marked.shown(), corrected
+                guess: Guess | None = await asyncio.to_thread(helpers.answer, "parser", *asked)
                 if guess is None:
                     return
                 if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
@@ -514,12 +454,6 @@ class Live:
         return next((k for k in wanted if not text.by_id[k].is_done), None)
 
 
-def _news(before: Mapping[int, Sentence], now: Mapping[int, Sentence]) -> News:
-    """Sentences that are new or others than before, by id; None: this one is no more."""
-    news: dict[int, Sentence | None] = {k: one for k, one in now.items() if before.get(k) != one}
-    return news | dict.fromkeys(before.keys() - now.keys())
-
-
 def _n_tags_said(marked: MarkedSentence | None) -> int:
     """The number of a sentence's words whose tag a person has set or confirmed."""
     return sum(bool(word.tag_by) for word in marked.state.columns) if marked is not None else 0
@@ -528,9 +462,10 @@ def _n_tags_said(marked: MarkedSentence | None) -> int:
 def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
     """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
     positions = marked.positions
-    words = helpers.choices(sentence) or []
+    words: Sequence[WordChoices] = helpers.answer("tagger", "choices", sentence) or ()
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
-    said = helpers.likely(replace(marked.bare, heads=marked.shown())) if positions else None
-    for place, its in zip(positions, said or ()):
-        likely[place - 1] = its
+    if positions:
+        tree = replace(marked.bare, heads=marked.shown())
+        for place, its in zip(positions, helpers.answer("parser", "likely", tree) or ()):
+            likely[place - 1] = its
     return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

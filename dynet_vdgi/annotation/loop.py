@@ -9,14 +9,13 @@ Letters: n words.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.annotation import mending
-from dynet_vdgi.annotation.marked import Guess
+from dynet_vdgi.annotation.marked import NOTHING, Guess, TagGuess, mended
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
@@ -24,15 +23,17 @@ from dynet_vdgi.grammar.facts import Fact, load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller, LogP
+from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.choosing import choose
 from dynet_vdgi.parsing.confidence import shifted
+from dynet_vdgi.parsing.steps import step_file
 from dynet_vdgi.recipes.few_trees import SHORTEST, FewTrees, FewTreesSettings
 from dynet_vdgi.recipes.taught import teacher_of_kind
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
 from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.teachers.common import Base
 
 PRESET = "universal-trees"
@@ -94,43 +95,6 @@ class Knowledge:
     votes: list[Floats]  # (n + 1, n) for each sentence of the text
 
 
-@dataclass(frozen=True, eq=False)
-class KeptBase:
-    """A base that remembers its parts of the text's sentences, because every lesson needs them again."""
-
-    base: Base
-    known: dict[Sentence, Floats] = field(default_factory=dict, repr=False)
-
-    @property
-    def shares(self) -> Floats:
-        return self.base.shares
-
-    @property
-    def learns_shares(self) -> bool:
-        return self.base.learns_shares
-
-    @property
-    def log_p(self) -> LogP | None:
-        return self.base.log_p
-
-    def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
-        untold = [_untold(sentence) for sentence in sentences]
-        new = [sentence for sentence in untold if sentence not in self.known]
-        further = iter(self.base.all_parts(new))
-        return (self.known[s] if s in self.known else next(further) for s in untold)
-
-    def arrays(self) -> Mapping[str, Any]:
-        return self.base.arrays()
-
-    def keep(self, text: Sequence[Sentence]) -> None:
-        """Computes what is to be remembered."""
-        self.known.update(zip(map(_untold, text), self.base.all_parts(text)))
-
-
-def _untold(sentence: Sentence) -> Sentence:
-    return replace(sentence, heads=None, deprels=(), source=None)
-
-
 def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) -> Knowledge | None:
     """The knowledge from a text; None: no sentence is within the length limits.
 
@@ -144,9 +108,7 @@ def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) ->
         return None
     prior = Prior.of_text(course.rules, text, course.facts)
     teacher = teacher_of_kind(course.settings.teacher, course.settings.seed).fit(text, prior)
-    base = KeptBase(teacher.start(text, prior))
-    base.keep(text)
-    return Knowledge(course, text, prior, base, teacher.marginals(text))
+    return Knowledge(course, text, prior, teacher.start(text, prior), teacher.marginals(text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +151,7 @@ class Learnt:
             given = replace(sentence, heads=_possible(heads))
             tree, said = self._exact(given, shown[: max(0, corrected - 1)])
         whole = [t if h == FREE else h for t, h in zip(tree, heads)]
-        tree = mending.mended(whole, [h != FREE for h in heads])
+        tree = mended(whole, [h != FREE for h in heads])
         labelled = self.labeller.predict([replace(sentence, heads=tree, deprels=())])[0]
         return Guess(tree, labelled.deprels, tuple(said.tolist()))
 
@@ -236,25 +198,11 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
-    learner = knowledge.course.settings.learner()
-    parser = learner.fit(knowledge.text, told, knowledge.base, knowledge.votes)
-    return Learnt(parser, labeller(knowledge, told))
-
-
-def labeller(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Labeller:
-    """A labeller that has learnt from the confirmed relations."""
-    longest, order = knowledge.course.settings.crf.max_len, knowledge.prior.text.verb_order
-    new = Labeller(load_labels(), log_p=knowledge.base.log_p)
-    return new.fit([s for s in confirmed if len(s) <= longest], verb_order=order)
-
-
-class ToldTree(NamedTuple):
-    """The confirmed parts of a sentence, for learning."""
-
-    number: int
-    heads: tuple[int, ...]
-    labels: tuple[str, ...]
-    is_done: bool
+    settings = knowledge.course.settings
+    parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
+    short = [s for s in told if len(s) <= settings.crf.max_len]
+    return Learnt(parser, labeller.fit(short, verb_order=knowledge.prior.text.verb_order))
 
 
 class Lesson(NamedTuple):
@@ -270,35 +218,29 @@ class Lessons:
 
     def __init__(self, course: Course | None = None) -> None:
         self._course = course
-        self._sentences: dict[int, Sentence] = {}
+        self._sentences: Mapping[int, Sentence] = {}
         self._knowledge: Knowledge | None = None
         self._n_new = 0  # words since then
 
     def learn(
-        self, told: Sequence[ToldTree], news: Mapping[int, Sentence | None]
+        self, told: Mapping[int, Sentence], done: Collection[int], sentences: Mapping[int, Sentence]
     ) -> tuple[Lesson, Learnt] | None:
         """Guesses for the unfinished sentences, and the model that made them; None: there is no text.
 
-        `news` are sentences that are new or others than before, by id; None: this one is no more.
+        `told` has the sentences with confirmed arcs, `done` are those that are finished.
         """
         start = time.perf_counter()
-        both = {**self._sentences, **news}
-        self._sentences = {k: one for k, one in both.items() if one is not None}
-        self._n_new += sum(map(len, filter(None, news.values())))
-        if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, self._sentences.values())):
-            self._knowledge = knowledge_of(list(self._sentences.values()), self._course)
+        self._n_new += sum(len(one) for k, one in sentences.items() if self._sentences.get(k) != one)
+        self._sentences = sentences
+        if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, sentences.values())):
+            self._knowledge = knowledge_of(list(sentences.values()), self._course)
             self._n_new = 0
         if self._knowledge is None:
             return None
-        trees = {
-            one.number: replace(self._sentences[one.number], heads=one.heads, deprels=one.labels)
-            for one in told
-        }
-        learnt = learn(self._knowledge, list(trees.values()))
-        done = {one.number for one in told if one.is_done}
-        left = [k for k, one in self._sentences.items() if k not in done and len(one)]
-        guesses = dict(zip(left, learnt.guesses([trees.get(k, self._sentences[k]) for k in left])))
-        return Lesson(guesses, next_ones(self._sentences, guesses), time.perf_counter() - start), learnt
+        learnt = learn(self._knowledge, list(told.values()))
+        left = [k for k, one in sentences.items() if k not in done and len(one)]
+        guesses = dict(zip(left, learnt.guesses([told.get(k, sentences[k]) for k in left])))
+        return Lesson(guesses, next_ones(sentences, guesses), time.perf_counter() - start), learnt
 
 
 def next_ones(
@@ -313,3 +255,90 @@ def next_ones(
         corrected=[one for k, one in sentences.items() if k not in guesses],
     )
     return [ids[k] for k in chosen]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Learning to tag: from tags of the file and of the person, or a tagger's to begin with. Sentences have their
+# punctuation; words that nobody has tagged have `_`.
+
+
+FEWEST_TAGGED = 15
+"""Tagged words from which a tagger is learnt."""
+
+MOST_SENTENCES = 600
+"""Sentences learnt from: more would take minutes. Of a longer text, every second, third and so on, besides
+the sentences that a person has tagged."""
+
+MOST_TEACHING = 300
+"""Sentences tagged by the first tagger that the next ones learn from, besides what a person has said."""
+
+SHORTEST_TAGGED, LONGEST_TAGGED = 3, 30
+"""Words of the sentences that are chosen for their doubtful tags."""
+
+
+class TagLesson(NamedTuple):
+    """The results of learning to tag."""
+
+    guesses: dict[int, TagGuess]  # of sentences with words that have no tag
+    next_ones: list[int]  # those whose tags are the most doubtful
+    n_words: int  # learnt from
+
+
+def learn_tags(
+    sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None
+) -> Tagger | None:
+    """A tagger, learnt from all words that have a tag; None: there are too few.
+
+    `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag, which
+    teach, too.
+    """
+    wanted = {k for k in own if k in sentences}
+    tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
+    others = [k for k in tagged if k not in wanted]
+    room = max(1, MOST_SENTENCES - len(wanted))
+    chosen = [k for k in tagged if k in wanted] + others[:: -(-len(others) // room) if others else 1]
+    text = [sentences[k] for k in chosen]
+    untagged = [one for k, one in sentences.items() if k not in {*chosen}]
+    if first is not None:
+        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][:MOST_TEACHING]
+        text += first.predict(teaching)
+    if sum(tag != NOTHING for one in text for tag in one.tags) < FEWEST_TAGGED:
+        return None
+    return Tagger().fit(text, raw=untagged[: 2 * MOST_SENTENCES])
+
+
+def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, TagGuess]:
+    """What the tagger says of the sentences in which a word has no tag; given tags have the probability 1."""
+    wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
+    found = tagger.stream([sentences[k] for k in wanted])
+    return {
+        k: TagGuess(
+            one.tags, tuple([1.0 if p is None else p for p in each.chances]), one.lemmas, one.xpos, one.feats
+        )
+        for k, each in zip(wanted, found)
+        for one in [each.sentence]
+    }
+
+
+class TagLessons:
+    """What has been learnt about tags in a session; `path`: the file of a tagger to begin with."""
+
+    def __init__(self, path: str | None = None) -> None:
+        self.first = Tagger.load(*step_file("tagger", path)) if path is not None else None
+        self.tagger = self.first
+
+    def learn(
+        self, sentences: Mapping[int, Sentence], own: Sequence[int], count: int = AHEAD
+    ) -> tuple[TagLesson, Tagger] | None:
+        """Learns again if there is anything to learn from; None: there is no tagger yet.
+
+        `own` are the sentences, by id, with tags by a person.
+        """
+        if own or self.first is None:
+            self.tagger = learn_tags(sentences, own, self.first) or self.tagger
+        if self.tagger is None:
+            return None
+        found = tag_guesses(self.tagger, sentences)
+        fit = [k for k, guess in found.items() if SHORTEST_TAGGED <= len(guess.tags) <= LONGEST_TAGGED]
+        doubtful = sorted(fit, key=lambda k: sum(found[k].chances) / len(found[k].chances))
+        return TagLesson(found, doubtful[:count], self.tagger.n_words), self.tagger

@@ -15,20 +15,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from dynet_vdgi.annotation import mending
-from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
 from dynet_vdgi.data.conllu_blocks import NUMBER, Passage
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.punctuation import heads_without, is_mark, without_punctuation
-from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.punctuation import (
+    cycle,
+    heads_without,
+    is_mark,
+    restore_punctuation,
+    without_punctuation,
+)
+from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.errors import DataError, VdgiError
 
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
 NO_LABEL = NOTHING = "_"
+UNSET = FREE
+"""Head of a word that has none yet."""
 
 FLAG = "# flag = look again"
 IS_FLAG = re.compile(r"#\s*flag\s*=.*")
@@ -111,7 +117,7 @@ class MarkedSentence:
 
     id: int
     wids: tuple[int, ...]
-    source: Source | None  # as in the file
+    source: Source  # as in the file
     forms: tuple[str, ...]
     first: SentenceState  # as in the file
     state: SentenceState
@@ -120,8 +126,6 @@ class MarkedSentence:
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
-    recorded: str = ""  # its block in the journal; "": there is none yet
-    problems: tuple[object, Sequence[Any]] | None = None  # of a state, see `problems.problems_of`
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
     is_found: bool = True  # whether `source` is a file's, not made when words were cut or joined
     given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
@@ -131,14 +135,10 @@ class MarkedSentence:
     @classmethod
     def of(cls, sentence: Sentence, number: int = 0) -> MarkedSentence:
         """The initial state of a sentence. Raises: DataError, marked heads cannot be in one tree."""
-        n = len(sentence)
-        if sentence.source is None:
-            given = (sentence.lemmas, sentence.tags, sentence.feats, (), sentence.xpos)
-            columns = map(MarkedColumns, *(column or (NOTHING,) * n for column in given))
-            state = SentenceState((NO_ARC,) * n, tuple(columns), ())
-        else:
-            state = _state_of(sentence, sentence.source)
-        marked = cls(number, tuple(range(1, n + 1)), sentence.source, sentence.forms, state, state)
+        assert sentence.source is not None
+        state = _state_of(sentence, sentence.source)
+        words = tuple(range(1, len(sentence) + 1))
+        marked = cls(number, words, sentence.source, sentence.forms, state, state)
         if any(word.upos == NOTHING for word in state.columns):
             tags = tuple(["PUNCT" if is_mark(form) else NOTHING for form in sentence.forms])
             marked.guessed_tags = TagGuess(tags, tuple([float(tag != NOTHING) for tag in tags]))
@@ -152,10 +152,9 @@ class MarkedSentence:
         """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
         self.arcs = tuple([arc if arc.head_by else NO_ARC for arc in self.arcs])
         try:
-            mending.mended(self.heads, self.fixed)
-        except (ValueError, mending.CircleError) as error:
-            path, line = (self.source.path, self.source.line) if self.source else ("", 0)
-            raise DataError(path, line, str(error)) from None
+            mended(self.heads, self.fixed)
+        except (ValueError, CircleError) as error:
+            raise DataError(self.source.path, self.source.line, str(error)) from None
 
     # --------------------------------------------------------------------------------------- as in the file
     @property
@@ -200,7 +199,15 @@ class MarkedSentence:
         if not guess.tags:
             return columns
         if self._filled is None or self._filled[0] is not guess or self._filled[1] is not columns:
-            filled = [_with_guess(word, *its) for word, its in zip(columns, guess.words)]
+            filled = list(columns)
+            for k, (word, (tag, _, *its)) in enumerate(zip(columns, guess.words)):
+                is_files = word.upos == tag != NOTHING and not word.tag_by
+                if word.upos in (NOTHING, tag) and not is_files:  # else its tag is the file's, or another one
+                    said = zip(("lemma", "xpos", "feats"), its)
+                    new = {
+                        c: v for c, v in said if getattr(word, c) == NOTHING and not getattr(word, c + "_by")
+                    }
+                    filled[k] = word._replace(upos=tag, **new)
             for (place, tag), xpos in self.guessed_xpos.items():
                 word = filled[place - 1]
                 if word.upos == tag and _is_without_xpos(word):
@@ -226,7 +233,8 @@ class MarkedSentence:
 
     def _with(self, columns: Sequence[MarkedColumns]) -> Sentence:
         lemmas, tags, xpos, feats = zip(*((word.lemma, word.upos, word.xpos, word.feats) for word in columns))
-        return Sentence(self.forms, tags, lemmas=_some(lemmas), xpos=_some(xpos), feats=_some(feats))
+        others = [column if {*column} != {NOTHING} else () for column in (lemmas, xpos, feats)]
+        return Sentence(self.forms, tags, lemmas=others[0], xpos=others[1], feats=others[2])
 
     @property
     def bare(self) -> Sentence:
@@ -299,7 +307,7 @@ class MarkedSentence:
 
     def put(self, guess: Guess) -> None:
         """Adopts a guess for everything that is not confirmed."""
-        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, self.fixed, self.forms)
+        heads = with_punctuation(guess.heads, self.positions, self.heads, self.fixed, self.forms)
         labels = ["punct"] * len(heads)
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
@@ -349,31 +357,12 @@ class MarkedSentence:
     @property
     def sent_id(self) -> str:
         """Its name among the comments; "" without one."""
-        return (self.source.sent_id or "") if self.source else ""
-
-
-def _with_guess(
-    word: MarkedColumns, tag: str, chance: float, lemma: str, xpos: str, feats: str
-) -> MarkedColumns:
-    """A word with a guess in place of what nobody has said, unless its tag is the file's, or another one."""
-    if word.upos not in (NOTHING, tag) or (word.upos == tag != NOTHING and not word.tag_by):
-        return word
-    return word._replace(
-        upos=tag,
-        lemma=lemma if word.lemma == NOTHING and not word.lemma_by else word.lemma,
-        xpos=xpos if word.xpos == NOTHING and not word.xpos_by else word.xpos,
-        feats=feats if word.feats == NOTHING and not word.feats_by else word.feats,
-    )
+        return self.source.sent_id or ""
 
 
 def _is_without_xpos(word: MarkedColumns) -> bool:
     """Whether a person has set the tag of a word that has no XPOS, and has not said that it has none."""
     return bool(word.tag_by) and word.xpos == NOTHING and not word.xpos_by
-
-
-def _some(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values of a column; () if it is empty."""
-    return values if any(value != NOTHING for value in values) else ()
 
 
 def has_arc_marks(state: SentenceState) -> bool:
@@ -398,41 +387,89 @@ def label_fault(text: Any) -> str:
     return f"{str(text)[:20]!r} is no relation ({expected})"
 
 
+# ------------------------------------------------------------------------------------------- trees
+class CircleError(VdgiError):
+    """Fixed arcs form a circle."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self.words = tuple(words)
+        super().__init__(f"the words {', '.join(map(str, words))} would form a circle of confirmed arcs")
+
+
+def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
+    """A tree, as far as heads (n,) are set, with all fixed arcs and few of the others changed.
+
+    Of several roots a fixed one stays, or else the first. In a circle, a word that is not fixed is
+    attached to the root, or becomes the root if there is none.
+
+    Raises:
+        CircleError: fixed arcs form a circle.
+        ValueError: two roots are fixed.
+
+    >>> mended((2, 1, 2), (True, False, False)), mended((0, 0, 1), (False, True, False))
+    ((2, 0, 2), (2, 0, 1))
+    """
+    found = list(heads)
+    roots = [word for word, head in enumerate(found, 1) if head == 0]
+    chosen = [word for word in roots if fixed[word - 1]]
+    if len(chosen) > 1:
+        raise ValueError(f"the words {chosen} are fixed as roots")
+    root = (chosen or roots or [0])[0]
+    for word in roots:
+        if word != root:
+            found[word - 1] = root
+    while circle := cycle(found):
+        loose = [word for word in circle if not fixed[word - 1]]
+        if not loose:
+            raise CircleError(circle)
+        found[loose[0] - 1] = root
+        root = root or loose[0]
+    return tuple(found)
+
+
+def with_punctuation(
+    bare: Sequence[int],
+    positions: Sequence[int],
+    heads: Sequence[int],
+    fixed: Sequence[bool],
+    forms: Sequence[str],
+) -> tuple[int, ...]:
+    """Heads (n,) of all words; `bare` are those of the words at `positions`, numbered without the others.
+
+    Fixed arcs of `heads` (n,) stay, also those of punctuation; arcs that are not fixed give way.
+    """
+    number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
+    firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]
+    known = [number[heads[p - 1]] if f else b for p, b, f in zip(positions, bare, firm)]
+    restored = restore_punctuation(mended(known, firm), positions, forms)
+    return mended([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)
+
+
 # ------------------------------------------------------------------------------------------- reading
 def read_marked(path: AnyPath) -> list[MarkedSentence]:
     """The sentences of a file, with its heads, relations and marks; UPOS may be missing.
 
     Raises: DataError, the file is malformed, or marked heads form a circle.
     """
-    found = conllu.read(path, tags=KNOWN, on_repair=_ignore)
+    found = conllu.read(
+        path, tags=KNOWN, on_repair=lambda repair: None
+    )  # the session writes the file in order
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 
 def read_text(text: str, name: str) -> list[MarkedSentence]:
     """The sentences of CoNLL-U as `block` writes it. Raises: DataError, as `read_marked`."""
     blocks = Passage(name, 1, text.encode()).blocks()
-    sentences = (conllu.sentence_of(block, "optional", KNOWN, _ignore) for block in blocks)
+    sentences = (conllu.sentence_of(block, "optional", KNOWN, lambda repair: None) for block in blocks)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(sentences)]
 
 
-def _ignore(repair: DataError) -> None:
-    """The session writes the file in order."""
-
-
-def state_in(text: str, source: Source, n_words: int) -> SentenceState:
-    """The state that a block of a sentence with these lines gives. Raises: ValueError, it is none."""
+def state_in(text: str, source: Source) -> SentenceState:
+    """The state that a block of a sentence with these lines gives. Raises: LookupError, ValueError."""
     lines = text.rstrip("\n").split("\n")
-    n_comments, n_before = _n_comments(lines), _n_comments(source.lines)
-    if len(lines) - n_comments != len(source.lines) - n_before:
-        raise ValueError("it has other lines than its sentence")
-    rows = [lines[row - n_before + n_comments].split("\t") for row in source.rows]
-    for number, (row, old) in enumerate(zip(rows, source.rows), 1):
-        if len(row) != 10 or row[:2] != source.lines[old].split("\t")[:2]:
-            raise ValueError(f"word {number} is another one")
-        if row[6] != NOTHING and not (NUMBER.fullmatch(row[6]) and int(row[6]) <= n_words):
-            raise ValueError(f"word {number} cannot have head {row[6][:20]!r}")
-    arcs, columns = zip(*map(_parts, rows))
-    return SentenceState(arcs, columns, tuple(lines[:n_comments]))
+    n_more = _n_comments(lines) - _n_comments(source.lines)
+    arcs, columns = zip(*(_parts(lines[row + n_more].split("\t")) for row in source.rows))
+    return SentenceState(arcs, columns, tuple(lines[: _n_comments(lines)]))
 
 
 def _state_of(sentence: Sentence, source: Source) -> SentenceState:
@@ -481,7 +518,6 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
-    assert source is not None
     has_tree = form != "file" or has_arc_marks(state) or has_arc_marks(first)
     if not has_tree and state[1:] == first[1:]:
         return "\n".join(source.lines) + "\n\n"
@@ -494,7 +530,11 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
         if has_tree:
             is_there = shows_heads and arc.head != UNSET
             columns[6:8] = (str(arc.head), arc.label) if is_there else (NOTHING, NOTHING)
-        columns[9] = _misc(word, arc) if has_marks else without(word.misc, conllu_writing.CHANCES)
+        columns[9] = without(word.misc, conllu_writing.CHANCES)
+        if has_marks:
+            names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
+            marks = [mark + name for mark, name in zip(MARKS, names) if name]
+            columns[9] = "|".join([word.misc] * (word.misc != NOTHING) + marks) or NOTHING
         lines[row] = "\t".join(columns)
     comments = state.comments
     if not has_marks:
@@ -504,11 +544,12 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
     return "\n".join([*comments, *lines[_n_comments(lines) :]]) + "\n\n"
 
 
-def _misc(word: MarkedColumns, arc: MarkedArc) -> str:
-    """MISC with the marks of a word."""
-    names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
-    parts = [] if word.misc == NOTHING else [word.misc]
-    return "|".join([*parts, *(mark + name for mark, name in zip(MARKS, names) if name)]) or NOTHING
+def as_written(marked: MarkedSentence, state: SentenceState | None = None) -> str:
+    """The sentence as its file has it in a state: its own lines if nobody has said more than they do."""
+    state = marked.state if state is None else state
+    if marked.is_found and marked.is_as_found(state):
+        return "\n".join(marked.source.lines) + "\n\n"
+    return block(marked, state)
 
 
 def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, form: Form = "file") -> None:

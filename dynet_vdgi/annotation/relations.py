@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedSentence, label_fault
 from dynet_vdgi.errors import ConfigError
@@ -41,10 +39,6 @@ class Relations:
                     tag, head_tag = tags_of(marked, word)
                     self._confirmed[tag, head_tag, arc.label] += sign
 
-    def leave(self, marked: MarkedSentence) -> None:
-        """Takes a sentence that is about to change out of the counts."""
-        self.enter(marked, -1)
-
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
 
@@ -68,12 +62,9 @@ class Relations:
         in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
         return sorted(in_ud, key=lambda r: (-self._confirmed[tag, head_tag, r], -anywhere[r], in_ud[r], r))
 
-    def listed(self) -> dict[str, Any]:
-        """All known relations, and those of them that are not in the project's list, with a key."""
-        names = sorted(self._known())
-        others = [name for name in names if self.project and name not in self.project]
-        key = f"{zlib.crc32(chr(10).join([*names, '', *others]).encode()):08x}"
-        return {"key": key, "names": names, "unlisted": others}
+    def unlisted(self) -> list[str]:
+        """The known relations that are not in the project's list, if there is one."""
+        return sorted(self._known() - self.project) if self.project else []
 
     def likely(self, marked: MarkedSentence, word: int) -> list[tuple[str, float]]:
         """The relations confirmed between the tags of a word and its head, with their shares."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -17,16 +16,8 @@ from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
 from dynet_vdgi.annotation.relations import tags_of
-from dynet_vdgi.annotation.serving import Reach, Tab, asked, in_path
+from dynet_vdgi.annotation.serving import asked
 from dynet_vdgi.annotation.shown import Choices, found, likely_relations, offered_xpos, shown_sentence
-
-
-def serve(
-    live: Live, listener: socket.socket, announce: Callable[[str], None], reach: Reach | None = None
-) -> None:
-    """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
-    tab = Tab.of(live.session.path, is_new=live.session.journal.is_new)
-    serving.serve(SessionPage(live), listener, announce, reach, tab)
 
 
 class UnknownRelationError(ChangeError):
@@ -51,8 +42,11 @@ class SessionPage(serving.Page):
     """The requests about a session; sentences go by their ids."""
 
     GETS = (
-        "state", "next", "find", "sentence/{number}", "guess/{number}", "relations/{number}", "xpos/{number}",
-    )  # fmt: skip
+        "state",
+        "next",
+        "find",
+        *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "xpos")),
+    )
     POSTS = ("change", "undo", "redo")
 
     def __init__(self, live: Live) -> None:
@@ -75,7 +69,6 @@ class SessionPage(serving.Page):
         place, word = session.place
         last = text.by_id.get(place)
         content = {
-            "id": live.id,
             "file": session.path.name,
             "annotator": session.annotator,
             "order": live.order,
@@ -85,10 +78,8 @@ class SessionPage(serving.Page):
             "tagger": live.tagger,
             "fault": session.fault or live.unwritten,
             "versions": None if marked is None else [marked.edits, marked.version],
+            "unlisted": text.relations.unlisted(),
         }
-        labels = text.relations.listed()
-        if request.query_params.get("labels", "") != labels["key"]:
-            content["labels"] = labels
         return JSONResponse(content)
 
     async def next(self, request: Request) -> Response:
@@ -109,11 +100,11 @@ class SessionPage(serving.Page):
         return JSONResponse(await asyncio.to_thread(found, self._text, kind, query))
 
     async def sentence(self, request: Request) -> Response:
-        return await self._with_choices(await self._live.show(in_path(request)))
+        return await self._with_choices(await self._live.show(request.path_params["number"]))
 
     async def guess(self, request: Request) -> Response:
         """A sentence, after it was parsed again around a new head if that takes only a moment."""
-        return await self._with_choices(await self._live.parsed(in_path(request)))
+        return await self._with_choices(await self._live.parsed(request.path_params["number"]))
 
     async def _with_choices(self, marked: MarkedSentence) -> Response:
         choices = await self._live.choices(marked)
@@ -137,7 +128,7 @@ class SessionPage(serving.Page):
 
     def _word(self, request: Request) -> tuple[MarkedSentence, int]:
         """The sentence and the word that are asked about. Raises: ChangeError, there is none."""
-        marked, word = self._text.of_id(in_path(request)), asked(request, "word") or 0
+        marked, word = self._text.of_id(request.path_params["number"]), asked(request, "word") or 0
         if not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
         return marked, word

@@ -1,9 +1,4 @@
-"""What the page shows of a sentence and finds in a text, and faults of form.
-
-Finding sentences by words, doubts, notes and faults of form.
-
-Finding sentences: by words, doubts, notes and so on.
-"""
+"""What the page shows of a sentence and finds in a text: words, doubts, notes, faults of form."""
 
 from __future__ import annotations
 
@@ -13,10 +8,9 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
-from dynet_vdgi.annotation.marked import NOTHING, ChangeError, MarkedColumns, MarkedSentence, block
-from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.annotation.marked import NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
 from dynet_vdgi.annotation.relations import Relations
-from dynet_vdgi.annotation.sentence_layout import Range, SentenceLayout, has_space_after
+from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
 from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.system.names import count
 from dynet_vdgi.validation.form import UdProblem, problems_in
@@ -90,38 +84,19 @@ KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
 """For each kind, why a sentence is found; None: it is not."""
 
 
-# ----------------------------------------------------------------------------------------------------
-# What UD forbids in the form of a sentence as the page shows it.
-
-
+# ------------------------------------------------------------------------------------------- problems
 NOT_DONE_YET = ("upos", "head", "root", "deprel")
 """Rules about what is missing while words have no tag or head."""
 
 
-def problems_of(marked: MarkedSentence) -> Sequence[UdProblem]:
-    """The problems of the present tags and tree, guessed or not, errors first; no tag or head is none."""
-    key = marked.state, marked.guessed_tags
-    if marked.problems is None or marked.problems[0] != key:
-        found = problems_in(block(marked, form="page").rstrip("\n").split("\n"))
-        if UNSET in marked.heads or NOTHING in marked.tags:
-            found = [problem for problem in found if problem.rule not in NOT_DONE_YET]
-        marked.problems = key, sorted(found, key=lambda problem: not problem.is_error)
-    return marked.problems[1]
+def problems_of(marked: MarkedSentence) -> list[UdProblem]:
+    """The problems of the present tags and tree, guessed or not; no tag or head is none."""
+    found = problems_in(block(marked, form="page").rstrip("\n").split("\n"))
+    is_complete = UNSET not in marked.heads and NOTHING not in marked.tags
+    return [problem for problem in found if is_complete or problem.rule not in NOT_DONE_YET]
 
 
-def grouped_problems(marked: MarkedSentence) -> list[dict[str, Any]]:
-    """The problems by rule, for the page: errors, then warnings."""
-    groups: dict[tuple[bool, str], list[dict[str, Any]]] = {}
-    for problem in problems_of(marked):
-        places = groups.setdefault((problem.is_error, problem.rule), [])
-        places.append({"word": problem.word, "text": problem.text})
-    return [{"error": error, "rule": rule, "places": places} for (error, rule), places in groups.items()]
-
-
-# ----------------------------------------------------------------------------------------------------
-# A sentence as the page gets it: JSON.
-
-
+# ------------------------------------------------------------------------------------------- JSON
 Pairs = Sequence[tuple[str, float]]
 
 MOST_LIKELY = 5
@@ -146,6 +121,9 @@ def shown_sentence(
     space_after = dict.fromkeys(layout.words, False)
     for token in layout.tokens():
         space_after[token.last if isinstance(token, Range) else token] = has_space_after(token.columns[9])
+    problems: dict[str, list[dict[str, Any]]] = {}
+    for problem in problems_of(marked):
+        problems.setdefault(problem.rule, []).append({"word": problem.word, "text": problem.text})
     words = [_word(marked, k, relations, choices or Choices()) for k in range(1, len(marked) + 1)]
     for word, shown in zip(layout.words, words):
         deps = "" if word.columns[8] == NOTHING else word.columns[8]
@@ -174,7 +152,7 @@ def shown_sentence(
             }
             for one in layout.empties
         ],
-        "problems": grouped_problems(marked),
+        "problems": [{"rule": rule, "places": places} for rule, places in problems.items()],
         "words": words,
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
     }
@@ -251,7 +229,6 @@ def _tags(pairs: Pairs) -> list[list[Any]]:
 
 def _layout(marked: MarkedSentence) -> SentenceLayout:
     """The lines of a sentence as they are in the file, with what a person cannot change."""
-    assert marked.source is not None
     return SentenceLayout.of("\n".join(marked.source.lines), marked.wids)
 
 

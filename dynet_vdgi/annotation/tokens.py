@@ -1,30 +1,24 @@
 """A person's changes to tokens and sentences: split, join, multiword tokens, spaces, cut, glue.
 
-Each changes a `SentenceLayout`. A new word has no UPOS, lemma or features, because nobody has given them. A
-word that loses its head gets another one as a guess, so that a tree stays a tree.
+Each changes a `SentenceLayout`, in which what refers to a word's place (HEAD, DEPS, multiword tokens, empty
+nodes) refers to the word itself; `block` numbers everything again. A new word has no UPOS, lemma or features,
+because nobody has given them. A word that loses its head gets another one as a guess.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dynet_vdgi.annotation.changes import NO_TEXT
-from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, ChangeError
-from dynet_vdgi.annotation.sentence_layout import (
-    NOTHING,
-    ROOT,
-    Range,
-    SentenceLayout,
-    Word,
-    has_space_after,
-    with_space,
-)
+from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, NOTHING, ChangeError
 from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 
-_FORM, _LEMMA, _DEPREL, _MISC = 1, 2, 7, 9
+_ID, _FORM, _LEMMA, _HEAD, _DEPREL, _DEPS, _MISC = 0, 1, 2, 6, 7, 8, 9
+ROOT = 0
 LONGEST_FORM = 200
 MOST_PARTS = 20
 
@@ -32,16 +26,161 @@ TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue")
 
 _SPACES = ("SpaceAfter=", "SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
 _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
-_OFFSET_FORMS = (
-    (re.compile(r"TokenRange=(\d+):(\d+)"), "TokenRange={}:{}"),
-    (re.compile(r"start_char=(\d+)\|end_char=(\d+)"), "start_char={}|end_char={}"),
-)
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
-_IS_TEXT = re.compile(r"#\s*text\s*=.*")
+_TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
 _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
 """Comments that are not joined when sentences are; translations, `text_en`, are."""
 
 
+# ------------------------------------------------------------------------------------------- the layout
+@dataclass(eq=False)
+class Word:
+    """A syntactic word; `head` is a word, ROOT, or None for none."""
+
+    wid: int
+    columns: list[str]
+    head: Word | int | None = None
+
+    @property
+    def form(self) -> str:
+        return self.columns[_FORM]
+
+
+@dataclass(eq=False)
+class Range:
+    """A multiword token."""
+
+    first: Word
+    last: Word
+    columns: list[str]
+
+
+@dataclass(eq=False)
+class Empty:
+    """An empty node after a word, or before all words."""
+
+    after: Word | None
+    columns: list[str]
+
+
+Node = Word | Empty | int
+"""What DEPS can refer to; ROOT is an int."""
+
+
+@dataclass(eq=False)
+class SentenceLayout:
+    """A sentence: its comments, words, multiword tokens and empty nodes."""
+
+    comments: list[str]
+    words: list[Word]
+    ranges: list[Range] = field(default_factory=list)
+    empties: list[Empty] = field(default_factory=list)
+    deps: dict[Word | Empty, list[tuple[Node, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, block: str, wids: Sequence[int]) -> SentenceLayout:
+        """The layout of the sound block of a sentence whose words have these numbers."""
+        lines = block.rstrip("\n").split("\n")
+        layout = cls([line for line in lines if line.startswith("#")], [])
+        nodes: dict[str, Node] = {"0": ROOT}
+        numbers, spans = iter(wids), []
+        for line in lines[len(layout.comments) :]:
+            columns = line.split("\t")
+            if "-" in columns[_ID]:
+                spans.append(columns)
+            elif "." in columns[_ID]:
+                nodes[columns[_ID]] = empty = Empty(layout.words[-1] if layout.words else None, columns)
+                layout.empties.append(empty)
+            else:
+                nodes[columns[_ID]] = word = Word(next(numbers), columns)
+                layout.words.append(word)
+        for columns in spans:
+            first, last = (layout.words[int(place) - 1] for place in columns[_ID].split("-"))
+            layout.ranges.append(Range(first, last, columns))
+        for word in layout.words:
+            head = nodes.get(word.columns[_HEAD])
+            word.head = None if isinstance(head, Empty) else head
+        its: list[Word | Empty] = [*layout.words, *layout.empties]
+        for node in its:
+            parts = [part.partition(":") for part in node.columns[_DEPS].split("|")]
+            if all(number in nodes for number, _, _ in parts):  # otherwise it is no list of heads
+                layout.deps[node] = [(nodes[number], label) for number, _, label in parts]
+        return layout
+
+    # --------------------------------------------------------------------------------------- writing
+    def block(self) -> str:
+        """The lines of the sentence, numbered, and an empty line."""
+        names: dict[Node, str] = {ROOT: "0", **{word: str(k) for k, word in enumerate(self.words, 1)}}
+        after: dict[Word | None, list[Empty]] = {}
+        for empty in self.empties:
+            after.setdefault(empty.after, []).append(empty)
+            names[empty] = f"{names[empty.after or ROOT]}.{len(after[empty.after])}"
+        starts = {span.first: span for span in self.ranges}
+        found = [*self.comments, *(self._line(empty, names) for empty in after.get(None, ()))]
+        for word in self.words:
+            if word in starts:
+                ends = f"{names[word]}-{names[starts[word].last]}"
+                found.append("\t".join([ends, *starts[word].columns[1:]]))
+            word.columns[_HEAD] = NOTHING if word.head is None else names.get(word.head, NOTHING)
+            found += [self._line(node, names) for node in (word, *after.get(word, ()))]
+        return "\n".join(found) + "\n\n"
+
+    def _line(self, node: Word | Empty, names: dict[Node, str]) -> str:
+        columns = [names[node], *node.columns[1:]]
+        if node in self.deps:
+            known = [(names[to], label) for to, label in self.deps[node] if to in names]
+            known.sort(key=lambda pair: ([int(n) for n in pair[0].split(".")], pair[1]))
+            columns[_DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NOTHING
+        return "\t".join(columns)
+
+    # --------------------------------------------------------------------------------------- the text
+    def range_of(self, word: Word) -> Range | None:
+        """The multiword token that a word is in."""
+        place = self.words.index
+        inside = (s for s in self.ranges if place(s.first) <= place(word) <= place(s.last))
+        return next(inside, None)
+
+    def tokens(self) -> Iterator[Word | Range]:
+        """Words and multiword tokens as they stand in the text."""
+        starts, current = {span.first: span for span in self.ranges}, None
+        for word in self.words:
+            if word in starts:
+                yield (current := starts[word])
+            elif current is None:
+                yield word
+            if current is not None and current.last is word:
+                current = None
+
+    def text(self) -> str:
+        """The text that the tokens make up: forms, with a blank after each that has no SpaceAfter=No."""
+        pieces = []
+        for token in self.tokens():
+            pieces.append(token.columns[_FORM] + (" " if has_space_after(token.columns[_MISC]) else ""))
+        return "".join(pieces).rstrip(" ")
+
+    def set_text(self, text: str) -> None:
+        """Replaces the comment `# text`, if there is one."""
+        self.comments = [f"# text = {text}" if _TEXT.fullmatch(c) else c for c in self.comments]
+
+
+# ------------------------------------------------------------------------------------------- MISC
+def has_space_after(misc: str) -> bool:
+    """Whether a token is followed by a space in the text."""
+    return "SpaceAfter=No" not in misc.split("|")
+
+
+def with_space(misc: str, is_there: bool) -> str:
+    """MISC that says so.
+
+    >>> with_space("A=b|SpaceAfter=No", True), with_space("_", False)
+    ('A=b', 'SpaceAfter=No')
+    """
+    parts = [p for p in misc.split("|") if p != NOTHING and not p.startswith(("SpaceAfter=", "SpacesAfter="))]
+    kept = [p for p in misc.split("|") if p.startswith("SpacesAfter=")] if is_there else ["SpaceAfter=No"]
+    return "|".join([*parts, *kept]) or NOTHING
+
+
+# ------------------------------------------------------------------------------------------- changes
 def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: Iterable[int]) -> None:
     """Makes a change within a sentence; the comment `# text` follows the tokens. Raises: ChangeError."""
     before = layout.text()
@@ -51,8 +190,15 @@ def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: 
         split(layout, layout.words[place - 1], value, new_wids)
     elif what == "join":
         join(layout, layout.words[place - 1])
-    else:
-        set_space(layout, layout.words[place - 1], value)
+    else:  # whether a space follows a word, or the multiword token that ends with it
+        if type(value) is not bool:
+            raise ChangeError("a space follows a word (true) or not (false)")
+        word = layout.words[place - 1]
+        span = layout.range_of(word)
+        if span is not None and span.last is not word:
+            raise ChangeError("no space can follow a word inside a multiword token")
+        columns = (span or word).columns
+        columns[_MISC] = with_space(columns[_MISC], value)
     if (after := layout.text()) != before:
         layout.set_text(after)
 
@@ -83,7 +229,6 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
         raise ChangeError("a word is split after a number of letters, or into forms such as de, le")
     old_form, misc, has_head = word.form, word.columns[_MISC], word.head is not None
     own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
-    of_text = only(misc, (*_SPACES, *_OFFSETS))
     columns = ["", *[NOTHING] * 6, "dep" if has_head else NOTHING, *[NOTHING] * 2]
     rest = [Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])]
     for part, form in zip((word, *rest), forms):
@@ -97,18 +242,12 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
             empty.after = rest[-1]
     if span is not None:
         span.last = rest[-1] if span.last is word else span.last
-    elif type(value) is int:  # offsets stay true, and SpaceAfter and the like go to the second part
-        first, second, length = NOTHING, without(of_text, _OFFSETS), len(old_form)
-        for pattern, offsets in _OFFSET_FORMS:
-            found = pattern.search(of_text)
-            if found and int(found[2]) - int(found[1]) == length:
-                start, end = int(found[1]), int(found[2])
-                first = _joined(first, offsets.format(start, start + len(forms[0])))
-                second = _joined(second, offsets.format(end - len(forms[1]), end))
-        word.columns[_MISC] = with_space(_joined(own, first), len("".join(forms)) < length)
-        rest[0].columns[_MISC] = second
+    elif type(value) is int:  # SpaceAfter and the like go to the second part
+        word.columns[_MISC] = with_space(own, len("".join(forms)) < len(old_form))
+        rest[0].columns[_MISC] = only(misc, _SPACES)
     else:
         form = form_of(old_form, of_range=True)
+        of_text = only(misc, (*_SPACES, *_OFFSETS))
         layout.ranges.append(Range(word, rest[-1], ["", form, *[NOTHING] * 7, of_text]))
 
 
@@ -143,10 +282,6 @@ def join(layout: SentenceLayout, word: Word) -> None:
         blank = " " if span is None and has_space_after(one[_MISC]) else ""
         one[_FORM] = form_of(one[_FORM] + blank + two[_FORM])
         misc = _joined(without(one[_MISC], (*_SPACES, *_OFFSETS)), only(two[_MISC], _SPACES))
-        for pattern, offsets in _OFFSET_FORMS:
-            first, last = pattern.search(one[_MISC]), pattern.search(two[_MISC])
-            if first and last:
-                misc = _joined(misc, offsets.format(first[1], last[2]))
         if span is not None and span.last is other:
             span.last = word
     marks = one[_MISC]
@@ -194,17 +329,6 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
     layout.ranges.append(Range(covered[0], covered[-1], ["", form, *[NOTHING] * 7, spaces]))
 
 
-def set_space(layout: SentenceLayout, word: Word, value: Any) -> None:
-    """Says whether a space follows a word, or the multiword token that ends with it."""
-    if type(value) is not bool:
-        raise ChangeError("a space follows a word (true) or not (false)")
-    span = layout.range_of(word)
-    if span is not None and span.last is not word:
-        raise ChangeError("no space can follow a word inside a multiword token")
-    columns = (span or word).columns
-    columns[_MISC] = with_space(columns[_MISC], value)
-
-
 # ------------------------------------------------------------------------------------------- sentences
 def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLayout:
     """Cuts a sentence before a word; returns the second part, whose sent_id is none of those taken."""
@@ -222,7 +346,6 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
     layout.empties = [empty for empty in layout.empties if empty not in rest.empties]
     nodes = (*rest.words, *rest.empties)
     rest.deps = {node: layout.deps.pop(node) for node in nodes if node in layout.deps}
-    rest.copies = {node: layout.copies.pop(node) for node in nodes if node in layout.copies}
     names = set(taken)
     for comment in layout.comments:
         if found := _SENT_ID.fullmatch(comment):
@@ -230,17 +353,27 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
             while f"{found[2]}-{k}" in names:
                 k += 1
             rest.comments.append(f"{found[1]}{found[2]}-{k}")
-    if any(map(_IS_TEXT.match, layout.comments)):
+    if any(map(_TEXT.match, layout.comments)):
         rest.comments.append("# text = ")
     for part in (layout, rest):
         part.set_text(part.text())
-        _make_tree(part)
+        root = next((word for word in part.words if word.head == ROOT), None)
+        is_tree = all(word.head is not None for word in part.words)
+        for word in part.words:  # whose head is in the other part
+            if isinstance(word.head, Word) and word.head not in part.words:
+                if not is_tree:
+                    _hang(word, None, NOTHING)
+                elif root is not None:
+                    _hang(word, root, "dep")
+                else:
+                    _hang(word, ROOT, "root")
+                    root = word
     return rest
 
 
 def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     """Adds the next sentence to this one; its root depends on this root as `parataxis`, a guess."""
-    has_text, other_has = (any(map(_IS_TEXT.match, each.comments)) for each in (layout, other))
+    has_text, other_has = (any(map(_TEXT.match, each.comments)) for each in (layout, other))
     if layout.text() and other_has and not has_text:
         layout.comments.append("# text = ")
     roots = [[word for word in each.words if word.head == ROOT] for each in (layout, other)]
@@ -253,15 +386,8 @@ def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     layout.ranges += other.ranges
     layout.empties += other.empties
     layout.deps |= other.deps
-    layout.copies |= other.copies
-    layout.comments = _glued_comments(layout.comments, other.comments)
-    layout.set_text(layout.text())
-
-
-def _glued_comments(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """The comments of both; translations and notes are joined, the second's own name and text go."""
-    found = list(one)
-    for comment in other:
+    found = layout.comments
+    for comment in other.comments:  # the second's own name and text go; translations and notes are joined
         if _OWN.fullmatch(comment) or comment in found:
             continue
         key, sign, value = comment.partition("=")
@@ -270,7 +396,7 @@ def _glued_comments(one: Sequence[str], other: Sequence[str]) -> list[str]:
             found[same[0]] += " " + value.strip()
         else:
             found.append(comment)
-    return found
+    layout.set_text(layout.text())
 
 
 def _hang(word: Word, head: Word | int | None, label: str) -> None:
@@ -278,19 +404,3 @@ def _hang(word: Word, head: Word | int | None, label: str) -> None:
     word.head = head
     word.columns[_DEPREL] = label
     word.columns[_MISC] = without(word.columns[_MISC], (HEAD_BY, LABEL_BY))
-
-
-def _make_tree(layout: SentenceLayout) -> None:
-    """Words whose head is not in the sentence hang from its root; if it has none, the first of them is it."""
-    is_tree = all(word.head is not None for word in layout.words)
-    root = next((word for word in layout.words if word.head == ROOT), None)
-    for word in layout.words:
-        if not isinstance(word.head, Word) or word.head in layout.words:
-            continue
-        if not is_tree:
-            _hang(word, None, NOTHING)
-        elif root is not None:
-            _hang(word, root, "dep")
-        else:
-            _hang(word, ROOT, "root")
-            root = word

@@ -206,9 +206,8 @@ APART: dict[str, list[tuple[str, str, str]]] = {
     ],
     "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
     "evaluate": [
-        ("--raw --by --rules --baselines --max-len --protocol --bootstrap --format", "--agreement", ""),
+        ("--raw --by --rules --baselines --max-len --protocol --bootstrap", "--agreement", ""),
         ("--by --rules --baselines --max-len --protocol --bootstrap", "--raw", "it scores all words"),
-        ("--worst --confusions", "--csv", "it has figures only"),
     ],
     "info": [("--json", "-o", "it is a page")],
     "parse": [
@@ -224,8 +223,8 @@ NEEDED: dict[str, list[tuple[str, str]]] = {
     "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
     "check": [("--level --lang", "--ud")],
     "choose": [("--heads --json", "--words")],
-    "evaluate": [("--worst --confusions --no-punct --csv", "--agreement")],
-    "info": [("--gold --protocol --rules --sentences --published", "-o"), ("--published", "--gold")],
+    "evaluate": [("--worst --confusions --no-punct", "--agreement")],
+    "info": [("--gold --protocol --rules --sentences", "-o")],
 }
 """By verb: options that have an effect only with another one."""
 

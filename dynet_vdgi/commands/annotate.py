@@ -23,8 +23,7 @@ A file that has trees but no marks needs --given: `right` trees are kept, punctu
 `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also
-vdgi evaluate --agreement.
+file of -o, and so do entries of MISC and comments that only one file has; see also vdgi evaluate --agreement.
 """
 
 from __future__ import annotations
@@ -95,7 +94,6 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
     from dynet_vdgi.annotation.loop import PRESET, Course
     from dynet_vdgi.annotation.relations import read_list
-    from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.annotation.session import Session
     from dynet_vdgi.annotation.taking_over import beside
     from dynet_vdgi.parsing.steps import step_file
@@ -110,7 +108,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation import server
 
     shows = serving.announcing(not arguments.no_browser)
-    with serving.listening(port, Tab.of(path).port) as listener, shows as announce:
+    with serving.listening(port) as listener, shows as announce:
         if path.endswith(".txt"):
             path = beside(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
@@ -119,7 +117,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         try:
             helpers = Helpers(course, arguments.tagger)
             live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
-            server.serve(live, listener, announce, reach)
+            serving.serve(server.SessionPage(live), listener, announce, reach)
         finally:
             session.close()
     logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
@@ -132,14 +130,13 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
     from dynet_vdgi.annotation import adjudication
     from dynet_vdgi.annotation.adjudication import Adjudication
-    from dynet_vdgi.annotation.serving import Tab
     from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
     files.check_output(arguments.output, [path, arguments.beside])
     files.check_read_again([path, arguments.beside], "decisions are taken up again later")
     shows = serving.announcing(not arguments.no_browser)
-    with serving.listening(port, Tab.of(arguments.output).port) as listener, shows as announce:
+    with serving.listening(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
         if more := work.not_compared():
             which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
@@ -147,7 +144,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
                 "not compared, though both files have them and they differ: %s; %s's are kept", which, path
             )
         try:
-            adjudication.serve(work, listener, announce, reach)
+            serving.serve(adjudication.DecisionPage(work), listener, announce, reach)
         finally:
             work.close()
     counts = work.counts()
@@ -187,6 +184,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
         logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
-    if faulty := sum(any(problem.is_error for problem in problems_of(marked)) for marked in done):
+    if faulty := sum(bool(problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
         logger.info("%s: vdgi check --ud %s --level 2 lists them", which, arguments.export)

@@ -19,7 +19,6 @@ status 3 if there are errors, with 0 if there are warnings only.
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -103,28 +102,22 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
     most = PLACES if arguments.max_faults is None else arguments.max_faults
     level, language = arguments.level or "", arguments.lang or ""
-    if level in ("4", "5") and not language and not os.environ.get(form.VARIABLE):
+    if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
-    try:
-        found = form.messages(map(_text, names), language, level)
-    except form.CrashError as crash:
-        _show(crash.messages, names, most)
-        raise
-    _show(found, names, most)
+    found = form.messages(map(_text, names), language, level)
+    for line in _lines(found, names, most):
+        print(told(line))
     program, *given = form.command(language, level) or [""]
-    print(told(f"{shlex.join([Path(program).name, *given])}: {form.counted(found)}"))
-    if n_errors := sum(message.is_error for message in found):
+    n_errors = sum(message.is_error for message in found)
+    said = f"{counted(n_errors, 'error')}, {counted(len(found) - n_errors, 'warning')}"
+    print(told(f"{shlex.join([Path(program).name, *given])}: {said}"))
+    if n_errors:
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
 
 
 def _text(name: str) -> str:
     with files.open_text(name, has_lines=False) as handle:
         return handle.read()
-
-
-def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
-    for line in _lines(found, names, most):
-        print(told(line))
 
 
 def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:

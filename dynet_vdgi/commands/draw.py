@@ -50,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sentence N...", which)
     add("--format", "default: by the output's name, otherwise text", choices=("text", "svg"))
     add_output(add)
-    width = "columns of text (default: the terminal's, or 80) or pixels of a picture (default: 960)"
-    add("--width N", width, least=1)
+    add("--width N", "columns of text (default: the terminal's, or 80)", least=1)
 
 
 class _Choice:
@@ -91,8 +90,10 @@ def run(arguments: argparse.Namespace) -> None:
     drawn = _chosen(names, gold, choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
+    elif arguments.width:
+        raise UsageError("--width has no effect: it is for text")
     else:
-        _write_pictures(drawn, arguments.output, arguments.width)
+        _write_pictures(drawn, arguments.output)
 
 
 # ------------------------------------------------------------------------------------------- reading
@@ -169,16 +170,13 @@ _LINES = "─│┌┐└┘├┤┬┴┼"
 _IN_ASCII = str.maketrans(_LINES, "-|+++++++++")
 
 
-def _write_pictures(drawn: Iterable[tuple[str, DrawnTree]], output: str, width: int | None) -> None:
+def _write_pictures(drawn: Iterable[tuple[str, DrawnTree]], output: str) -> None:
     """Writes one picture of all trees, or one of each."""
-    from dynet_vdgi.drawing import pictures
-
-    if width is None:
-        width = pictures.WIDTH
+    from dynet_vdgi.drawing.pictures import svg_document
 
     def write(path: str, trees: Sequence[DrawnTree]) -> None:
         with files.atomic_writer(path) as handle:
-            handle.write(pictures.svg_document(trees, width=width))
+            handle.write(svg_document(trees))
 
     if "{}" in output:
         written: set[str] = set()

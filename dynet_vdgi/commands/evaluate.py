@@ -15,8 +15,8 @@ name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS
 scorer (CoNLL 2018).
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
-  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown
-  vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --format json
+  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my
+  vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --json
 
 --raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
 words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters, and
@@ -37,9 +37,7 @@ empty nodes, MISC and comments are not compared. Last come the sentences in whic
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import sys
 
 from dynet_vdgi.commands import Options, one_file
 from dynet_vdgi.data import files, protocols
@@ -62,16 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rules MODEL", f"{rules} (default: best)")
     add("--baselines", "also score parsers that learn nothing")
     add("--bootstrap N", "draws for intervals and p values; 0: none", default=10_000, least=0)
-    add("--format", "how to print figures", choices=("text", "markdown", "json"), default="text")
-    json_is = "short for --format json: all figures, accuracies from 0 to 1"
-    add("--json", json_is, action="store_const", const="json", dest="format")
+    add("--json", "all figures as JSON, accuracies from 0 to 1")
     add("--raw", "score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS")
     add("--agreement", "compare GOLD, an annotation, with another one")
     add("--worst N", f"with --agreement: most different sentences to list (default: {WORST})", least=0)
     add("--confusions N", f"with --agreement: confusions to list per column (default: {CONFUSIONS})", least=0)
     add("--no-punct", "with --agreement: leave out words that are PUNCT in either file")
-    figures = "with --agreement: the figures as CSV, one a line"
-    add("--csv", figures, action="store_const", const="csv", dest="format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -106,11 +100,11 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         tags=used.tags,
     )
     comparisons = tables.comparisons(evaluations, arguments.bootstrap)
-    if arguments.format == "json":
+    if arguments.json:
         content = tables.to_dict(evaluations, comparisons)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
-        print(plain(tables.format_all(evaluations, by, comparisons, markdown=arguments.format == "markdown")))
+        print(plain(tables.format_all(evaluations, by, comparisons)))
 
 
 def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
@@ -118,26 +112,24 @@ def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation import raw_scores
 
     found = raw_scores.score_files(gold, files.expand(arguments.parses))
-    if arguments.format == "json":
+    if arguments.json:
         of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
         print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
     else:
-        print(plain(raw_scores.shown(found, markdown=arguments.format == "markdown")))
+        print(plain(raw_scores.shown(found)))
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
     """Prints the agreement of two annotations."""
-    from dynet_vdgi.evaluation.agreement import HEADING, TwoFiles, agreement
+    from dynet_vdgi.evaluation.agreement import TwoFiles, agreement
 
     if len(arguments.parses) != 1:
         raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")
     found = agreement(TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct)
     worst = WORST if arguments.worst is None else arguments.worst
     confusions = CONFUSIONS if arguments.confusions is None else arguments.confusions
-    if arguments.format == "json":
+    if arguments.json:
         print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
-    elif arguments.format == "csv":
-        csv.writer(sys.stdout, lineterminator="\n").writerows([HEADING, *found.rows()])
     else:
         print(told(found.shown(worst, confusions)))
 

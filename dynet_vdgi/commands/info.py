@@ -9,13 +9,12 @@ use vdgi check.
   vdgi info universal
   vdgi info my.tagger
 
-With -o, writes a page about folders that `vdgi train` wrote: settings, curves, scores, trees. It is one file
+With -o, writes a page about folders that `vdgi train` wrote: settings, log, scores, trees. It is one file
 without scripts, and needs no network. With --gold, each model parses the test sentences, and its trees are
-scored as by `vdgi evaluate --baselines`, under the rules that the model was trained with. --published adds
-published figures for that data set.
+scored as by `vdgi evaluate --baselines`, under the rules that the model was trained with.
 
   vdgi info runs/fr -o fr.html
-  vdgi info runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu --published UD1.4-French -o fr.html
+  vdgi info runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu -o fr.html
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", "print JSON")
     add("-o --output FILE", "write a page, FILE.html; a file that exists is replaced")
     add("--gold TEST", "CoNLL-U file with gold trees to score on")
-    add("--published NAME", "data set whose published figures to add, such as UD1.4-French")
     names = ", ".join(protocols.SCORING_PROTOCOLS)
     add("--protocol NAME", f"{names} (default: that of the models)")
     rules = "rules of the break-down and of the baseline: a model or run folder, a rule file, or a name"
@@ -118,4 +116,4 @@ def _scored(models: dict[str, ModelFile], gold: Sequence[str], arguments: argpar
     from dynet_vdgi.runs.run_folder import rules_named
 
     rules = rules_named(arguments.rules) if arguments.rules else None
-    return score_runs(models, gold[0], protocol=arguments.protocol, rules=rules, dataset=arguments.published)
+    return score_runs(models, gold[0], protocol=arguments.protocol, rules=rules)

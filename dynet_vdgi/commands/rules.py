@@ -97,7 +97,7 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
-    from dynet_vdgi.evaluation.baselines import rules_only
+    from dynet_vdgi.evaluation.files import rules_only
     from dynet_vdgi.grammar.explanation import explained
 
     rules = _rules(arguments)
@@ -173,7 +173,7 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
     """The accuracy of the rules alone, if there are trees to compare with."""
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.evaluation.baselines import TIE_SEEDS, rules_only
+    from dynet_vdgi.evaluation.files import TIE_SEEDS, rules_only
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:

@@ -1,6 +1,4 @@
-"""Trees as SVG: arcs with their levels and kinds, then the picture.
-
-What both drawings of a tree share: its arcs and their kinds, the heights of arcs, and printable letters.
+"""What drawings of a tree share (its arcs and their kinds, heights of arcs, printable letters), and SVG.
 
 Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
 """
@@ -10,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from dynet_vdgi.system.names import column_count
@@ -115,33 +113,26 @@ def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
 
 def clean(text: str) -> str:
     """The text without characters that would spoil a terminal or an XML file: controls, reordering marks."""
-    # By distinct letters, because a form may be long.
-    return text.translate(dict.fromkeys(map(ord, filter(_is_unfit, set(text))), "\N{REPLACEMENT CHARACTER}"))
-
-
-def _is_unfit(character: str) -> bool:
-    if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in "\ufffe\uffff":
-        return True
-    return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
+    unfit = [
+        letter
+        for letter in set(text)  # a form may be long
+        if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+        or letter in "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    ]
+    return text.translate(dict.fromkeys(map(ord, unfit), "\N{REPLACEMENT CHARACTER}"))
 
 
 # ----------------------------------------------------------------------------------------------------
 # Drawings of dependency trees as SVG, one tree or several below one another.
 #
-# Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The
-# SVG is self-contained (no scripts, fonts, links), takes its colours from CSS variables (`--vdgi-paper` and
-# so on) that follow the reader's light or dark scheme, and includes a description. Wherever colours
-# distinguish right from wrong, or sure from doubtful, the width and the dashes of the lines do so too.
+# Arcs stand above the words, tags below. The SVG is self-contained (no scripts, styles, fonts, links) and
+# includes a description. Wherever colours distinguish right from wrong, or sure from doubtful, the width and
+# the dashes of the lines do so too. Units are pixels, with x to the right and y downwards.
 #
 # Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare
 # with gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all
 # of spaCy. udapi is under the GPL, so it can only be called, and its pages load scripts from the web.
-#
-# Units are pixels, with x to the right and y downwards.
 
-
-WIDTH = 960
-"""Default width of a picture in pixels."""
 
 _FORM, _TAG, _NOTE, _RELATION = 15, 11, 12, 10  # sizes of letters
 _MARGIN, _GAP = 14, 14  # around a tree, between words
@@ -149,104 +140,71 @@ _FIRST_LEVEL, _LEVEL = 24, 17  # height of the lowest arcs over the words; of ea
 _CORNER, _SLOT = 7, 9  # radius of an arc's corners, space between its ends at one word
 _BELOW = 38  # from the ends of the arcs to the lower edge of the tags
 _TIP, _TIP_HALF = 7, 3.5  # length of an arrowhead, and half of its width; the line ends at its back
-_ROOT_LEVEL = -1  # of root arcs, which stand upright
-_LINE_WIDTHS = {PLAIN: 1.4, RIGHT: 1.4, WRONG: 2.6, MISSED: 1.6, SURE: 1.4, UNSURE: 1.8, DOUBTFUL: 2.4}
-_DASHES = {MISSED: "5 3", UNSURE: "8 2", DOUBTFUL: "3 3"}
+_PAPER, _INK, _MUTED = "#ffffff", "#1f2328", "#59636e"
+_GREEN, _RED, _BLUE = "#1a7f37", "#c4320a", "#0550ae"
+_LINES = {  # colour, width and dashes of each kind of arc
+    PLAIN: (_MUTED, 1.4, ""),
+    RIGHT: (_GREEN, 1.4, ""),
+    WRONG: (_RED, 2.6, ""),
+    MISSED: (_BLUE, 1.6, "5 3"),
+    SURE: (_MUTED, 1.4, ""),
+    UNSURE: (_BLUE, 1.8, "8 2"),
+    DOUBTFUL: (_RED, 2.4, "3 3"),
+}
 
 
-def _colours(paper: str, ink: str, muted: str, right: str, wrong: str, missed: str) -> dict[str, str]:
-    arcs = {PLAIN: muted, RIGHT: right, WRONG: wrong, MISSED: missed}
-    doubts = {SURE: muted, UNSURE: missed, DOUBTFUL: wrong}
-    return {"paper": paper, "ink": ink, "muted": muted, **arcs, **doubts}
+def svg_document(trees: Iterable[DrawnTree]) -> str:
+    """Trees one below the other, as the text of one SVG file, for a page too.
 
-
-_LIGHT = _colours("#ffffff", "#1f2328", "#59636e", "#1a7f37", "#c4320a", "#0550ae")
-_DARK = _colours("#0d1117", "#e6edf3", "#9198a1", "#4ac26b", "#ff9a6b", "#79c0ff")
-
-
-def _variables(colours: Mapping[str, str]) -> str:
-    return "".join(f"--vdgi-{name}:{colour};" for name, colour in colours.items())
-
-
-_RULES = ".vdgi-tree .vdgi-paper{fill:var(--vdgi-paper)}.vdgi-relation{stroke:var(--vdgi-paper)}" + "".join(
-    f".vdgi-tree text.vdgi-{name},.vdgi-tree .vdgi-{name} .vdgi-tip{{fill:var(--vdgi-{name})}}"
-    f".vdgi-tree .vdgi-{name} .vdgi-line{{stroke:var(--vdgi-{name})}}"
-    for name in _LIGHT
-    if name != "paper"
-)
-# Programs without CSS variables skip @supports and use the colours in the attributes of each element.
-_STYLE = (
-    f".vdgi-tree{{{_variables(_LIGHT)}}}"
-    f"@media (prefers-color-scheme:dark){{.vdgi-tree{{{_variables(_DARK)}}}}}"
-    f"@supports (fill:var(--vdgi-ink)){{{_RULES}}}"
-)
-_HALO = f' paint-order="stroke" stroke="{_LIGHT["paper"]}" stroke-width="3"'  # over lines that cross the text
-
-
-def svg_document(trees: Iterable[DrawnTree], *, width: float = WIDTH) -> str:
-    """Trees one below the other, as the text of one SVG file, for a page too; no wider than `width` pixels.
-
-    A wider word has a line of its own and widens the picture. Each arc is a `<g>` of class
-    `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also of class `vdgi-right`,
-    `vdgi-wrong` or `vdgi-missed`, and a legend follows below.
+    Each arc is a `<g>` of class `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also
+    of class `vdgi-right`, `vdgi-wrong` or `vdgi-missed`, and a legend follows below.
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
-    pictures = [_Picture(tree, width) for tree in trees]
+    pictures = [_Picture(tree) for tree in trees]
     if len(pictures) == 1:
-        return pictures[0].element(style=f"<style>{_STYLE}</style>") + "\n"
-    full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)
-    parts, top = [], 0.0
+        return pictures[0].element() + "\n"
+    width, top, parts = max(picture.width for picture in pictures), 0.0, []
     for picture in pictures:
-        parts.append(picture.element(top, full_width))
+        parts.append(picture.element(top, width))
         top += picture.height
-    start = _start_tag(full_width, full_height, "") + f"<title>{len(pictures)} dependency trees</title>"
-    return "\n".join([start, f"<style>{_STYLE}</style>", *parts, "</svg>"]) + "\n"
-
-
-class _Place(NamedTuple):
-    """The position of a word."""
-
-    row: int
-    x: float  # its middle
-    cell: float  # its width
-
-
-class _Row(NamedTuple):
-    """A line of words."""
-
-    top: float
-    base: float  # where arcs end above its words
-    heights: dict[int, float]  # y of each level that occurs in the line
+    start = _start_tag(width, top, "") + f"<title>{len(pictures)} dependency trees</title>"
+    return "\n".join([start, *parts, "</svg>"]) + "\n"
 
 
 class _Picture:
     """One tree as SVG elements, with y downwards from its upper edge."""
 
-    def __init__(self, tree: DrawnTree, width: float) -> None:
+    def __init__(self, tree: DrawnTree) -> None:
         self._lines: list[str] = []
         self._labels: list[str] = []
         arcs = tree.arcs()
         self._forms, tags = list(map(clean, tree.forms)), list(map(clean, tree.tags))
         self._relations = list(map(clean, tree.relations)) or [""] * len(tags)
-        self._places = self._placed(tags, width)
-        self.width = max((place.x + place.cell / 2 for place in self._places), default=0) + _MARGIN
-        self._edge = self.width
-        found = iter(levels([arc.span for arc in arcs if arc.head], may_touch=True))
-        its_levels = [next(found) if arc.head else _ROOT_LEVEL for arc in arcs]
+        self._middles, self._cells = [], []  # x and width of each word
+        self.width = float(_MARGIN)
+        for form, tag, relation in zip(self._forms, tags, self._relations):
+            texts = ((form, _FORM), (tag, _TAG), ("root", _TAG), (relation, _RELATION))
+            self._cells.append(max(_text_width(text, size) for text, size in texts))
+            self._middles.append(self.width + self._cells[-1] / 2)
+            self.width += self._cells[-1] + _GAP
+        self.width += _MARGIN - _GAP
         top = float(_MARGIN)
         if caption := clean(tree.caption):
-            self._label(_MARGIN, top + _NOTE, caption, "note", _NOTE, "start", "muted")
+            self._label(_MARGIN, top + _NOTE, caption, "note", _NOTE, "start", _MUTED)
             self.width = max(self.width, 2 * _MARGIN + _text_width(caption, _NOTE))
             top += _NOTE + _GAP
-        self._rows = self._stacked(arcs, its_levels, top)
-        for form, tag, place in zip(self._forms, tags, self._places):
-            base = self._rows[place.row].base
-            self._label(place.x, base + _FORM + 3, form, "form", _FORM)
-            self._label(place.x, base + _BELOW - 4, tag, "tag", _TAG, kind="muted")
-        for arc, level, (start, end) in zip(arcs, its_levels, self._ends(arcs)):
-            self._draw(arc, level, start, end)
-        self.height = (self._rows[-1].base + _BELOW if self._rows else top) + _MARGIN
+        found = levels([arc.span for arc in arcs if arc.head], may_touch=True)
+        high = _FIRST_LEVEL + _LEVEL * max(found) if found else _TIP
+        base = top + high + _TAG + _CORNER  # where arcs end; roots stand above all arcs
+        for form, tag, x in zip(self._forms, tags, self._middles):
+            self._label(x, base + _FORM + 3, form, "form", _FORM)
+            self._label(x, base + _BELOW - 4, tag, "tag", _TAG, colour=_MUTED)
+        of_arcs = iter(found)
+        for arc, (start, end) in zip(arcs, self._ends(arcs)):
+            y = base - _FIRST_LEVEL - _LEVEL * next(of_arcs) if arc.head else top + _TAG
+            self._draw(arc, y, base, start, end)
+        self.height = base + _BELOW + _MARGIN
         if tree.gold is not None:
             self._add_legend(MEANING, tree.note_on(arcs))
         elif tree.sure is not None:
@@ -255,47 +213,16 @@ class _Picture:
         self._title = f"Dependency tree: {' '.join(self._forms)}"
         self._description = f"{meaning}: {'; '.join(map(self._in_words, arcs))}."
 
-    def element(self, top: float = 0, width: float = 0, style: str = "") -> str:
+    def element(self, top: float = 0, width: float = 0) -> str:
         """The `<svg>` element."""
         place = f' y="{_number(top)}"' if top else ""
         lines = [
             _start_tag(max(width, self.width), self.height, f' role="img"{place}'),
             f"<title>{escape(self._title)}</title>",
             f"<desc>{escape(self._description)}</desc>",
-            *([style] if style else []),
-            f'<rect class="vdgi-paper" width="100%" height="100%" fill="{_LIGHT["paper"]}"/>',
+            f'<rect width="100%" height="100%" fill="{_PAPER}"/>',
         ]
         return "\n".join([*lines, *self._lines, *self._labels, "</svg>"])
-
-    # --------------------------------------------------------------------------------------- positions
-    def _placed(self, tags: Sequence[str], width: float) -> list[_Place]:
-        """Fills lines of at most `width` pixels with words."""
-        places, row, x = [], 0, float(_MARGIN)
-        for form, tag, relation in zip(self._forms, tags, self._relations):
-            texts = ((form, _FORM), (tag, _TAG), ("root", _TAG), (relation, _RELATION))
-            cell = max(_text_width(text, size) for text, size in texts)
-            if x > _MARGIN and x + cell + _MARGIN > width:
-                row, x = row + 1, float(_MARGIN)
-            places.append(_Place(row, x + cell / 2, cell))
-            x += cell + _GAP
-        return places
-
-    def _stacked(self, arcs: Sequence[Arc], its_levels: Sequence[int], top: float) -> list[_Row]:
-        """The rows below `top`, each high enough for its levels and root arcs."""
-        used: list[set[int]] = [set() for _ in range(self._places[-1].row + 1 if self._places else 0)]
-        for arc, level in zip(arcs, its_levels):
-            first, last = (self._places[word - 1].row for word in arc.span)
-            for levels_of_row in used[first : last + 1]:
-                levels_of_row.add(level)
-        rows = []
-        for levels_of_row in used:
-            ordered = sorted(levels_of_row - {_ROOT_LEVEL})
-            room = _FIRST_LEVEL + _LEVEL * (len(ordered) - 1) if ordered else _TIP
-            base = top + room + (_TAG + _CORNER) * (_ROOT_LEVEL in levels_of_row)
-            heights = {level: base - _FIRST_LEVEL - _LEVEL * rank for rank, level in enumerate(ordered)}
-            rows.append(_Row(top, base, heights))
-            top = base + _BELOW + _GAP
-        return rows
 
     def _ends(self, arcs: Sequence[Arc]) -> list[tuple[float, float]]:
         """The x of each arc at its head and at its dependent (twice the same for a root arc).
@@ -304,7 +231,7 @@ class _Picture:
         right, so that none cross needlessly. Of equal spans the later one counts as longer, as in `levels`.
         """
         x: dict[tuple[int, int], float] = {}
-        for word, place in enumerate(self._places, 1):
+        for word, (middle, cell) in enumerate(zip(self._middles, self._cells), 1):
 
             def order(k: int, word: int = word) -> tuple[int, int, int]:
                 first, last = arcs[k].span
@@ -313,72 +240,44 @@ class _Picture:
                 return (2, first - last, -k) if first == word else (0, last - first, k)
 
             ours = sorted((k for k, arc in enumerate(arcs) if word in arc.span), key=order)
-            slot = min(_SLOT, place.cell / max(len(ours), 1))
+            slot = min(_SLOT, cell / max(len(ours), 1))
             for number, k in enumerate(ours):
-                x[k, word] = place.x + (number - (len(ours) - 1) / 2) * slot
+                x[k, word] = middle + (number - (len(ours) - 1) / 2) * slot
         return [(x[k, arc.head or arc.dependent], x[k, arc.dependent]) for k, arc in enumerate(arcs)]
 
-    # --------------------------------------------------------------------------------------- elements
-    def _draw(self, arc: Arc, level: int, start: float, end: float) -> None:
-        """An arc with its arrowhead and its relation, between these x."""
-        row = self._rows[self._places[arc.dependent - 1].row]
-        relation = self._relations[arc.dependent - 1] if arc.head and arc.kind != MISSED else ""
+    def _draw(self, arc: Arc, y: float, base: float, start: float, end: float) -> None:
+        """An arc at the height y between these x, with its arrowhead and its relation."""
+        colour, back = _LINES[arc.kind][0], base - _TIP
         if arc.head:
-            path, label_x, label_y = self._path(arc, level, start, end)
-            if relation:
-                self._label(label_x, label_y - 3, relation, "relation", _RELATION, kind=arc.kind)
+            corner = min(_CORNER, abs(end - start) / 2) * (1 if start < end else -1)
+            low = y + abs(corner)
+            steps = [("M", start, base), ("L", start, low), ("Q", start, y, start + corner, y)]
+            steps += [("L", end - corner, y), ("Q", end, y, end, low), ("L", end, back)]
+            if arc.kind != MISSED and (relation := self._relations[arc.dependent - 1]):
+                self._label((start + end) / 2, y - 3, relation, "relation", _RELATION, colour=colour)
         else:
-            self._label(end, row.top + _TAG, "root", "note", _TAG, kind=arc.kind)
-            path = _steps("M", end, row.top + _TAG + 3) + " " + _steps("L", end, row.base - _TIP)
-        tip = [(end, row.base), (end - _TIP_HALF, row.base - _TIP), (end + _TIP_HALF, row.base - _TIP)]
+            self._label(end, y, "root", "note", _TAG, colour=colour)
+            steps = [("M", end, y + 3), ("L", end, back)]
+        tip = [(end, base), (end - _TIP_HALF, back), (end + _TIP_HALF, back)]
         points = " ".join(f"{_number(x)},{_number(y)}" for x, y in tip)
         self._lines.append(
             f'<g class="vdgi-arc vdgi-{arc.kind}" data-head="{arc.head}" data-dependent="{arc.dependent}">'
-            f'{_stroke(arc.kind, path)}<polygon class="vdgi-tip" points="{points}" '
-            f'fill="{_LIGHT[arc.kind]}"/></g>'
+            f'{_stroke(arc.kind, steps)}<polygon points="{points}" fill="{colour}"/></g>'
         )
 
-    def _path(self, arc: Arc, level: int, start: float, end: float) -> tuple[str, float, float]:
-        """The line from head to dependent, through rows between, and the middle of its last level piece."""
-        step = 1 if arc.head < arc.dependent else -1
-        first, last = self._places[arc.head - 1].row, self._places[arc.dependent - 1].row
-        heights = [row.heights.get(level, 0) for row in self._rows]
-        corner = step * (min(_CORNER, abs(end - start) / 2) if first == last else _CORNER)
-        out, back = (self._edge - 2, 2.0) if step > 0 else (2.0, self._edge - 2)
-        high, low = heights[first], heights[last]
-        steps = [
-            _steps("M", start, self._rows[first].base),
-            _steps("L", start, high + abs(corner)),
-            _steps("Q", start, high, start + corner, high),
-        ]
-        before = start + corner
-        if first != last:
-            steps.append(_steps("L", out, high))
-            for height in heights[first + step : last : step]:
-                steps += [_steps("M", back, height), _steps("L", out, height)]
-            steps.append(_steps("M", back, low))
-            before = back
-        steps += [
-            _steps("L", end - corner, low),
-            _steps("Q", end, low, end, low + abs(corner)),
-            _steps("L", end, self._rows[last].base - _TIP),
-        ]
-        return " ".join(steps), (before + end - corner) / 2, low
-
     def _label(
-        self, x: float, y: float, text: str, role: str, size: int, anchor: str = "middle", kind: str = "ink"
+        self, x: float, y: float, text: str, role: str, size: int, anchor: str = "middle", colour: str = _INK
     ) -> None:
+        halo = f' paint-order="stroke" stroke="{_PAPER}" stroke-width="3"' * (role == "relation")
         self._labels.append(
-            f'<text class="vdgi-{role} vdgi-{kind}" x="{_number(x)}" y="{_number(y)}" font-size="{size}" '
-            f'text-anchor="{anchor}" fill="{_LIGHT[kind]}"{_HALO if role == "relation" else ""}>'
-            f"{escape(text)}</text>"
+            f'<text class="vdgi-{role}" x="{_number(x)}" y="{_number(y)}" font-size="{size}" '
+            f'text-anchor="{anchor}" fill="{colour}"{halo}>{escape(text)}</text>'
         )
 
     def _add_legend(self, meanings: Mapping[str, str], note: str) -> None:
         x, y = float(_MARGIN), self.height + _NOTE - 4
         for kind, meaning in meanings.items():
-            sample = _stroke(kind, _steps("M", x, y - 4) + " " + _steps("L", x + 26, y - 4))
-            self._lines.append(f'<g class="vdgi-{kind}">{sample}</g>')
+            self._lines.append(_stroke(kind, [("M", x, y - 4), ("L", x + 26, y - 4)]))
             self._label(x + 32, y, meaning, "note", _NOTE, "start")
             x += 32 + _text_width(meaning, _NOTE) + _GAP
         if note:
@@ -400,37 +299,32 @@ def _start_tag(width: float, height: float, attributes: str) -> str:
     size = f"{_number(width)} {_number(height)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} width="{_number(width)}" '
-        f'height="{_number(height)}" viewBox="0 0 {size}" '
-        'font-family="system-ui, sans-serif" style="max-width:100%;height:auto">'
+        f'height="{_number(height)}" viewBox="0 0 {size}" font-family="system-ui, sans-serif">'
     )
 
 
-def _stroke(kind: str, path: str) -> str:
-    dashes = f' stroke-dasharray="{_DASHES[kind]}"' if kind in _DASHES else ""
-    return (
-        f'<path class="vdgi-line" d="{path}" fill="none" stroke="{_LIGHT[kind]}" '
-        f'stroke-width="{_LINE_WIDTHS[kind]}"{dashes}/>'
-    )
+def _stroke(kind: str, steps: Sequence[tuple[str | float, ...]]) -> str:
+    """A line of absolute steps, each a letter of SVG's paths and its coordinates."""
+    colour, width, dashes = _LINES[kind]
+    path = " ".join(f"{letter}{' '.join(map(_number, numbers))}" for letter, *numbers in steps)
+    more = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width}"{more}/>'
 
 
-def _steps(command: str, *numbers: float) -> str:
-    """A step of an SVG path with absolute coordinates."""
-    return command + " ".join(map(_number, numbers))
-
-
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
 def _text_width(label: str, size: float) -> float:
     """The approximate width in fonts without serifs, rather too large than too small."""
-    return size * sum(times * _letter_width(character) for character, times in Counter(label).items())
-
-
-def _letter_width(character: str) -> float:
-    n_columns = column_count(character)
-    if n_columns != 1:
-        return n_columns * 0.52
-    if character in "iljtfrI.,:;'’|!()[]- ":
-        return 0.42
-    return 0.76 if character in "mwMW@%—…" or unicodedata.category(character) == "Lu" else 0.62
+    width = 0.0
+    for letter, times in Counter(label).items():
+        n_columns = column_count(letter)
+        if n_columns != 1:
+            width += times * n_columns * 0.52
+        elif letter in "iljtfrI.,:;'’|!()[]- ":
+            width += times * 0.42
+        else:
+            is_wide = letter in "mwMW@%—…" or unicodedata.category(letter) == "Lu"
+            width += times * (0.76 if is_wide else 0.62)
+    return size * width

@@ -10,7 +10,7 @@ from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, svg_document
+from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import Predicted, are_labels, matched, score_sentence, under
@@ -19,7 +19,7 @@ from dynet_vdgi.system.names import plain
 
 TEXT_WIDTH = 80
 
-_CONFIDENCE = re.compile(r"(?:^|\|)HeadConf=([01](?:\.\d+)?)(?=\||$)")
+_CONFIDENCE = re.compile(r"[\t|]HeadConf=([01](?:\.\d+)?)(?=\||$)")
 
 OneOrMore = Sentence | Sentences
 """A sentence, several of them, or a file."""
@@ -35,9 +35,9 @@ class Drawing:
         """Drawn with characters, each tree under its caption, in lines of at most `width` columns."""
         return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
 
-    def svg(self, width: float = WIDTH) -> str:
-        """As an SVG file, at most `width` pixels wide unless a single word is wider."""
-        return svg_document(self.trees, width=width)
+    def svg(self) -> str:
+        """As an SVG file."""
+        return svg_document(self.trees)
 
     def save(self, path: str | Path) -> None:
         """Writes a picture if the path ends in .svg, text otherwise."""
@@ -85,7 +85,9 @@ def tree_of(
     forms, tags, caption = list(map(plain, sentence.forms)), list(map(plain, sentence.tags)), plain(caption)
     relations = list(map(plain, sentence.deprels)) if are_labels([sentence.deprels]) else []
     if gold is None:
-        sure = _confidences(sentence)
+        rows = sentence.source.rows if sentence.source else ()
+        found = [_CONFIDENCE.search(sentence.source.lines[row]) for row in rows] if sentence.source else []
+        sure = [float(match[1]) if match else None for match in found] if any(found) else None
         return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
     note = _note(gold, sentence, scoring_protocol(protocol))
     if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
@@ -95,15 +97,6 @@ def tree_of(
             for own, right, head, gold_head in arcs
         ]
     return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
-
-
-def _confidences(sentence: Sentence) -> list[float | None] | None:
-    """HeadConf= in MISC of each word; None if no word has it."""
-    if sentence.source is None:
-        return None
-    notes = [sentence.source.lines[row].rpartition("\t")[2] for row in sentence.source.rows]
-    found = [_CONFIDENCE.search(note) for note in notes]
-    return [float(match[1]) if match else None for match in found] if any(found) else None
 
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:

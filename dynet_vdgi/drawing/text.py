@@ -196,8 +196,6 @@ def _notes(
 
 def _pieces(label: str, limit: int) -> list[str]:
     """The label cut so that no piece is wider than `limit` columns."""
-    if label.isascii():
-        return [label[start : start + limit] for start in range(0, len(label), limit)] or [""]
     pieces, width = [""], 0
     for character in label:
         more = column_count(character)

@@ -1,6 +1,4 @@
-"""How far two annotations of one text agree: pairing the words, then the figures.
-
-Two annotations of one text: which words stand for each other, and in what they differ.
+"""Two annotations of one text: which words stand for each other, in what they differ, how far they agree.
 
 Both files must hold the same characters; their sentences, tokens and words may differ. Words are aligned as
 in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in FEATS is a value (no
@@ -11,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -51,7 +49,6 @@ class Disagreement(NamedTuple):
     """Two words with different values in a column; heads are numbers in their sentences, `_` for none."""
 
     pair: Pair
-    column: str
     one: str
     other: str
 
@@ -108,15 +105,6 @@ class TwoFiles:
             for upos, xpos in zip(self.values(pair, "upos"), self.values(pair, "xpos"))
         )
 
-    def disagreements(self, stretch: Stretch) -> list[Disagreement]:
-        """The values of aligned words that differ, comparable or not, in the order of the text."""
-        return [
-            Disagreement(pair, column, *self.values(pair, column))
-            for pair in stretch.pairs
-            for column in COLUMNS
-            if not self.is_same(pair, column)
-        ]
-
     def stretches(self) -> Iterator[Stretch]:
         """The whole text, cut wherever a sentence ends in both files."""
         other_ends = {end: n for n, (_, end) in enumerate(self.other.sentences, 1)}
@@ -129,17 +117,15 @@ class TwoFiles:
             while place < len(self.pairs) and self.pairs[place].one < words.stop:
                 place += 1
             pairs = self.pairs[begun:place]
-            yield Stretch(ones, others, pairs, self._has_same_words(ones, others, pairs))
+            lengths = {len(words), len(self.other.words_in(others))}
+            has_same = len(ones) == len(others) == 1 and lengths == {len(pairs)}
+            same_words = has_same and all(
+                self.one.words[a] == self.other.words[b]
+                and self.one.columns[a][1] == self.other.columns[b][1]
+                for a, b in pairs
+            )
+            yield Stretch(ones, others, pairs, same_words)
             first, second = ones.stop, others.stop
-
-    def _has_same_words(self, ones: range, others: range, pairs: Sequence[Pair]) -> bool:
-        if len(ones) != 1 or len(others) != 1:
-            return False
-        lengths = {len(self.one.words_in(ones)), len(self.other.words_in(others))}
-        return lengths == {len(pairs)} and all(
-            self.one.words[a] == self.other.words[b] and self.one.columns[a][1] == self.other.columns[b][1]
-            for a, b in pairs
-        )
 
 
 @lru_cache(maxsize=1 << 12)
@@ -172,9 +158,6 @@ TITLES = {
 }
 """The figures over words, with their names for people."""
 
-HEADING = ("figure", "same", "first", "second", "share", "kappa")
-"""Of `Agreement.rows`."""
-
 _WITH_KAPPA = ("upos", "xpos", "deprel", "subtype")
 _CONFUSED = ("upos", "deprel")
 
@@ -195,14 +178,13 @@ class Pairings:
     @property
     def kappa(self) -> float:
         """Cohen's kappa; NaN over nothing, and where both use one and the same value only."""
-        ones, others = Counter[str](), Counter[str]()
-        n = same = 0
-        for (one, other), times in self.pairs.items():
-            ones[one] += times
-            others[other] += times
-            n += times
-            same += times * (one == other)
-        by_chance = sum(times * others[value] for value, times in ones.items())
+        sides = Counter[str](), Counter[str]()
+        for pair, times in self.pairs.items():
+            for side, value in zip(sides, pair):
+                side[value] += times
+        n = self.pairs.total()
+        same = sum(times for (one, other), times in self.pairs.items() if one == other)
+        by_chance = sum(times * sides[1][value] for value, times in sides[0].items())
         return (n * same - by_chance) / (n * n - by_chance) if by_chance < n * n else math.nan
 
     def add(self, is_same: bool, values: tuple[str, str] | None = None) -> None:
@@ -233,7 +215,7 @@ class Agreement:
     f1: dict[str, Score]
     counts: dict[str, Pairings]  # by the keys of TITLES
     unlike: list[Unlike]  # the most different first
-    with_punctuation: bool
+    note: str  # what the figures are over
 
     def confusions(self, column: str, most: int) -> list[tuple[str, str, int]]:
         """The most frequent pairs of different values, with their numbers."""
@@ -241,33 +223,22 @@ class Agreement:
         ranked = sorted(unequal.items(), key=lambda item: (-item[1], item[0]))
         return [(one, other, n) for (one, other), n in ranked[:most]]
 
-    @property
-    def note(self) -> str:
-        """What the figures are over."""
-        kept = "" if self.with_punctuation else ", without punctuation"
-        return (
-            f"words: those in both files{kept} that have a value in both. kappa: Cohen's, over these words; "
-            "relations are compared without subtypes, whatever the heads. DEPS, empty nodes, MISC and "
-            "comments are not compared."
-        )
-
-    def rows(self) -> list[list[str | int | float | None]]:
-        """A row for each figure, as HEADING says: what is the same, of how many in each file, share or F1."""
-        found: list[list[str | int | float | None]] = []
-        for name, score in self.f1.items():
-            found.append([name, score.right, score.gold, score.found, score.f1, None])
-        for name, one in self.counts.items():
-            kappa = _known(one.kappa) if name in _WITH_KAPPA else None
-            found.append([name, one.same, one.words, one.words, _known(one.share), kappa])
-        return found
-
     def to_dict(self, worst: int, most: int) -> dict[str, Any]:
         """Ready for JSON: shares from 0 to 1, null over nothing."""
+
+        def figure(*values: float | None) -> dict[str, float | None]:
+            known = [None if value is None or math.isnan(value) else value for value in values]
+            return dict(zip(("same", "first", "second", "share", "kappa"), known))
+
+        figures = {name: figure(s.right, s.gold, s.found, s.f1, None) for name, s in self.f1.items()}
+        for name, one in self.counts.items():
+            kappa = one.kappa if name in _WITH_KAPPA else None
+            figures[name] = figure(one.same, one.words, one.words, one.share, kappa)
         return {
             "first": self.one,
             "second": self.other,
             "note": self.note,
-            "figures": {str(name): dict(zip(HEADING[1:], values)) for name, *values in self.rows()},
+            "figures": figures,
             "confusions": {column: self.confusions(column, most) for column in _CONFUSED},
             "most_different": [unlike._asdict() for unlike in self.unlike[:worst]],
         }
@@ -311,7 +282,13 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     if not any(":" in value for pair in counts["subtype"].pairs for value in pair):
         del counts["subtype"]
     unlike.sort(key=lambda found: -found.differing)
-    return Agreement(one.path, other.path, f1, counts, unlike, punctuation)
+    without = "" if punctuation else ", without punctuation"
+    note = (
+        f"words: those in both files{without} that have a value in both. kappa: Cohen's, over these words; "
+        "relations are compared without subtypes, whatever the heads. DEPS, empty nodes, MISC and "
+        "comments are not compared."
+    )
+    return Agreement(one.path, other.path, f1, counts, unlike, note)
 
 
 def _differences(
@@ -320,8 +297,21 @@ def _differences(
     """Counts the words of a stretch, and returns what is different in it."""
     differing, by_column = 0, Counter[str]()
     for pair in pairs:
-        different = [name for name, same in _compared(files, pair, counts) if not same]
-        by_column.update(different)
+        different = 0
+        for column in COLUMNS:
+            if not files.is_comparable(pair, column):
+                continue
+            is_same, values = files.is_same(pair, column), files.values(pair, column)
+            if not is_same:
+                different += 1
+                by_column[column] += 1
+            if column == "deprel":
+                counts["subtype"].add(is_same, values)
+                values = relation_of(values[0]), relation_of(values[1])
+                is_same = values[0] == values[1]
+                if files.is_comparable(pair, "head"):
+                    counts["both"].add(is_same and files.is_same(pair, "head"))
+            counts[column].add(is_same, values if column in _WITH_KAPPA else None)
         differing += bool(different)
     one, other = files.one, files.other
     blocks = one.blocks[stretch.ones[0]], other.blocks[stretch.others[0]]
@@ -340,22 +330,6 @@ def _differences(
     )
 
 
-def _compared(files: TwoFiles, pair: Pair, counts: dict[str, Pairings]) -> list[tuple[str, bool]]:
-    """Counts two words; returns the comparable columns, and whether they agree."""
-    found = [(column, files.is_same(pair, column)) for column in COLUMNS if files.is_comparable(pair, column)]
-    for column, is_same in found:
-        values = files.values(pair, column)
-        if column != "deprel":
-            counts[column].add(is_same, values if column in _WITH_KAPPA else None)
-            continue
-        counts["subtype"].add(is_same, values)
-        values = relation_of(values[0]), relation_of(values[1])
-        counts["deprel"].add(values[0] == values[1], values)
-        if files.is_comparable(pair, "head"):
-            counts["both"].add(values[0] == values[1] and files.is_same(pair, "head"))
-    return found
-
-
 def _described(unlike: Unlike) -> str:
     name = f" ({unlike.sent_id})" if unlike.sent_id else ""
     what = ", ".join(f"{TITLES.get(key, key).partition(' (')[0]} {n}" for key, n in unlike.by_column.items())
@@ -363,10 +337,6 @@ def _described(unlike: Unlike) -> str:
     differ = "differs" if unlike.differing == 1 else "differ"
     place = f"{unlike.one}, {unlike.other}{name}"
     return f"{place}: {unlike.differing} of {unlike.words} {differ}: {what}\n  {text}"
-
-
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
 
 
 def _decimal(number: float, factor: int, digits: int) -> str:

@@ -1,7 +1,4 @@
-"""Attachment scores: pairing the sentences of two files, then counting right heads and relations.
-
-Gold trees and parses paired sentence by sentence, word by word, then reduced by a protocol.
-"""
+"""Attachment scores: pairing the sentences of two files, then counting right heads and relations."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,8 +93,8 @@ def _heads(parse: Parsed, number: int) -> Heads:
             path, line = _place(parse, "prediction")
             raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
         return parse.heads
-    is_list = isinstance(parse, Sequence) and all(isinstance(head, (int, np.integer)) for head in parse)
-    if not is_list and not isinstance(parse, np.ndarray):
+    is_list = isinstance(parse, (Sequence, np.ndarray))
+    if not is_list or not all(isinstance(head, (int, np.integer)) for head in parse):
         message = f"a {type(parse).__name__} where a Sentence or the heads of one are expected"
         raise UsageError(f"{message}: pipe() gives sentences, and each Parse has heads")
     return tuple(parse)
@@ -227,21 +223,11 @@ class SentenceTally:
 
     def to_dict(self, *, of_words: bool = False) -> dict[str, float | int | None]:
         """Ready for JSON; `of_words`: without the figures of whole sentences."""
-        names = _OF_WORDS if of_words else _OF_SENTENCES
+        names = ["words", "directed", "undirected", "dda", "uda"]
+        if not of_words:
+            names = ["sentences", *names[:3], "roots", *names[3:], "root_accuracy", "las", "label_accuracy"]
         numbers = {name: getattr(self, name) for name in names}
         return {name: None if math.isnan(number) else number for name, number in numbers.items()}
-
-
-_OF_WORDS = ("words", "directed", "undirected", "dda", "uda")
-_OF_SENTENCES = (
-    "sentences",
-    *_OF_WORDS[:3],
-    "roots",
-    *_OF_WORDS[3:],
-    "root_accuracy",
-    "las",
-    "label_accuracy",
-)
 
 
 def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:
@@ -256,12 +242,8 @@ def score_sentence(
 ) -> SentenceTally:
     """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
     right_heads = gold_heads(gold)
-    if len(predicted) != len(right_heads):
-        raise ValueError(
-            f"{len(predicted)} predicted heads for {len(right_heads)} words: {' '.join(gold.forms)}"
-        )
     directed = undirected = 0
-    for dependent, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
+    for dependent, (right_head, head) in enumerate(zip(right_heads, predicted, strict=True), 1):
         directed += right_head == head
         undirected += _is_right_undirected(right_heads, dependent, head)
     roots_agree = all((right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted))
@@ -275,16 +257,7 @@ def score_sentence(
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
     """Scores of all trees, with every word counted. Raises: as `score_sentence`."""
-    return sum((score_sentence(*both) for both in _zip_equal(gold, predicted)), SentenceTally())
-
-
-def _zip_equal(
-    gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]
-) -> Iterator[tuple[Sentence, Sequence[int]]]:
-    for sentence, heads in zip_longest(gold, predicted):
-        if sentence is None or heads is None:
-            raise ValueError("gold and prediction differ in their number of sentences")
-        yield sentence, heads
+    return sum((score_sentence(*both) for both in zip(gold, predicted, strict=True)), SentenceTally())
 
 
 LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
@@ -315,7 +288,9 @@ class Evaluation:
     @property
     def policy(self) -> str:
         """What was scored, in one line, because figures without it cannot be compared."""
-        return _policy(self.protocol, self.total.sentences, self.all_sentences, self.total.words)
+        scored = f"{self.total.sentences:,} of {count(self.all_sentences, 'sentence')}"
+        what = f"{scored}, {count(self.total.words, 'word')}"
+        return f"DDA on {what}; protocol {self.protocol.name}: {self.protocol.description}"
 
     @property
     def has_labels(self) -> bool:
@@ -337,35 +312,19 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return f"{self.policy}\n\n{aligned(self._rows())}"
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks, with the policy as its caption."""
-        head, *rows = [[escape(cell) for cell in row] for row in self._rows()]
-        lines = [f"<tr><th></th>{''.join(f'<th>{cell}</th>' for cell in head[1:])}</tr>"]
-        lines += [f"<tr><th>{row[0]}</th>{''.join(f'<td>{c}</td>' for c in row[1:])}</tr>" for row in rows]
-        return f"<table><caption>{escape(self.policy)}</caption>\n" + "\n".join(lines) + "\n</table>"
-
-    def _rows(self) -> list[list[str]]:
         tallies = list(self.by_length.values())
-        return [
+        rows = [
             ["per cent", *map(length_label, self.by_length)],
             ["sentences", *(str(tally.sentences) for tally in tallies)],
             ["words", *(str(tally.words) for tally in tallies)],
             ["DDA", *(percent(tally.dda) for tally in tallies)],
             ["UDA", *(percent(tally.uda) for tally in tallies)],
             ["root", *(percent(tally.root_accuracy) for tally in tallies)],
-            *(
-                [title, *(percent(value_of(tally)) for tally in tallies)]
-                for title, value_of in LABEL_MEASURES.values()
-                if self.has_labels
-            ),
         ]
-
-
-def _policy(protocol: Protocol, n_sentences: int, n_all: int, n_words: int) -> str:
-    scored = f"{n_sentences:,} of {count(n_all, 'sentence')}, {count(n_words, 'word')}"
-    return f"DDA on {scored}; protocol {protocol.name}: {protocol.description}"
+        if self.has_labels:
+            for title, value_of in LABEL_MEASURES.values():
+                rows.append([title, *(percent(value_of(tally)) for tally in tallies)])
+        return f"{self.policy}\n\n{aligned(rows)}"
 
 
 def length_label(max_len: int | None) -> str:
@@ -463,11 +422,6 @@ class GoldTrees:
     numbers: Sequence[int]
     all_sentences: int
 
-    @property
-    def policy(self) -> str:
-        """One line for people about the scored text: sentences, words and the rules of the protocol."""
-        return _policy(self.protocol, len(self.sentences), self.all_sentences, sum(map(len, self.sentences)))
-
     @classmethod
     def of(cls, gold: Iterable[Sentence], protocol: str | Protocol = STANDARD) -> GoldTrees:
         """The gold trees that a protocol scores. Raises: DataError if heads are missing."""
@@ -497,21 +451,20 @@ class GoldTrees:
             raise UsageError(f"no break-down {unknown[0]!r} (choose from {', '.join(BREAKDOWNS)})")
         by_length: dict[int | None, SentenceTally] = {max_len: SentenceTally() for max_len in max_lens}
         bands = {label: SentenceTally() for label, _ in _LENGTHS}
-        counters = _word_counters(by, rules)
+        trees = list(zip(self.sentences, predicted, strict=True))
         tallies: list[SentenceTally] = []
         labels = (
             iter(relations) if relations and are_labels(s.deprels for s in self.sentences) else repeat(None)
         )
-        for (sentence, heads), found in zip(_zip_equal(self.sentences, predicted), labels):
+        for (sentence, heads), found in zip(trees, labels):
             tally = score_sentence(sentence, heads, found)
             tallies.append(tally)
             for max_len in by_length:
                 if max_len is None or len(sentence) <= max_len:
                     by_length[max_len] += tally
             bands[_band(len(sentence), _LENGTHS)] += tally
-            for counter in counters.values():
-                counter.add(sentence, heads)
-        tables = {"length": bands, **{name: counter.table() for name, counter in counters.items()}}
+        tables = {name: _over_words(trees, *its) for name, its in _keys(rules).items() if name in by}
+        tables["length"] = bands
         labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
         return Evaluation(
             self.protocol,
@@ -528,35 +481,16 @@ def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
     return next(label for label, last in bands if number <= last)
 
 
-class _WordCounter:
-    """Tallies over words, by a key of each word's gold arc: the tags of head and dependent, and the distance.
-
-    The table has the given keys; without any, the most frequent key comes first.
-    """
-
-    def __init__(self, key_of: Callable[[str, str, int], str], keys: Sequence[str] = ()) -> None:
-        self._key_of, self._keys = key_of, keys
-        self._counts: dict[str, list[int]] = {key: [0, 0, 0] for key in keys}
-
-    def add(self, sentence: Sentence, predicted: Sequence[int]) -> None:
-        right_heads, tags = gold_heads(sentence), ("ROOT", *sentence.tags)
-        for word, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
-            key = self._key_of(tags[right_head], tags[word], abs(right_head - word) if right_head else 0)
-            counts = self._counts.setdefault(key, [0, 0, 0])
-            counts[0] += 1
-            counts[1] += right_head == head
-            counts[2] += _is_right_undirected(right_heads, word, head)
-
-    def table(self) -> dict[str, SentenceTally]:
-        keys = self._keys or sorted(self._counts, key=lambda key: (-self._counts[key][0], key))
-        return {key: SentenceTally(0, *self._counts[key]) for key in keys}
+KeyOf = Callable[[str, str, int], str]
+"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
 
 
-def _word_counters(by: Sequence[str], rules: RuleSet | None) -> dict[str, _WordCounter]:
-    counters = {
-        "tag": _WordCounter(lambda head, tag, distance: tag),
-        "pair": _WordCounter(lambda head, tag, distance: f"{head}>{tag}"),
-        "distance": _WordCounter(
+def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
+    """The break-downs over words: each word's key, and all keys in order; (): the most frequent first."""
+    found: dict[str, tuple[KeyOf, Sequence[str]]] = {
+        "tag": (lambda head, tag, distance: tag, ()),
+        "pair": (lambda head, tag, distance: f"{head}>{tag}", ()),
+        "distance": (
             lambda head, tag, distance: _band(distance, _DISTANCES) if distance else "root",
             ["root", *(label for label, _ in _DISTANCES)],
         ),
@@ -564,8 +498,25 @@ def _word_counters(by: Sequence[str], rules: RuleSet | None) -> dict[str, _WordC
     if rules is not None:
         names = [">".join(pair) for pair in rules.pairs()]
         known = frozenset(names)
-        counters["rule"] = _WordCounter(
+        found["rule"] = (
             lambda head, tag, distance: pair if (pair := f"{head}>{tag}") in known else _NO_RULE,
             [*names, _NO_RULE],
         )
-    return {name: counter for name, counter in counters.items() if name in by}
+    return found
+
+
+def _over_words(
+    trees: Iterable[tuple[Sentence, Sequence[int]]], key_of: KeyOf, keys: Sequence[str]
+) -> dict[str, SentenceTally]:
+    """Tallies over words by a key of each word's gold arc."""
+    counts: dict[str, list[int]] = {key: [0, 0, 0] for key in keys}
+    for sentence, predicted in trees:
+        right_heads, tags = gold_heads(sentence), ("ROOT", *sentence.tags)
+        for word, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
+            key = key_of(tags[right_head], tags[word], abs(right_head - word) if right_head else 0)
+            its = counts.setdefault(key, [0, 0, 0])
+            its[0] += 1
+            its[1] += right_head == head
+            its[2] += _is_right_undirected(right_heads, word, head)
+    ordered = keys or sorted(counts, key=lambda key: (-counts[key][0], key))
+    return {key: SentenceTally(0, *counts[key]) for key in ordered}

@@ -25,7 +25,7 @@ from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, blocks, war
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same, token_block
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system.names import laid_out
+from dynet_vdgi.system.names import aligned as laid_out
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
 
@@ -36,8 +36,8 @@ Aspect Voice Evident Polarity Person Polite
 UNIVERSAL = frozenset(_UNIVERSAL.split())
 """The features that UFeats compares."""
 
-MOST_PAIRS = 1 << 29
-"""Pairs of words that are compared inside overlapping multiword tokens, of which each takes a bit."""
+MOST_PAIRS = 1 << 24
+"""Pairs of words that are compared inside overlapping multiword tokens."""
 
 Span = tuple[int, int]
 
@@ -274,23 +274,18 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
     """
     if left == right:
         return [(k, k) for k in range(len(left))]
-    number: dict[str, int] = {}
-    ours, theirs = (np.array([number.setdefault(x, len(number)) for x in side]) for side in (left, right))
     n, m = len(left), len(right)
-    length = np.zeros(m + 1, np.int32)  # of what is common from the left place i and each right place on
-    can_skip = np.zeros((n, -(-m // 8)), np.uint8)  # bits: whether it is as long from i + 1 on
+    lengths = np.zeros((n + 1, m + 1), np.int32)  # of what is common from these places on
+    theirs = np.array(right, object)
     for i in range(n - 1, -1, -1):
-        longer = length.copy()
-        np.maximum(length[:-1], (length[1:] + 1) * (theirs == ours[i]), out=longer[:-1])
-        longer = np.maximum.accumulate(longer[::-1])[::-1]
-        can_skip[i] = np.packbits(longer[:-1] == length[:-1])
-        length = longer
+        longer = np.maximum(lengths[i + 1, :m], (lengths[i + 1, 1:] + 1) * (theirs == left[i]))
+        lengths[i, :m] = np.maximum.accumulate(longer[::-1])[::-1]
     pairs, i, j = [], 0, 0
     while i < n and j < m:
         if left[i] == right[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
-        elif can_skip[i, j >> 3] >> (7 - (j & 7)) & 1:
+        elif lengths[i + 1, j] == lengths[i, j]:
             i += 1
         else:
             j += 1
@@ -298,7 +293,7 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
 
 
 # ------------------------------------------------------------------------------------------- tables
-def shown(by_name: Mapping[str, Mapping[str, Score]], *, markdown: bool = False) -> str:
+def shown(by_name: Mapping[str, Mapping[str, Score]]) -> str:
     """F1 by file, a line each, from 0 to 100; for a single file precision and recall, too."""
     if len(by_name) == 1:
         ((name, found),) = by_name.items()
@@ -307,7 +302,7 @@ def shown(by_name: Mapping[str, Mapping[str, Score]], *, markdown: bool = False)
     else:
         rows = [["F1", *METRICS]]
         rows += [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
-    return laid_out(rows, markdown)
+    return laid_out(rows)
 
 
 def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float]]:

@@ -47,12 +47,9 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Interval):
     """A score minus another, its interval, and the two-sided p of no difference; NaN as in `Interval`."""
 
-    estimate: float
-    low: float
-    high: float
     p: float
 
     def to_dict(self) -> dict[str, float | None]:
@@ -71,11 +68,8 @@ def compare(
     """Intervals of S systems, and the differences from the first of all others (S - 1), on the same draws.
 
     `correct` (S, n) counts the right words of each sentence, `words` (n,) all its words.
-
-    Raises: ValueError for shapes that do not fit, sentences without words, or more right words than words.
     """
     counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
-    _check(counts, lengths, draws, level)
     if not lengths.size:
         nothing = (float("nan"),) * 3
         return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (len(counts) - 1)
@@ -84,22 +78,11 @@ def compare(
     drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
     intervals = [Interval(float(score), *_limits(d, level)) for score, d in zip(observed, drawn.T)]
     gaps, drawn_gaps = observed[1:] - observed[0], (drawn[:, 1:] - drawn[:, :1]).T
-    differences = [
-        Difference(float(gap), *_limits(d, level), _p_value(float(gap), d))
-        for gap, d in zip(gaps, drawn_gaps)
-    ]
+    differences = []
+    for gap, d in zip(gaps, drawn_gaps):
+        as_far = np.count_nonzero(np.abs(d - gap) >= abs(gap) - _ROUNDING)
+        differences.append(Difference(float(gap), *_limits(d, level), float((1 + as_far) / (1 + len(d)))))
     return intervals, differences
-
-
-def _check(counts: _Floats, lengths: _Floats, draws: int, level: float) -> None:
-    if counts.ndim != 2 or not len(counts) or counts.shape[1:] != lengths.shape:
-        raise ValueError(f"counts {counts.shape} do not fit words {lengths.shape}: expected (S, n) and (n,)")
-    if draws < 1 or not 0 < level < 1:
-        raise ValueError(f"draws={draws}, level={level}: expected at least 1 and a fraction")
-    if np.any(lengths < 1):
-        raise ValueError("a sentence without words")
-    if np.any(counts < 0) or np.any(counts > lengths):
-        raise ValueError("words right outside 0..words")
 
 
 def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
@@ -126,8 +109,3 @@ def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
 def _limits(drawn: _Floats, level: float) -> tuple[float, float]:
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def _p_value(gap: float, drawn: _Floats) -> float:
-    as_far = np.count_nonzero(np.abs(drawn - gap) >= abs(gap) - _ROUNDING)
-    return float((1 + as_far) / (1 + len(drawn)))

@@ -1,4 +1,4 @@
-"""Several systems side by side: tables in per cent (text or Markdown) and JSON, with bootstrap intervals."""
+"""Several systems side by side: tables in per cent and JSON, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 
 from dynet_vdgi.evaluation import significance
-from dynet_vdgi.evaluation.attachment import (
-    LABEL_MEASURES,
-    Evaluation,
-    SentenceTally,
-    length_label,
-    percent,
-)
+from dynet_vdgi.evaluation.attachment import LABEL_MEASURES, Evaluation, SentenceTally, length_label, percent
 from dynet_vdgi.evaluation.significance import Difference, Interval
-from dynet_vdgi.system.names import laid_out
+from dynet_vdgi.system.names import aligned
 
 _LEVEL = f"{100 * significance.LEVEL:.0f} %"
 
@@ -51,11 +45,8 @@ class Comparison:
 def compare(
     evaluations: Mapping[str, Evaluation], draws: int = significance.DRAWS, measure: str = "dda"
 ) -> Comparison:
-    """Intervals of every system, and differences to the first; systems without relations have no "las".
-
-    Raises: ValueError if the systems were scored on different words, or none has the measure.
-    """
-    first = _common_ground(evaluations)
+    """Intervals of every system, and differences to the first; systems without relations have no "las"."""
+    first = next(iter(evaluations.values()))
     lengths = np.array([words for _, words in first.per_sentence])
     if measure == "las":
         counts = {name: each.labelled for name, each in evaluations.items() if each.has_labels}
@@ -92,79 +83,53 @@ def format_all(
     evaluations: Mapping[str, Evaluation],
     by: Sequence[str] = (),
     comparisons: Mapping[str, Comparison] = MappingProxyType({}),
-    *,
-    markdown: bool = False,
 ) -> str:
     """Policy, the tables of accuracy in per cent, and the requested break-downs.
 
     Tables of relations are included if any system has relations. With comparisons, intervals and differences
-    are in the table of a measure (Markdown) or below it (text).
-
-    Raises: ValueError if the systems were scored on different words.
+    are below the table of a measure.
     """
-    first = _common_ground(evaluations)
+    first = next(iter(evaluations.values()))
     has_labels = any(evaluation.has_labels for evaluation in evaluations.values())
     of_labels = "; LAS: right heads with the right relation" if has_labels else ""
     parts = [f"{first.policy}\n{LEGEND}{of_labels}"]
+    lengths = [*map(length_label, first.by_length)]
     for measure, (title, value_of) in _MEASURES.items():
         if measure in LABEL_MEASURES and not has_labels:
             continue
-        comparison = comparisons.get(measure)
-        rows = _heading(first, title)
+        rows = [
+            [title, *lengths],
+            ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
+            ["words", *(str(tally.words) for tally in first.by_length.values())],
+        ]
         for name, evaluation in evaluations.items():
-            cells = [percent(value_of(tally)) for tally in evaluation.by_length.values()]
-            if comparison is not None and markdown:
-                cells = [_with_limits(found.get(name)) for found in comparison.intervals.values()]
-            rows.append([name, *cells])
+            rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
         tables = [rows]
-        if comparison is not None:
-            tables += _of_comparison(evaluations, comparison, markdown)
-        texts = [laid_out(table, markdown) for table in tables if len(table) > 1]
+        if (comparison := comparisons.get(measure)) is not None:
+            intervals = [[f"{_LEVEL} interval", *lengths]]
+            for name in evaluations:
+                cells = [_limits(found.get(name)) for found in comparison.intervals.values()]
+                intervals.append([name, *cells])
+            differences = [["difference", *lengths]]
+            for name in next(iter(comparison.differences.values())):
+                gaps = [found[name] for found in comparison.differences.values()]
+                cells = [f"{_signed(gap.estimate)} {p_text(gap.p)}".strip() for gap in gaps]
+                differences.append([name, *cells])
+            tables += [intervals, differences]
+        texts = [aligned(table) for table in tables if len(table) > 1]
         texts += [comparison.note] if comparison is not None and measure == "dda" else []
-        parts.append(("\n\n" if markdown else "\n").join(texts))
+        parts.append("\n".join(texts))
     for name in by:
         rows = [[name, "words", *evaluations]]
         for key, cell in first.breakdowns[name].items():
             shares = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
             rows.append([key, str(cell.words), *shares])
-        parts.append(laid_out(rows, markdown))
+        parts.append(aligned(rows))
     return "\n\n".join(parts)
-
-
-def _heading(first: Evaluation, title: str) -> list[list[str]]:
-    return [
-        [title, *map(length_label, first.by_length)],
-        ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
-        ["words", *(str(tally.words) for tally in first.by_length.values())],
-    ]
-
-
-def _of_comparison(
-    evaluations: Mapping[str, Evaluation], comparison: Comparison, markdown: bool
-) -> list[list[list[str]]]:
-    """Tables of intervals (not in Markdown, which has them with the measure) and of differences with p."""
-    lengths = [*map(length_label, comparison.intervals)]
-    intervals = [[f"{_LEVEL} interval", *lengths]]
-    for name in evaluations:
-        intervals.append([name, *(_limits(cells.get(name)) for cells in comparison.intervals.values())])
-    differences = [["difference", *lengths]]
-    for name in next(iter(comparison.differences.values())):
-        found = [_minus(cells[name], markdown) for cells in comparison.differences.values()]
-        differences.append([name, *found])
-    return [differences] if markdown else [intervals, differences]
 
 
 def _limits(cell: Interval | None) -> str:
     return "-" if cell is None or math.isnan(cell.low) else f"{percent(cell.low)}-{percent(cell.high)}"
-
-
-def _with_limits(cell: Interval | None) -> str:
-    return "-" if cell is None else f"{percent(cell.estimate)} ({_limits(cell)})"
-
-
-def _minus(cell: Difference, markdown: bool) -> str:
-    limits = f"({_signed(cell.low)} to {_signed(cell.high)}) " if markdown else ""
-    return f"{_signed(cell.estimate)} {limits}{p_text(cell.p)}".strip()
 
 
 def _signed(fraction: float) -> str:
@@ -186,10 +151,8 @@ def to_dict(
     With comparisons, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing) and, with
     relations, a "las_interval"; "bootstrap" holds the method and the "differences" and "las_differences" to
     the first system that has the measure.
-
-    Raises: ValueError if the systems were scored on different words.
     """
-    policy = _common_ground(evaluations).policy
+    policy = next(iter(evaluations.values())).policy
     systems = {name: evaluation.to_dict() for name, evaluation in evaluations.items()}
     bootstrap: dict[str, Any] = {}
     for measure, comparison in comparisons.items():
@@ -212,23 +175,3 @@ def to_dict(
             for name in others
         }
     return {"policy": policy, "systems": systems, **({"bootstrap": bootstrap} if bootstrap else {})}
-
-
-def _common_ground(evaluations: Mapping[str, Evaluation]) -> Evaluation:
-    """Any one of the evaluations, after a check that all are about the same words."""
-
-    def ground(evaluation: Evaluation) -> tuple[object, ...]:
-        tables: dict[str, Any] = {"": evaluation.by_length, **evaluation.breakdowns}
-        numbers = {
-            name: [(key, cell.sentences, cell.words) for key, cell in table.items()]
-            for name, table in tables.items()
-        }
-        return evaluation.policy, numbers
-
-    if not evaluations:
-        raise ValueError("no evaluation to show")
-    (name, first), *others = evaluations.items()
-    for other, evaluation in others:
-        if ground(evaluation) != ground(first):
-            raise ValueError(f"{name} and {other} were not scored on the same words")
-    return first

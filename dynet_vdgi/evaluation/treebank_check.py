@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -44,8 +43,6 @@ class Summary:
     lengths: Counter[int] = field(default_factory=Counter)
     arcs: int = 0
     rule_arcs: int = 0
-    unnormalised: int = 0  # lines
-    first_unnormalised: str = ""  # its place
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -55,7 +52,12 @@ class Summary:
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
-        self._look_at_lines(sentence)
+        source = sentence.source
+        for line in source.lines if source else ():
+            if line[0] != "#":  # tokens that are no words
+                token = line.partition("\t")[0]
+                self.multiword_tokens += "-" in token
+                self.empty_nodes += "." in token
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -75,30 +77,34 @@ class Summary:
         tags = ("ROOT", *kept.tags)
         self.rule_arcs += sum((tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads))
 
-    def _look_at_lines(self, sentence: Sentence) -> None:
-        """Counts tokens that are no words, and lines that are not in the form NFC, which UD requires."""
-        source = sentence.source
-        for row, line in enumerate(source.lines if source else ()):
-            if line[0] != "#":
-                token = line.partition("\t")[0]
-                self.multiword_tokens += "-" in token
-                self.empty_nodes += "." in token
-            if source and not line.isascii() and not unicodedata.is_normalized("NFC", line):
-                self.unnormalised += 1
-                self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
-
     def lines(self, with_unused: bool = True) -> list[str]:
         """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
         others = f"{count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')}"
+        tag_set = ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+        if {"CONJ", "CCONJ"} <= set(self.tags):
+            tag_set = "UD 1 and UD 2 mixed: CONJ and CCONJ are the same tag in these"
+        if 2 * sum(n for tag, n in self.tags.items() if tag in UD_TAGS) < self.words:
+            tag_set = "not UD's"
+        used = _share(self.trained_sentences, self.sentences, "sentence")
+        used += f", {_share(self.trained_words, self.words_of_protocol, 'word')}"
+        limits = f"{SHORTEST} to {self.max_len} words"
+        limits += " without punctuation" if self.protocol.removed_tags else ""
+        limits += ", projective" if self.protocol.projective_only else ""
+        bands, previous = [], 0
+        for band in (*BANDS, max(*self.lengths, BANDS[-1] + 1)):
+            inside = sum(n for length, n in self.lengths.items() if previous < length <= band)
+            name = f"{previous + 1}-{band}" if band in BANDS else f">{previous}"
+            bands.append(f"{name}: {inside:,}")
+            previous = band
         facts = [
             ("sentences", f"{self.sentences:,}"),
             ("words", f"{self.words:,}" + f" ({others})" * bool(self.multiword_tokens or self.empty_nodes)),
             ("tags", listed([f"{tag} {n}" for tag, n in self.tags.most_common()], limit("tags"))),
-            ("tag set", self._tag_set()),
-            ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
-            ("training", self._training()),
+            ("tag set", tag_set),
+            ("lengths", f"{', '.join(bands)} (without punctuation)"),
+            ("training", f"uses {used}: those with {limits}"),
         ]
         partial = f"{count(self.in_part, 'tree')} in part ({count(self.heads_given, 'head')})"
         if self.with_trees:
@@ -112,42 +118,12 @@ class Summary:
             none = "none (not needed for training or parsing)"
             facts.append(("trees", f"{partial}, none whole" if self.in_part else none))
         result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
-        if self.unnormalised:
-            found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
-            result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
         unused = self.rules.unused(sorted(self.tags))
         if unused and with_unused:
             rules = " ".join(map(str, unused))
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
         return [*result, *(f"  {warning}" for warning in warnings)]
-
-    def _tag_set(self) -> str:
-        universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
-        if 2 * universal < self.words:
-            return "not UD's"
-        if {"CONJ", "CCONJ"} <= set(self.tags):
-            return "UD 1 and UD 2 mixed: CONJ and CCONJ are the same tag in these"
-        return ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
-
-    def _bands(self) -> list[str]:
-        cells, previous = [], 0
-        for band in (*BANDS, None):
-            last = band or max(self.lengths)
-            inside = sum(n for length, n in self.lengths.items() if previous < length <= last)
-            cells.append(f"{previous + 1}-{band}: {inside:,}" if band else f">{previous}: {inside:,}")
-            previous = band or previous
-        return cells
-
-    def _training(self) -> str:
-        limit = f"{SHORTEST} to {self.max_len} words"
-        if self.protocol.removed_tags:
-            limit += " without punctuation"
-        if self.protocol.projective_only:
-            limit += ", projective"
-        sentences = _share(self.trained_sentences, self.sentences, "sentence")
-        words = _share(self.trained_words, self.words_of_protocol, "word")
-        return f"uses {sentences}, {words}: those with {limit}"
 
 
 def _share(part: int, whole: int, what: str) -> str:

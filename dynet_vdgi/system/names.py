@@ -180,11 +180,6 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def laid_out(rows: Sequence[Sequence[str]], is_markdown: bool) -> str:
-    """The rows as a Markdown table, or as aligned columns."""
-    return markdown(rows) if is_markdown else aligned(rows)
-
-
 # ----------------------------------------------------------------------------------------------------
 # Limits beyond which the program refuses an input, so that its memory is bounded.
 #

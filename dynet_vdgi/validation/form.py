@@ -1,7 +1,5 @@
 """UD's levels 1 and 2 of one sentence, for the page, and UD's own validator as a program.
 
-What UD's validator calls an error on its levels 1 and 2 in the lines of one sentence, and odd MISC.
-
 See https://universaldependencies.org/format.html. What only several sentences show is left to the validator:
 ids given twice, DEPS in some sentences only, a paragraph that begins after SpaceAfter=No.
 """
@@ -27,7 +25,7 @@ from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
-from dynet_vdgi.system.names import count, how_to_install
+from dynet_vdgi.system.names import how_to_install
 
 NO_HEADS = "no word has a head"
 """The problem of a sentence without a tree."""
@@ -62,7 +60,6 @@ class UdProblem(NamedTuple):
     rule: str  # a name for counting
     text: str  # what is wrong, with the remedy where it is plain
     row: int  # of its line in the sentence, from 0
-    is_error: bool = True  # else a warning
 
 
 class _TokenLine(NamedTuple):
@@ -80,10 +77,10 @@ class _TokenLine(NamedTuple):
     def is_empty(self) -> bool:
         return "." in self.columns[0]
 
-    def problem(self, rule: str, text: str, *, is_error: bool = True) -> UdProblem:
+    def problem(self, rule: str, text: str) -> UdProblem:
         if self.is_range or self.is_empty:
             text = f"{'multiword token' if self.is_range else 'empty node'} {self.columns[0]}: {text}"
-        return UdProblem(self.word, rule, text, self.row, is_error)
+        return UdProblem(self.word, rule, text, self.row)
 
 
 def problems_in(lines: Sequence[str]) -> list[UdProblem]:
@@ -103,9 +100,24 @@ def problems_in(lines: Sequence[str]) -> list[UdProblem]:
         tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
     words = [line for line in tokens if not line.is_range and not line.is_empty]
     nodes = [line for line in tokens if not line.is_range]
-    found = [*_of_characters(lines), *_of_comments(lines, tokens), *_of_misc(tokens)]
+    found = [*_of_comments(lines, tokens), *_of_misc(tokens)]
+    for row, line in enumerate(lines):
+        if not line.isascii() and not unicodedata.is_normalized("NFC", line):
+            found.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
+        if "\ufffd" in line:
+            found.append(UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row))
+        if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
+            found.append(UdProblem(0, "spaces", "two white spaces in a row", row))
+    numbers = {node.columns[0] for node in nodes}
     for node in nodes:
-        found += _of_columns(node, {each.columns[0] for each in nodes})
+        tag = node.columns[UPOS]
+        if tag not in UD2_TAGS and not (node.is_empty and tag == "_"):
+            text = "UPOS is missing" if tag == "_" else f"{quoted(tag)} is no tag of UD"
+            found.append(node.problem("upos", text))
+        if fault := _feats_fault(node.columns[FEATS]):
+            found.append(node.problem("feats", fault))
+        if fault := _deps_fault(node.columns, numbers):
+            found.append(node.problem("deps", fault))
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
         found += _of_graph(nodes)
     found += _of_tree(words)
@@ -113,16 +125,6 @@ def problems_in(lines: Sequence[str]) -> list[UdProblem]:
 
 
 # ------------------------------------------------------------------------------------------- lines
-def _of_characters(lines: Sequence[str]) -> Iterator[UdProblem]:
-    for row, line in enumerate(lines):
-        if not line.isascii() and not unicodedata.is_normalized("NFC", line):
-            yield UdProblem(0, "unicode", "not in Unicode's form NFC", row)
-        if "\ufffd" in line:
-            yield UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row)
-        if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
-            yield UdProblem(0, "spaces", "two white spaces in a row", row)
-
-
 def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     for name, (pattern, expected) in _COMMENTS.items():
         places = []
@@ -180,47 +182,18 @@ def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
         elif "SpaceAfter=No" in misc and (line.is_empty or line.word <= inside):
             where = "leave it out" if line.is_empty else "it belongs to the multiword token"
             yield line.problem("misc", f"SpaceAfter=No: {where}")
-        if misc != "_":
-            for text in _misc_faults(misc):
-                yield line.problem("misc", text)
-            if odd := _misc_oddity(misc):
-                yield line.problem("misc", odd, is_error=False)
-
-
-@lru_cache(maxsize=1 << 14)
-def _misc_faults(misc: str) -> tuple[str, ...]:
-    entries = misc.split("|")
-    keys = [entry.partition("=")[0] for entry in entries]
-    found = [f"{key} stands twice in MISC" for key in _ONCE_IN_MISC if keys.count(key) > 1]
-    if any(entry.startswith("SpaceAfter=") and entry != "SpaceAfter=No" for entry in entries):
-        found.append("SpaceAfter can be No only; leave it out otherwise")
-    if "NoSpaceAfter=Yes" in misc:
-        found.append("write SpaceAfter=No for NoSpaceAfter=Yes")
-    return tuple(found)
-
-
-@lru_cache(maxsize=1 << 14)
-def _misc_oddity(misc: str) -> str:
-    for key, _, value in (entry.partition("=") for entry in misc.split("|")):
-        if not key:
-            return "MISC has an entry without a name"
-        if key != key.strip() or value != value.strip():
-            return f"{quoted(key)} in MISC has a space at an end of its name or value"
-    return ""
+        entries = misc.split("|")
+        keys = [entry.partition("=")[0] for entry in entries]
+        for key in _ONCE_IN_MISC:
+            if keys.count(key) > 1:
+                yield line.problem("misc", f"{key} stands twice in MISC")
+        if any(entry.startswith("SpaceAfter=") and entry != "SpaceAfter=No" for entry in entries):
+            yield line.problem("misc", "SpaceAfter can be No only; leave it out otherwise")
+        if "NoSpaceAfter=Yes" in misc:
+            yield line.problem("misc", "write SpaceAfter=No for NoSpaceAfter=Yes")
 
 
 # ------------------------------------------------------------------------------------------- columns
-def _of_columns(line: _TokenLine, nodes: set[str]) -> Iterator[UdProblem]:
-    """The problems of UPOS, FEATS and DEPS of a word or an empty node."""
-    tag = line.columns[UPOS]
-    if tag not in UD2_TAGS and not (line.is_empty and tag == "_"):
-        yield line.problem("upos", "UPOS is missing" if tag == "_" else f"{quoted(tag)} is no tag of UD")
-    if fault := _feats_fault(line.columns[FEATS]):
-        yield line.problem("feats", fault)
-    if fault := _deps_fault(line.columns, nodes):
-        yield line.problem("deps", fault)
-
-
 @lru_cache(maxsize=1 << 14)
 def _feats_fault(feats: str) -> str:
     """What is wrong with FEATS; "" if nothing is."""
@@ -233,16 +206,12 @@ def _feats_fault(feats: str) -> str:
             return f"{quoted(feature)} is no feature: expected Name=Value with capital letters"
         names.append(found[1])
         values = found[2].split(",")
-        if not _are_in_order(values) or len(set(values)) < len(values):
+        if values != sorted(dict.fromkeys(values), key=str.lower):
             return f"the values of {quoted(feature)} must be sorted, each once"
-    if not _are_in_order(feats.split("|")) or len(set(names)) < len(names):
+    features = feats.split("|")
+    if features != sorted(features, key=str.lower) or len(set(names)) < len(names):
         return "FEATS must be sorted by name, each name once"
     return ""
-
-
-def _are_in_order(texts: Sequence[str]) -> bool:
-    small = [text.lower() for text in texts]
-    return small == sorted(small)
 
 
 def _deps_fault(columns: list[str], nodes: set[str]) -> str:
@@ -314,25 +283,21 @@ def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
         numbers = ", ".join(map(str, circle))
         yield words[circle[0] - 1].problem("cycle", f"the words {numbers} form a circle of heads")
     for line in words:
-        if fault := _relation_fault(line.columns[DEPREL], line.columns[HEAD]):
-            yield line.problem("deprel", fault)
-
-
-def _relation_fault(deprel: str, head: str) -> str:
-    if deprel == "_":
-        return "" if head == "_" else "DEPREL is missing"  # without a head, that is told
-    if not _RELATION.fullmatch(deprel):
-        hint = "expected such as nsubj or nsubj:pass, in small letters"
-        return f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})"
-    return "" if relation_of(deprel) in LABELS else f"DEPREL {quoted(deprel)} is no relation of UD"
+        deprel = line.columns[DEPREL]
+        if deprel == "_":
+            if line.columns[HEAD] != "_":  # without a head, that is told
+                yield line.problem("deprel", "DEPREL is missing")
+        elif not _RELATION.fullmatch(deprel):
+            hint = "expected such as nsubj or nsubj:pass, in small letters"
+            text = f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})"
+            yield line.problem("deprel", text)
+        elif relation_of(deprel) not in LABELS:
+            yield line.problem("deprel", f"DEPREL {quoted(deprel)} is no relation of UD")
 
 
 # ----------------------------------------------------------------------------------------------------
 # UD's own validator, where it is installed: it is under the GPL, so it runs as a program of its own.
 
-
-VARIABLE = "VDGI_UD_VALIDATOR"
-"""Environment variable with the command of another validator, such as `python3 validate.py --lang ta`."""
 
 _MESSAGE = re.compile(r"\[(?:File (\d+)\.conllu )?Line (\d+)\b.*?\]: \[L(\d) (\w+) ([\w-]+)\] (.*)")
 
@@ -345,53 +310,28 @@ class Message(NamedTuple):
     level: int
     rule: str
     is_error: bool  # else a warning
-    is_of_comments: bool  # it stands at the first word's line
     text: str
-
-
-class CrashError(UsageError):
-    """The validator ended early; `messages`: what it had said before."""
-
-    def __init__(self, text: str, messages: Sequence[Message]) -> None:
-        super().__init__(text)
-        self.messages = messages
 
 
 def command(language: str = "", level: str = "") -> list[str] | None:
     """The command that validates files, by default what holds in every language, or all rules of one.
 
-    The command in VARIABLE has arguments of its own, and gets more only where they are given here. None: no
-    validator is installed.
-
-    Raises: UsageError, the command in VARIABLE is malformed.
+    None: udtools is not installed.
     """
-    if named := os.environ.get(VARIABLE, "").strip():
-        try:
-            program = shlex.split(named)
-        except ValueError as error:
-            raise UsageError(f"{VARIABLE}={named}: {error}") from None
-    else:
-        beside = str(Path(sys.executable).parent)
-        found = shutil.which("udvalidate", path=beside) or shutil.which("udvalidate")
-        if not found:
-            return None
-        program, level = [found], level or ("5" if language else "3")
-        language = language or "ud"
-    return program + [f"--{name}={value}" for name, value in (("lang", language), ("level", level)) if value]
+    found = shutil.which("udvalidate", path=str(Path(sys.executable).parent)) or shutil.which("udvalidate")
+    level = level or ("5" if language else "3")
+    return [found, f"--lang={language or 'ud'}", f"--level={level}"] if found else None
 
 
-def messages(
-    texts: Iterable[str], language: str = "", level: str = "", patience: float | None = None
-) -> list[Message]:
+def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[Message]:
     """What the validator says of the files of one treebank, given as CoNLL-U, in its order.
 
-    Raises: UsageError, there is no validator, it cannot be run, or takes more than `patience` seconds;
-    CrashError.
+    Raises: UsageError, there is no validator, it cannot be run, or fails.
     """
     validator = command(language, level)
     if validator is None:
-        message = "the validator of Universal Dependencies is not installed"
-        raise UsageError(f"{message}: {how_to_install('validate')} (or name another one in {VARIABLE})")
+        what = "the validator of Universal Dependencies is not installed"
+        raise UsageError(f"{what}: {how_to_install('validate')}")
     with TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True) as folder:
         paths = []
         for number, text in enumerate(texts):
@@ -403,29 +343,19 @@ def messages(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=patience,
                 check=False,
                 env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
             raise UsageError(f"the validator {shlex.join(validator)} cannot be run: {error}") from None
     said = done.stdout.decode(errors="replace")
-    found = [
-        Message(
-            int(file or 0),
-            int(line),
-            int(level),
-            rule,
-            kind.upper() != "WARNING",
-            kind.upper() == "METADATA",
-            text,
-        )
-        for file, line, level, kind, rule, text in _MESSAGE.findall(said)
-    ]
     if done.returncode and "*** FAILED ***" not in said:
         last = (said.strip().splitlines() or ["it says nothing"])[-1]
-        raise CrashError(f"the validator {shlex.join(validator)} failed: {last[:200]}", found)
-    return found
+        raise UsageError(f"the validator {shlex.join(validator)} failed: {last[:200]}")
+    return [
+        Message(int(file or 0), int(line), int(level), rule, kind.upper() != "WARNING", text)
+        for file, line, level, kind, rule, text in _MESSAGE.findall(said)
+    ]
 
 
 def grouped(found: Iterable[Message]) -> list[list[Message]]:
@@ -434,9 +364,3 @@ def grouped(found: Iterable[Message]) -> list[list[Message]]:
     for message in found:
         groups.setdefault((not message.is_error, message.level, message.rule), []).append(message)
     return [groups[key] for key in sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))]
-
-
-def counted(found: Sequence[Message]) -> str:
-    """Such as "2 errors, 1 warning"."""
-    n_errors = sum(message.is_error for message in found)
-    return f"{count(n_errors, 'error')}, {count(len(found) - n_errors, 'warning')}"

@@ -19,7 +19,6 @@ import { at } from "./dom.js";
  * @property {number} [seconds] duration of learning
  *
  * @typedef {object} State
- * @property {string} id of the program's start
  * @property {string} file
  * @property {string} annotator
  * @property {string} order
@@ -27,7 +26,7 @@ import { at } from "./dom.js";
  * @property {Progress} progress
  * @property {string} fault "": none
  * @property {{ sentence: number, word: number, done: boolean }} place the last one, and whether the sentence is done
- * @property {{ key: string, names: string[], unlisted: string[] }} [labels] the known relations, if they have changed
+ * @property {string[]} unlisted relations that are not in the project's list
  * @property {string} tagger what the tagger has learnt from; "": none
  * @property {[number, number] | null} versions edits and version of the sentence shown
  */

@@ -31,14 +31,12 @@ export function showNotes() {
   at("flag").setAttribute("aria-pressed", String(flag));
   at("empty").textContent = empty.length ? `Empty nodes: ${empty.map(described).join("; ")}` : "";
   at("problem-box").hidden = !problems.length;
-  at("problem-count").textContent = ["error", "warning"].map((kind) => counted(kind, problems
-    .filter(({ error }) => error === (kind === "error")).reduce((sum, { places }) => sum + places.length, 0)))
-    .filter(Boolean).join(", ");
-  at("problems").replaceChildren(...problems.map(({ error, rule, places }) => {
+  const count = problems.reduce((sum, { places }) => sum + places.length, 0);
+  at("problem-count").textContent = count ? counted("error", count) || "" : "";
+  at("problems").replaceChildren(...problems.map(({ rule, places }) => {
     const line = document.createElement("li");
     const title = document.createElement("b");
-    line.className = error ? "error" : "warning";
-    title.textContent = `${counted(line.className, places.length)}, ${rule}:`;
+    title.textContent = `${counted("error", places.length)}, ${rule}:`;
     line.append(title, ...places.map(({ word, text }) => {
       const button = document.createElement("button");
       button.type = "button";

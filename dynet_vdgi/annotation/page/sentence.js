@@ -45,7 +45,7 @@
  * @property {boolean} flag
  * @property {Range[]} ranges
  * @property {{ after: number, id: string, form: string, upos: string }[]} empty
- * @property {{ error: boolean, rule: string, places: { word: number, text: string }[] }[]} problems word 0: of the whole sentence
+ * @property {{ rule: string, places: { word: number, text: string }[] }[]} problems word 0: of the whole sentence
  * @property {string[]} comments
  * @property {Word[]} words
  * @property {number[]} punctuation places

@@ -24,8 +24,6 @@ export const store = {
   unlisted: /** @type {Set<string>} */ (new Set()), // relations that are not in the project's list
 };
 
-let program = ""; // the id of the program's start, to notice a restart
-let labels = ""; // the key of the known relations
 let arrivals = 0; // sentences shown in place of others, or as they were before
 let flash = 0; // the timer that forgets what moved
 let faults = 0; // errors said so far
@@ -333,15 +331,10 @@ export async function update() {
   try {
     const { sentence } = store;
     const isShown = sentence !== NONE;
-    const state = await get("state", { labels, ...(isShown && { shown: String(sentence.id) }) });
-    if (program && program !== state.id && isShown) await trying(() => load(sentence.id));
-    program = state.id;
+    const state = await get("state", isShown ? { shown: String(sentence.id) } : {});
     store.total = state.progress.sentences;
     at("of").textContent = `of ${store.total}`;
-    if (state.labels) {
-      labels = state.labels.key;
-      store.unlisted = new Set(state.labels.unlisted);
-    }
+    store.unlisted = new Set(state.unlisted);
     showState(state);
     const now = store.sentence;
     const isOld = isShown && now.id === sentence.id && state.versions
