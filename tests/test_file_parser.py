@@ -19,7 +19,7 @@ import universal_toys
 from few import trees
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.conllu import sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_writing import render
@@ -70,7 +70,7 @@ def text_of(parsed):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
-    monkeypatch.setattr(files, "WINDOW", 5000)  # many windows
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 5000)  # many windows
     texts = list(blocks(400))
     parser = load(model)
     expected = []
@@ -149,7 +149,7 @@ def test_dead_workers_are_replaced(model, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
-    monkeypatch.setattr(files, "WINDOW", 5000)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 5000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 20)
     monkeypatch.setattr(jit, "WORK_TO_LOAD", 10**9)  # numba, which is loaded once, does not count

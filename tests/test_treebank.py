@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import Dropped, Filter, prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import ConfigError
@@ -398,7 +398,7 @@ def test_impossible_lengths() -> None:
 def test_filters_partition_their_input(
     sentences: list[Sentence], name: str, max_len: int | None, min_len: int
 ) -> None:
-    protocol = protocol_named(name)
+    protocol = protocol_of(name)
     result = prepare(sentences, protocol, max_len, min_len)
     assert len(result.sentences) + sum(d.sentences for d in result.dropped) == len(sentences)
     assert result.n_words + sum(d.words for d in result.dropped) == sum(map(len, sentences))
@@ -415,9 +415,9 @@ def test_filters_partition_their_input(
 # ------------------------------------------------------------------------------------------- protocols
 def test_protocols_by_name() -> None:
     assert list(PROTOCOLS) == ["standard", "as_released"]
-    assert protocol_named("standard") is STANDARD
+    assert protocol_of("standard") is STANDARD
     with pytest.raises(ConfigError) as error:
-        protocol_named("Standard")
+        protocol_of("Standard")
     assert str(error.value) == "no protocol 'Standard' (choose from standard, as_released)"
 
 

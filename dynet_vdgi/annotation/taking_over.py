@@ -59,8 +59,7 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
         found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
         assert found is not None
         return "".join(content for _, content in found.read(path, lines=lines))
-    with files.open_text(path) as handle:
-        text = handle.read().removeprefix(raw_text.BYTE_ORDER_MARK)
+    text = files.read_text(path).removeprefix(raw_text.BYTE_ORDER_MARK)
     raw_text.check_raw(text, path)
     sentences = by_rule(text, lines=lines)
     if not sentences:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.protocols import UD_TAGS, protocol_named
+from dynet_vdgi.data.protocols import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
@@ -83,7 +83,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
             if next(faults) < most:
                 print(told(str(fault)))
 
-        protocol = protocol_named(data.protocol)
+        protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
         try:
             check_known(summary.tags, known, files.shown(name), hint)
@@ -105,8 +105,9 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language and not os.environ.get(form.VARIABLE):
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
+    texts = (files.read_text(name, are_limited=False) for name in names)
     try:
-        found = form.messages(map(_text, names), language, level)
+        found = form.messages(texts, language, level)
     except form.CrashError as crash:
         _show(crash.messages, names, most)
         raise
@@ -115,11 +116,6 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     print(told(f"{shlex.join([Path(program).name, *given])}: {form.counted(found)}"))
     if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
-
-
-def _text(name: str) -> str:
-    with files.open_text(name, has_lines=False) as handle:
-        return handle.read()
 
 
 def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:

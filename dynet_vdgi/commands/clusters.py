@@ -48,9 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
     if clusters.n_clusters < asked:
         logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
     logger.info(
-        "%d types in %d clusters, bigram mutual information %.4f nats, %.1f s",
+        "%d types in %d clusters, %.1f s",
         len(clusters),
         clusters.n_clusters,
-        brown.mutual_information(sentences, clusters),
         time.perf_counter() - start,
     )

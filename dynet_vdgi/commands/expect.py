@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     parser, steps = load(arguments.model), Steps()
     logger.info("parsing the beginning of the text")
-    read = conllu.checked(steps.passages(names), "ignored", parser.model.settings.data.tags)
+    read = conllu.checked(steps.blocks(names), "ignored", parser.model.settings.data.tags)
     outlook = look(parser, read, partial(steps.accuracy, names))
     is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"

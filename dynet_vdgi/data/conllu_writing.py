@@ -1,8 +1,7 @@
 """Writing CoNLL-U: new heads in a sentence's own lines, notes about guesses, objects of the library conllu.
 
-Notes that say whether a head or relation is a guess of the program, how sure it is, or who confirmed it.
-
-A comment says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
+Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it. A comment
+says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from dynet_vdgi.data.conllu import Heads, sentence_of, tree_of
-from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, fault_of_value, warn
+from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, fault_of_value, warn
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
@@ -267,18 +266,14 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     sentences = sentences_of(sentences)
     if isinstance(output, (str, os.PathLike)):
         with atomic_writer(output) as handle:
-            return _write(sentences, handle)
+            return write(sentences, handle)
     try:
         output.write("")
     except (AttributeError, TypeError):  # nothing to write to, or a binary file
         raise UsageError(f"output={output!r:.60}: a path or an open text file is expected") from None
-    return _write(sentences, output)
-
-
-def _write(sentences: Iterable[Sentence], handle: TextIO) -> int:
     number = 0
     for number, sentence in enumerate(sentences, 1):  # noqa: B007 - the last one is the result
-        handle.write(unchanged(sentence))
+        output.write(unchanged(sentence))
     return number
 
 
@@ -298,13 +293,9 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     check_kind("sentence", sentence, Sentence, "a Sentence")
     from conllu import parse_token_and_metadata
 
-    def unparsed(columns: list[str], index: int) -> str:
-        return columns[index]
-
-    parsers: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), unparsed)
     return parse_token_and_metadata(
         unchanged(sentence),
-        field_parsers={**parsers, "head": _head},
+        field_parsers=dict.fromkeys(("feats", "deps", "misc"), lambda columns, index: columns[index]),
         metadata_parsers={"__fallback__": lambda key, value: (key, value)},
     )
 
@@ -319,19 +310,10 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
     `UsageError` for another object, such as the list of sentences that `conllu.parse` gives.
     """
     if not hasattr(tokens, "serialize"):
-        raise UsageError(
-            f"a {type(tokens).__name__} where a TokenList is expected: convert its items one by one"
-        )
+        kind = type(tokens).__name__
+        raise UsageError(f"a {kind} where a TokenList is expected: convert its items one by one")
     lines = tokens.serialize().rstrip("\n").split("\n")
     if not all(lines):
         what = "an empty line" if any(lines) else "no words"
         raise DataError("<TokenList>", lines.index("") + 1, f"a sentence with {what}")
     return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
-
-
-def _head(columns: list[str], index: int) -> int | str | None:
-    """The number, if it is one; reading with `heads="ignored"` lets any other text through."""
-    text = columns[index]
-    if NUMBER.fullmatch(text):
-        return int(text)
-    return None if text == "_" else text

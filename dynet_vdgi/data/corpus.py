@@ -1,7 +1,4 @@
-"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice.
-
-The sentences of a CoNLL-U file, to be read any number of times; arguments that are files or sentences.
-"""
+"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice."""
 
 from __future__ import annotations
 
@@ -86,10 +83,10 @@ def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
         return given
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Iterable):
         raise unfit(given, "sentences are")
-    return map(_sentence, given)
+    return map(_checked, given)
 
 
-def _sentence(item: Any) -> Sentence:
+def _checked(item: Any) -> Sentence:
     if not isinstance(item, Sentence):
         raise unfit(item, "a Sentence is")
     check_text(item)
@@ -185,6 +182,9 @@ class Dropped:
         return f"{self.reason}: {sentences}{count(self.words, 'word')}"
 
 
+_UNTESTED = "kept without the projectivity test (no trees)"
+
+
 class Filter:
     """Streams sentences through a protocol and length limits, and counts the losses.
 
@@ -200,8 +200,7 @@ class Filter:
         self._too_short = f"shorter than {count(min_len, 'word')}"
         self._too_long = "" if max_len is None else f"longer than {count(max_len, 'word')}"
         reasons = ("punctuation", "punctuation only", "not projective", self._too_short, self._too_long)
-        self._counts = {reason: [0, 0] for reason in reasons}  # sentences, words
-        self._untested = [0, 0]
+        self._counts = {reason: [0, 0] for reason in (*reasons, _UNTESTED)}  # sentences, words
 
     def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences that pass, each after the protocol's removals; lazily, in order."""
@@ -216,20 +215,20 @@ class Filter:
                 self._count(reason, 1, len(sentence))
                 continue
             if self.protocol.projective_only and sentence.heads is None:
-                self._untested = [n + more for n, more in zip(self._untested, (1, len(sentence)))]
+                self._count(_UNTESTED, 1, len(sentence))
             yield sentence
 
     @property
     def dropped(self) -> list[Dropped]:
         """One entry per filter that dropped anything, in the order in which they are applied."""
-        return [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
+        found = [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
+        return [item for item in found if item.reason != _UNTESTED]
 
     @property
     def notes(self) -> list[str]:
         """Requests of the protocol that could not be carried out."""
-        if not any(self._untested):
-            return []
-        return [str(Dropped("kept without the projectivity test (no trees)", *self._untested))]
+        untested = Dropped(_UNTESTED, *self._counts[_UNTESTED])
+        return [str(untested)] if untested.sentences else []
 
     def _fault(self, sentence: Sentence) -> str:
         if self.protocol.projective_only and sentence.heads is not None and not is_projective(sentence.heads):

@@ -194,7 +194,7 @@ def restore_punctuation(
         return tuple(kept_heads)
     if not len(positions):
         return tuple(min(k, 1) for k in range(n))
-    tree = _KeptTree(kept_heads, n)
+    tree = _KeptTree(kept_heads)
     kept = set(positions)
     inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
     places = [0, *positions]
@@ -233,53 +233,30 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
 
 
 class _KeptTree:
-    """A tree of m kept words among n, with what a mark must know. Word 0 stands before the first one."""
+    """A tree of m kept words, with what a mark must know. Word 0 stands before the first one."""
 
-    def __init__(self, heads: Sequence[int], n_words: int) -> None:
+    def __init__(self, heads: Sequence[int]) -> None:
         """Raises: ValueError, the heads are no tree."""
-        self._heads, size = heads, n_words + 2
-        self._depth = self._depths(size)
-        m, low, high = len(heads), list(range(size)), list(range(size))  # how far the arcs of a word reach
+        if cycle(heads) or not all(0 <= head <= len(heads) for head in heads):
+            raise ValueError(f"the heads {', '.join(map(str, heads))} are no tree")
+        self._heads, m = heads, len(heads)
+        self._depth = [0] + [-1] * m  # the number of arcs from the root
+        for start in range(1, m + 1):
+            path = [start]
+            while self._depth[path[-1]] < 0:
+                path.append(heads[path[-1] - 1])
+            for below, word in enumerate(reversed(path), self._depth[path[-1]]):
+                self._depth[word] = below
+        low, high = list(range(m + 2)), list(range(m + 2))  # how far the arcs of a word reach
         for word, head in enumerate(heads, 1):
             low[word], high[word] = min(low[word], head), max(high[word], head)
             if head:
                 low[head], high[head] = min(low[head], word), max(high[head], word)
-        high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
-        self._left_wall = [0] * size  # of each gap: the nearest word before it with an arc to one after it
-        self._left_cover = [0] * size  # of each word: the nearest one before it with an arc to one after it
-        self._right_wall, self._right_cover = [0] * size, [0] * size  # the same from the other side
-        stack = [0]
-        for word in range(1, m + 1):
-            while high[stack[-1]] <= word:
-                stack.pop()
-            self._left_cover[word] = stack[-1]
-            if high[word] > word:
-                stack.append(word)
-            self._left_wall[word] = stack[-1]
-        stack = [m + 1]
-        for word in range(m, 0, -1):
-            while low[stack[-1]] >= word:
-                stack.pop()
-            self._right_cover[word] = stack[-1]
-            if low[word] < word:
-                stack.append(word)
-            self._right_wall[word - 1] = stack[-1]
-
-    def _depths(self, size: int) -> list[int]:
-        """The number of arcs from the root to each word."""
-        m = len(self._heads)
-        depth = [0] + [-1] * m + [0] * (size - m - 1)
-        for start in range(1, m + 1):
-            word = start
-            path: list[int] = []
-            while depth[word] < 0:
-                if len(path) == m:
-                    raise ValueError(f"the heads {', '.join(map(str, self._heads))} are no tree")
-                path.append(word)
-                word = self._heads[word - 1]
-            for below, passed in enumerate(reversed(path), depth[word] + 1):
-                depth[passed] = below
-        return depth
+        # Of each gap, the nearest word before it with an arc to one after it; of each word likewise.
+        self._left_wall, self._left_cover = _walls(high, m)
+        walls, covers = _walls([m + 1 - reach for reach in reversed(low)], m)  # from the other side
+        self._right_wall = [m + 1 - wall for wall in reversed(walls)]
+        self._right_cover = [m + 1 - cover for cover in reversed(covers)]
 
     def head_of_mark(self, gap: int, inner: int) -> int:
         """The head of a mark in a gap, whose partner is in the gap `inner`, or -1."""
@@ -305,3 +282,16 @@ class _KeptTree:
             if self._right_cover[word] > start if word < start else self._left_cover[word] < start:
                 found = word
         return found
+
+
+def _walls(high: Sequence[int], m: int) -> tuple[list[int], list[int]]:
+    """For gaps (m + 1,) and words (m + 2,), the nearest word before them whose arcs, up to `high`, go on."""
+    walls, covers, stack = [0] * (m + 1), [0] * (m + 2), [0]
+    for word in range(1, m + 1):
+        while stack[-1] and high[stack[-1]] <= word:
+            stack.pop()
+        covers[word] = stack[-1]
+        if high[word] > word:
+            stack.append(word)
+        walls[word] = stack[-1]
+    return walls, covers

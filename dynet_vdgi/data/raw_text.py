@@ -1,7 +1,4 @@
-"""Raw text and its tokens, as CoNLL-U records them.
-
-Unicode normalisation: text is compared and looked up in the form NFC, and written as it came.
-"""
+"""Raw text and its tokens, as CoNLL-U records them. Text is looked up in the form NFC."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, blocks, quoted
@@ -149,28 +147,13 @@ def token_block(block: Block) -> TokenBlock:
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []
     n_words = 0
-    for row, line in enumerate(block.lines):
-        if line[0] == "#":
-            check.check_comment(row, line)
-            continue
-        columns = line.split("\t")
-        if len(columns) != 10 or columns != line.split() or "\0" in line:
-            check.check_columns(row, line, columns)
-        check.started = True
-        if columns[0] != str(n_words + 1):
-            check.check_other_token(row, columns, n_words)
-            if "-" in columns[0]:
-                tokens.append((columns, []))
-                rows.append(row)
-            continue
-        n_words += 1
-        check.empty_nodes = 0
-        if n_words <= check.range_end:
+    for row, columns, is_word in check.token_lines(block.lines):
+        n_words += is_word
+        if is_word and n_words <= check.range_end:
             tokens[-1][1].append(columns)
-        else:
-            tokens.append((columns, [columns]))
+        elif is_word or "-" in columns[0]:
+            tokens.append((columns, [columns] if is_word else []))
             rows.append(row)
-    check.check_end(block.lines, n_words)
     return TokenBlock(block, tokens, rows)
 
 
@@ -211,26 +194,23 @@ class _Builder:
     def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
-        if (said := _said_text(sentence.block)) is not None:
+        comments = takewhile(lambda line: line[0] == "#", sentence.block.lines)
+        if said := next((found[1] for line in comments if (found := _TEXT.fullmatch(line))), ""):
             spaces = _agreed(sentence, said, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
         tokens = []
         for n, (form, space, (_, words)) in enumerate(zip(forms, spaces, sentence.tokens)):
+            before = " " if self.after is None else self.after
             if n == 0 and begins_paragraph and self.sentences and self.after in (None, ""):
-                self._put("\n\n")
-            else:
-                self._put(" " if self.after is None else self.after)
-            self._put(space.before)
-            start = self.length
-            self._put(form)
+                before = "\n\n"
+            before += space.before
+            start = self.length + len(before)
+            self.pieces += [before, form]
+            self.length = start + len(form)
             tokens.append(Token(start, self.length, tuple([word[1] for word in words])))
             self.after = space.after
         self.sentences.append(TokenisedSentence(tuple(tokens), begins_paragraph))
-
-    def _put(self, piece: str) -> None:
-        self.pieces.append(piece)
-        self.length += len(piece)
 
     def finished(self) -> Document:
         text = "".join(self.pieces) + (self.after or "")
@@ -255,15 +235,6 @@ def _spaces(misc: str) -> _Spaces:
     if "SpacesAfter" in found:
         after = unescaped(found["SpacesAfter"])
     return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)
-
-
-def _said_text(block: Block) -> str | None:
-    for line in block.lines:
-        if line[0] != "#":
-            break
-        if found := _TEXT.fullmatch(line):
-            return found[1] or None
-    return None
 
 
 def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
@@ -319,26 +290,22 @@ def conllu(document: Document, first: int = 1, *, begins: bool = True, is_follow
     before, number = text[: starts[0]] if begins else "", 0
     for n, sentence in enumerate(sentences):
         last = number + len(sentence.tokens)
+        nexts = starts[number + 1 : last + 1]
         is_last = n + 1 == len(sentences) or sentences[n + 1].begins_paragraph
         whole = text[starts[number] : sentence.tokens[-1].end]
         form = form_of(whole)
         to_form = str if form == whole else form_of
-        if FORMAT.search(whole):
-            form = _visible(text, sentence, starts[number + 1 : last + 1])
-        ends = "_" if is_followed and n + 1 == len(sentences) else _USUAL[""]
-        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last, to_form, ends)
+        if FORMAT.search(whole):  # `# text` has no format characters between tokens
+            pieces = []
+            for (start, end, _), begin in zip(sentence.tokens, nexts):
+                pieces += [form_of(text[start:end]), form_of(FORMAT.sub("", text[end:begin]))]
+            form = "".join(pieces[:-1])
+        at_end = "_" if is_followed and n + 1 == len(sentences) else _USUAL[""]
+        rows = _rows(text, sentence, nexts, before, is_last, to_form, at_end)
         paragraph = "# newpar\n" if sentence.begins_paragraph else ""
         out.append(f"{paragraph}# sent_id = {first + n}\n# text = {form}\n{rows}\n")
         number, before = last, ""
     return "".join(out)
-
-
-def _visible(text: str, sentence: TokenisedSentence, nexts: list[int]) -> str:
-    """The text of a sentence as its `# text` has it: without the format characters between tokens."""
-    pieces = []
-    for (start, end, _), begin in zip(sentence.tokens, nexts):
-        pieces += [form_of(text[start:end]), form_of(FORMAT.sub("", text[end:begin]))]
-    return "".join(pieces[:-1])
 
 
 def _rows(
@@ -382,11 +349,11 @@ def form_of(text: str) -> str:
     >>> form_of("20 \\n 000")
     '20 000'
     """
-    return text if text.isprintable() and "  " not in text else SPACES.sub(_one_space, text)
-
-
-def _one_space(run: re.Match[str]) -> str:
-    return run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " "
+    if text.isprintable() and "  " not in text:
+        return text
+    return SPACES.sub(
+        lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ", text
+    )
 
 
 def escaped(text: str) -> str:

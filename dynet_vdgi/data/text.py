@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.files import is_conllu, open_text, shown
+from dynet_vdgi.data.files import is_conllu, lines_of, shown
 from dynet_vdgi.data.raw_text import check_raw
 
 
@@ -32,11 +32,10 @@ def _of_treebank(name: str) -> Iterator[list[str]]:
 
 
 def _of_text(name: str) -> Iterator[list[str]]:
-    with open_text(name) as handle:
-        is_begun = False
-        for number, line in enumerate(handle, 1):
-            if not is_begun:
-                check_raw(line, shown(name), number)
-                is_begun = line[0] != "#"
-            for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
-                yield sentence.split()
+    is_begun = False
+    for number, line in enumerate(lines_of(name), 1):
+        if not is_begun:
+            check_raw(line, shown(name), number)
+            is_begun = line[0] != "#"
+        for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
+            yield sentence.split()

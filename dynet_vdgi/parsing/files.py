@@ -19,13 +19,12 @@ from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_blocks import Block, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
@@ -109,11 +108,7 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 # way at a time.
 
 
-WINDOW = 1_200_000
-"""Characters that are parsed together. Dask's client and scheduler keep copies of the last thousand messages
-that have fewer than a million bytes."""
-
-Window = list[Block] | Passage
+Window = list[Block]
 """Sentences that are parsed together."""
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
@@ -188,7 +183,7 @@ class FileParser:
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
         with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-            for parsed in self.windows(steps.passages(names), partial(steps.accuracy, names)):
+            for parsed in self.windows(steps.blocks(names), partial(steps.accuracy, names)):
                 if not totals.n_words and parsed.unknown_tags.total() == parsed.n_words:
                     known = self.parser.model.vocabulary.tags
                     where = ", ".join(map(files.shown, names))
@@ -203,7 +198,7 @@ class FileParser:
         return totals
 
     def windows(
-        self, items: Iterable[Passage | Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
+        self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
     ) -> Iterator[Parsed]:
         """The parsed windows of a text in order.
 
@@ -213,10 +208,10 @@ class FileParser:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died, or the cluster failed.
         """
-        parser, items = self._adapted(iter(items), tag_accuracy)
+        parser, blocks = self._adapted(iter(given), tag_accuracy)
         named: set[tuple[str, str]] = set()
         with ExitStack() as resources:
-            for parsed in self._in_order(parser, _windows(items), resources):
+            for parsed in self._in_order(parser, windows(blocks), resources):
                 for error in parsed.unfilled:
                     logger.error("%s", error)
                 for repair in parsed.repairs:
@@ -228,20 +223,19 @@ class FileParser:
                     raise parsed.fault
 
     def _adapted(
-        self, items: Iterator[Passage | Block], tag_accuracy: Callable[[int], float]
-    ) -> tuple[Parser, Iterable[Passage | Block]]:
+        self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]
+    ) -> tuple[Parser, Iterator[Block]]:
         """The parser for this text, whose beginning is measured, and the text."""
         if not self.parser.needs_text and self.parser.labeller.verb_order is not None:
-            return self.parser, items
-        held: list[Passage | Block] = []
+            return self.parser, blocks
+        held: list[Block] = []
         faults: list[DataError] = []
 
         def sentences() -> Iterator[Sentence]:
             try:
-                for item in items:
-                    held.append(item)
-                    for block in _blocks_of(item):
-                        yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
+                for block in blocks:
+                    held.append(block)
+                    yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
 
@@ -254,14 +248,15 @@ class FileParser:
             measured.measures.tell()
             tell_unsuited(seen)
 
-        def whole() -> Iterator[Passage | Block]:
+        def whole() -> Iterator[Block]:
             yield from held
-            yield from items
-            yield from _raised(faults)
+            yield from blocks
+            for fault in faults:
+                raise fault
 
         return parser, whole()
 
-    def _in_order(self, parser: Parser, windows: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
+    def _in_order(self, parser: Parser, parts: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = self.how, self.relations
         if self.scheduler is not None:
@@ -278,12 +273,12 @@ class FileParser:
             submit = partial(pool.submit, _work, *work)
             n_under_way = lambda: 2 * self.jobs  # noqa: E731
         else:
-            yield from (parse_window(parser, *work, window) for window in windows)
+            yield from (parse_window(parser, *work, window) for window in parts)
             return
         pending: deque[Any] = deque()
         fault = None
         try:
-            for window in windows:
+            for window in parts:
                 pending.append(submit(window))
                 if len(pending) >= n_under_way():
                     yield pending.popleft().result()
@@ -327,38 +322,6 @@ class FileParser:
         )
 
 
-def _windows(items: Iterable[Passage | Block]) -> Iterator[Window]:
-    """Passages unchanged; lists of consecutive blocks, each ending with the one that completes a window.
-
-    If the source of the items raises a `DataError`, the items before it are yielded first.
-    """
-    for kind, group in groupby(items, key=type):
-        if kind is Passage:
-            yield from cast("Iterator[Passage]", group)
-            continue
-        blocks: list[Block] = []
-        size = 0
-        try:
-            for block in cast("Iterator[Block]", group):
-                blocks.append(block)
-                size += sum(map(len, block.lines))
-                if size >= WINDOW:
-                    yield blocks
-                    blocks, size = [], 0
-        except DataError:
-            if blocks:
-                yield blocks
-            raise
-        if blocks:
-            yield blocks
-
-
-def _blocks_of(window: Window | Block) -> Iterable[Block]:
-    return (
-        window.blocks() if isinstance(window, Passage) else [window] if isinstance(window, Block) else window
-    )
-
-
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
     """The parsed sentences of a window, up to the first malformed one."""
     parser = copy(parser)  # threads of a cluster's worker share it
@@ -370,7 +333,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> P
     repairs: list[DataError] = []
     fault = None
     try:
-        for place, block in enumerate(_blocks_of(window)):
+        for place, block in enumerate(window):
             sentence = sentence_of(block, heads, tags, repairs.append)
             if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
                 message = f"left as it is, since its heads cannot be kept: {reason}"
@@ -417,12 +380,6 @@ def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
 
 def _not_yet(repair: DataError) -> None:
     """The treatment of a repair that the sentence's window reports."""
-
-
-def _raised(faults: Sequence[DataError]) -> Iterator[Passage | Block]:
-    yield from ()
-    for fault in faults:
-        raise fault
 
 
 _worker: Parser | None = None

@@ -137,8 +137,7 @@ class Tokeniser:
         Raises:
             DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
-        with files.open_text(name) as source:
-            text = source.read().removeprefix(BYTE_ORDER_MARK)
+        text = files.read_text(name).removeprefix(BYTE_ORDER_MARK)
         raw_text.check_raw(text, files.shown(name))
         label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
         for part, start in self.parts(text, label, lines=lines):
