@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,18 +119,13 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
 
 def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
-    for line in _lines(found, names, most):
-        print(told(line))
-
-
-def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
     from dynet_vdgi.validation.form import grouped
 
     for group in grouped(found):
         first = group[0]
         kind = "error" if first.is_error else "warning"
-        yield f"{counted(len(group), kind)}: {first.rule} (level {first.level})"
+        print(told(f"{counted(len(group), kind)}: {first.rule} (level {first.level})"))
         for message in group[:most]:
-            yield f"  {files.shown(names[message.file])}:{message.line}: {message.text}"
+            print(told(f"  {files.shown(names[message.file])}:{message.line}: {message.text}"))
         if 0 < most < len(group):
-            yield f"  and {len(group) - most:,} more (--max-faults N shows them)"
+            print(f"  and {len(group) - most:,} more (--max-faults N shows them)")

@@ -4,8 +4,7 @@ Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become t
 those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
 model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
 unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
-output that exists is replaced. A parser of several languages warns if it was not trained on that of the
-input, which it takes from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
+output that exists is replaced.
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
@@ -64,10 +63,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, model_first
@@ -104,7 +101,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--in-place", "the output may replace an input")
     labels = "relations: the name or file of a table of labels, or none for root and dep only"
     add("--labels TABLE", labels, default="ud2")
-    add("--language LABEL", "the input's language, such as fr; for warnings")
     add("--jobs N", "worker processes", default=1, least=1)
     add("--scheduler ADDRESS", "parse on the Dask cluster with this scheduler")
 
@@ -135,7 +131,6 @@ def run(arguments: argparse.Namespace) -> None:
         logger.warning("--exact had no effect: the trees of this model are exact")
     files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.scheduler)
     steps = _steps(arguments, parser.model, names)
-    _say_what_is_unseen(tuple(parser.model.provenance.languages), names, arguments.language)
     n_unlabelled, n_unfilled, unknown = 0, 0, Counter[str]()
     for inputs, output in outputs:
         totals = files_parser.parse(inputs, output, steps)
@@ -183,20 +178,3 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")
     return steps
-
-
-def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
-    """Warns of languages of the input that a model of the `known` ones was not trained on."""
-    if label and not known:
-        logger.warning("the model file does not say which languages it was trained on")
-    found = [_UD_NAME.fullmatch(Path(name).name) for name in names]
-    languages = {each.partition("_")[0] for each in known}  # fr of fr_gsd
-    for each in dict.fromkeys([label] if label else [match[1] for match in found if match]):
-        if known and each.partition("_")[0] not in languages:
-            logger.warning(
-                "the model was not trained on '%s' (only on %s): zero-shot", each, ", ".join(known)
-            )
-
-
-_UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
-"""The name of a file of a UD treebank: the code of the language, perhaps followed by the treebank's name."""

@@ -293,36 +293,28 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""
-        return _effective(msgspec.to_builtins(self), self.without_effect())
+        idle, kept = self.without_effect(), dict[str, Any]()
+        for name, value in msgspec.json.decode(msgspec.json.encode(self)).items():
+            if isinstance(value, dict):
+                value = {key: inner for key, inner in value.items() if f"{name}.{key}" not in idle}
+            if name not in idle and value != {}:
+                kept[name] = value
+        return kept
 
     def to_toml(self) -> str:
         """The settings as the text of a preset file, from which they can be read back."""
-        return "\n".join(_toml_lines(self.to_dict())) + "\n"
+        values = self.to_dict()
+        lines = _toml_lines({name: value for name, value in values.items() if not isinstance(value, dict)})
+        for name, value in values.items():
+            if isinstance(value, dict):
+                lines += [f"\n[{name}]", *_toml_lines(value)]
+        return "\n".join(lines) + "\n"
 
 
-def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """The values without idle ones and empty sections."""
-    kept: dict[str, Any] = {}
-    for key, value in values.items():
-        name = prefix + key
-        if name in idle:
-            continue
-        found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
-        found = list(found) if isinstance(found, tuple) else found  # as TOML has it
-        if found != {}:
-            kept[key] = found
-    return kept
-
-
-def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in values.items():
-        if not isinstance(value, dict):
-            # TOML and JSON have the same literals except for two escapes.
-            yield f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield f"\n[{prefix}{name}]"
-            yield from _toml_lines(value, f"{prefix}{name}.")
+def _toml_lines(values: Mapping[str, Any]) -> list[str]:
+    """TOML and JSON have the same literals except for two escapes."""
+    literals = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+    return [f"{name} = " + value.replace("\x7f", "\\u007f") for name, value in literals.items()]
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

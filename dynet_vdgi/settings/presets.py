@@ -146,29 +146,17 @@ def load_settings(
     values, applied = Values(), list[Path]()
     for name in names:
         check_kind("preset", name, (str, os.PathLike), "the name of a preset, or the path of one,")
-        alone = Values()  # a setting without effect on top of another preset may have one alone
-        for path in _chain(str(os.fspath(name))):
-            layer = _read(path)
-            layer.pop("base", None)
-            alone = merged(alone, layer)
+        for path, layer in _chain(str(os.fspath(name))):
             if path in applied:
                 continue
             applied.append(path)
             values = merged(values, layer)
-            _check_preset(path, layer, values, alone)
+            try:
+                _checked(values, layer)
+            except ConfigError as error:
+                raise ConfigError(f"{path}: {error}") from None
     top = _top(assignments, changes or {})
     return _checked(merged(values, top), top)
-
-
-def _check_preset(path: Path, layer: Values, values: Values, alone: Values) -> None:
-    """Raises: ConfigError, a preset is at fault both on top of the others and alone."""
-    try:
-        _checked(values, layer)
-    except ConfigError as error:
-        try:
-            _checked(alone, layer)
-        except ConfigError:
-            raise ConfigError(f"{path}: {error}") from None
 
 
 def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
@@ -231,37 +219,27 @@ def nested(name: str, value: Any) -> Values:
     return dict(value)
 
 
-def _chain(preset: str) -> list[Path]:
-    """The files of a preset, its base first. Raises: ConfigError, the bases form a circle."""
-    chain: list[Path] = []
+def _chain(preset: str) -> list[tuple[Path, Values]]:
+    """The files of a preset and their values, its base first. Raises: ConfigError, bases form a circle."""
+    chain: list[tuple[Path, Values]] = []
     name: Any = preset
-    folder = Path()
+    folder, names = Path(), preset_names()
     while name is not None:
-        try:
-            path = _preset_path(str(name), folder)
-        except ConfigError as error:
-            raise ConfigError(f"{chain[-1]}: {error}" if chain else str(error)) from None
-        if path in chain:
+        if name.endswith(".toml"):
+            path = folder / name  # a base that a file names is looked for beside that file
+        elif name in names:
+            path = bundled("presets")[name]
+        else:
+            where = f"{chain[-1][0]}: " if chain else ""
+            raise ConfigError(f"{where}config: no preset '{name}'{of_these(name, names)}")
+        if any(path == before for before, _ in chain):
             raise ConfigError(f"{path}: its base leads back to itself")
-        chain.append(path)
-        name, folder = _read(path).get("base"), path.parent
+        values = read_toml(path, "preset")
+        name, folder = values.pop("base", None), path.parent
+        chain.append((path, values))
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"{path}: base must be the name of a preset, not {name!r}")
     return chain[::-1]
-
-
-def _preset_path(preset: str, folder: Path) -> Path:
-    """The file of a preset; a base that a file names is looked for beside that file."""
-    if preset.endswith(".toml"):
-        return folder / preset
-    names = preset_names()
-    if preset not in names:
-        raise ConfigError(f"config: no preset '{preset}'{of_these(preset, names)}")
-    return bundled("presets")[preset]
-
-
-def _read(path: Path) -> Values:
-    return read_toml(path, "preset")
 
 
 def read_toml(path: Path, what: str) -> Values:

@@ -1,7 +1,4 @@
-"""Types of arrays, and sparse weights as arrays of a model file.
-
-Types of arrays by what they hold.
-"""
+"""Types of arrays by what they hold, and sparse weights as arrays of a model file."""
 
 from __future__ import annotations
 

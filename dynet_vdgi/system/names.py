@@ -1,7 +1,4 @@
-"""Names, numbers and tables in messages; limits of inputs, and optional packages.
-
-Names and numbers in messages: the nearest of some names, and nouns in the plural.
-"""
+"""Names, numbers and tables in messages; limits of inputs, and optional packages."""
 
 from __future__ import annotations
 
@@ -105,19 +102,12 @@ def told(text: str) -> str:
     >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'
     """
-    text = _LONG_WORD.sub(lambda found: _ends(found[0], 80), plain(text))
-    lines = (_ends(line, 300) if len(line) > LONGEST_LINE else line for line in text.split("\n"))
-    return "\n".join(lines)
 
+    def ends(text: str, size: int) -> str:
+        return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
 
-def _ends(text: str, size: int) -> str:
-    return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
-
-
-LONGEST_LINE = 20_000
-"""Characters of a line of a message."""
-
-_LONG_WORD = re.compile(r"\S{1001,}")
+    text = re.sub(r"\S{1001,}", lambda found: ends(found[0], 80), plain(text))
+    return "\n".join([ends(line, 300) if len(line) > 20_000 else line for line in text.split("\n")])
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
@@ -337,25 +338,21 @@ def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
     fields = []
     fold_of = np.arange(n_sentences) % FOLDS
     for fold in range(min(FOLDS, n_sentences)):
-        kept, others = (_sentences(tokens, fold_of == fold, is_in) for is_in in (False, True))
-        if n_sentences == 1:
-            kept = others
-        part = _part(tokens, *kept)
-        loss = Likelihood(part, gold[kept[0]], n_tags, known, features)
+        held = fold_of == fold
+        part, own = _part(tokens, ~held if n_sentences > 1 else held)
+        loss = Likelihood(part, gold[own], n_tags, known, features)
         fields.append(Crf.minimum(loss, 0.1, ITERATIONS[0]))
-        held = _part(tokens, *others)
-        marginals[others[0]] = fields[-1].marginals(fields[-1].scores(held), held.first)
+        part, others = _part(tokens, held)
+        marginals[others] = fields[-1].marginals(fields[-1].scores(part), part.first)
     return Crf.mean_of(fields), marginals
 
 
-def _sentences(tokens: Tokens, of_fold: np.ndarray, is_in: bool) -> tuple[Ints, Ints]:
-    """The tokens of the sentences that are in a fold, or are not, and where these begin and end."""
+def _part(tokens: Tokens, of_sentences: NDArray[np.bool_]) -> tuple[Tokens, Ints]:
+    """The tokens of some sentences, and their numbers."""
     lengths = np.diff(tokens.first)
-    return np.flatnonzero(np.repeat(of_fold == is_in, lengths)), np.cumsum([0, *lengths[of_fold == is_in]])
-
-
-def _part(tokens: Tokens, chosen: Ints, first: Ints) -> Tokens:
-    return Tokens(tokens.items, np.ascontiguousarray(tokens.uses[chosen]), first)
+    chosen = np.flatnonzero(np.repeat(of_sentences, lengths))
+    first = np.cumsum([0, *lengths[of_sentences]])
+    return Tokens(tokens.items, np.ascontiguousarray(tokens.uses[chosen]), first), chosen
 
 
 def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:

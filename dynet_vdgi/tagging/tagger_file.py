@@ -1,7 +1,4 @@
-"""What a tagger has learnt, and its file: a zip of plain data, never code.
-
-What a tagger has learnt, and what its bundles consist of.
-"""
+"""What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code."""
 
 from __future__ import annotations
 
@@ -184,15 +181,8 @@ def _check(texts: TagTexts) -> None:
     for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    feats, xpos = ([value for _, value in pairs] for pairs in (texts.bundles, texts.xpos))
-    for name, values in (("UPOS", texts.tags), ("FEATS", feats), ("XPOS", xpos)):
-        for value in values:
-            if not value or any(letter.isspace() or letter == "\0" for letter in value):
-                raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)} as {name}")
-            if name == "FEATS" and not is_feats(value):
-                raise ModelError(f"the tagger is damaged: {quoted(value)} are no FEATS")
-    for lemma in texts.lemmas.values():
-        if not is_lemma(lemma):
-            raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(lemma)} as a lemma")
-    if not all(rule for _, rule in texts.rules):
-        raise ModelError("the tagger is damaged: a rule is empty")
+    if not all(is_feats(feats) for _, feats in texts.bundles) or not all(rule for _, rule in texts.rules):
+        raise ModelError("the tagger is damaged: FEATS are malformed, or a rule is empty")
+    for value in (*texts.tags, *(value for _, value in texts.xpos), *texts.lemmas.values()):
+        if not is_lemma(value):
+            raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)}")

@@ -1,6 +1,4 @@
-"""Text as symbols, and what the tokeniser sees of it.
-
-Text as symbols: a symbol is a character with its kind, or a run of white space.
+"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white space.
 
 A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
 nothing of each other: symbols EDGE are between them.
@@ -62,7 +60,7 @@ class Symbols(NamedTuple):
 def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
-    known, ids = _distinct(points)
+    known, ids = np.unique(points, return_inverse=True)
     table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
     is_white = table[ids, 1] == WHITE
     kept = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
@@ -86,14 +84,6 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     distinct = np.zeros(len(known) + FIRST, np.int32)
     distinct[ids] = np.arange(len(ids))
     return Symbols(codes, kinds, ids, distinct, units.astype(np.int32), places[units], first)
-
-
-def _distinct(points: Numbers) -> tuple[Numbers, Numbers]:
-    """The different code points, and the number of each one among these."""
-    times = np.bincount(points)
-    known, table = np.flatnonzero(times).astype(np.int32), np.zeros(len(times), np.int32)
-    table[known] = np.arange(len(known))
-    return known, table[points]
 
 
 def code_and_kind(character: str) -> tuple[int, int]:

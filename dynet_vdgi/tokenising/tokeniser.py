@@ -332,15 +332,13 @@ def _sentences(
     limits = _limited(borders, n_words, limit("words"))
 
     def begins_paragraph(token: int) -> bool:
-        follows = token > 0 and lines and _n_lines(with_lines, stops[token - 1], starts[token]) < 2
-        return bool(paragraphs[token]) and not follows
+        if token == 0 or not lines:
+            return bool(paragraphs[token])
+        gap = with_lines[stops[token - 1] : starts[token]]
+        n_ends = gap.count("\n") + 2 * gap.count("\u2029")  # a paragraph separator counts twice
+        return bool(paragraphs[token]) and n_ends > 1
 
     return [TokenisedSentence(tokens[a:b], begins_paragraph(a)) for a, b in limits]
-
-
-def _n_lines(text: str, start: int, end: int) -> int:
-    """The number of line ends in a stretch of a text; a paragraph separator counts twice."""
-    return text.count("\n", start, end) + 2 * text.count("\u2029", start, end)
 
 
 def _told_of_long(document: Document, name: str, n_before: int) -> bool:

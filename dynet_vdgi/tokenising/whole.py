@@ -1,6 +1,6 @@
 """Knowledge of texts in all languages: what stays whole, rare marks, multiword tokens.
 
-What stays whole in all languages: addresses, numbers with separators, times, @names and #tags.
+Addresses, numbers with separators, times, @names and #tags stay whole in all languages.
 
 A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by what it has
 seen, kind by kind.
@@ -259,7 +259,8 @@ class Splitter(Struct, frozen=True):
         if len(low) != len(form):  # a letter whose small form is two
             return (form,)
         words = _with_case(form, self.words.get(low) or self._rewritten(form, low))
-        is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and all(map(_is_form, words))
+        can_be_written = all(w != "" and w == form_of(w) and not has_stray_space(w) for w in words)
+        is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and can_be_written
         return words if is_sound else (form,)
 
     def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
@@ -269,11 +270,6 @@ class Splitter(Struct, frozen=True):
         if n_begin + n_end > len(form):
             n_begin, begin = 0, ""
         return tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
-
-
-def _is_form(word: str) -> bool:
-    """Whether a word can be written: what has been learnt may give others."""
-    return word != "" and word == form_of(word) and not has_stray_space(word)
 
 
 def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
