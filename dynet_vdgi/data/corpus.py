@@ -149,12 +149,7 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
         raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-    for name, entries in known.items():
-        if entries and len(entries) != len(words):
-            number = count(len(entries), "entry", "entries")
-            raise UsageError(f"{name}: {number} for {count(len(words), 'word')}")
-    feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
-    return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)
+    return Sentence(words, tags, **known)
 
 
 # ----------------------------------------------------------------------------------------------------

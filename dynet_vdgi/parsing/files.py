@@ -262,11 +262,13 @@ class FileParser:
         if self.scheduler is not None:
             from dynet_vdgi.system.side_by_side import connected
 
-            cluster = resources.enter_context(connected(self.scheduler))
+            client = resources.enter_context(connected(self.scheduler))
             # Not scattered: a function's result is computed again if the workers that held it have died.
-            sent = cluster.client.submit(_received, __version__, pickle.dumps(parser))
-            submit: Callable[[Window], Any] = partial(cluster.submit, parse_window, sent, *work)
-            n_under_way: Callable[[], int] = cluster.n_under_way
+            sent = client.submit(_received, __version__, pickle.dumps(parser))
+            submit: Callable[[Window], Any]
+            submit = partial(client.get_executor(pure=False).submit, parse_window, sent, *work)
+            n_under_way: Callable[[], int]  # its workers come and go
+            n_under_way = lambda: 2 * max(1, sum(map(int, client.nthreads().values())))  # noqa: E731
         elif self.jobs > 1:
             pool = WorkerPool(self.jobs, _start_worker, (parser,))
             resources.callback(pool.close)

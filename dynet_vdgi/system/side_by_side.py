@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -84,49 +83,12 @@ def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any,
 # Work on Dask clusters; needs the optional package distributed.
 
 
-class ClusterCall:
-    """A call that a cluster works on."""
-
-    def __init__(self, future: Any) -> None:
-        self._future = future
-
-    def result(self) -> Any:
-        """The result of the call. Raises: VdgiError, the cluster is lost or the call failed there."""
-        try:
-            return self._future.result()
-        except VdgiError:
-            raise
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A cluster with a `distributed.Client`."""
-
-    client: Any
-
-    def submit(self, function: Any, *arguments: Any) -> ClusterCall:
-        """Hands out a call. Raises: VdgiError, the cluster is lost."""
-        try:
-            return ClusterCall(self.client.get_executor(pure=False).submit(function, *arguments))
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-    def n_under_way(self) -> int:
-        """How many calls keep its workers busy, who come and go. Raises: VdgiError, the cluster is lost."""
-        try:
-            return 2 * max(1, sum(map(int, self.client.nthreads().values())))
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-
 @contextmanager
-def connected(address: str) -> Iterator[Cluster]:
-    """The cluster of the scheduler at an address; at the end, work not yet begun is cancelled.
+def connected(address: str) -> Iterator[Any]:
+    """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
 
     Raises: UsageError, distributed is not installed; VdgiError, no scheduler answers within the time set in
-    Dask's configuration.
+    Dask's configuration, or in the block the cluster is lost, or a call failed there.
     """
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
@@ -147,7 +109,11 @@ def connected(address: str) -> Iterator[Cluster]:
             logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)
         # A model may be large, but it is sent only once, so Dask's warning is not needed.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            yield Cluster(client)
+            yield client
+    except VdgiError:
+        raise
+    except Exception as error:
+        raise lost_or_failed(error) from error
     finally:
         client.close()
 
