@@ -45,8 +45,7 @@ logger = logging.getLogger("dynet_vdgi")
 _NAME = re.compile(r"[\w.@+-]{1,40}")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE", "CoNLL-U, which is written to; or text (.txt)")
     add("--given", "what the trees of a file without marks are", choices=("right", "guessed"))
     add("--annotator NAME", "name in the marks (default: your user name)")

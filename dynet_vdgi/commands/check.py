@@ -41,8 +41,7 @@ FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE...", "CoNLL-U files; - is standard input", dest="files")
     add("--rules FILE", "rule table to check against (default: best)")
     add("--model MODEL", "take rules, tags and limits from this model file or run folder")

@@ -45,8 +45,7 @@ logger = logging.getLogger("dynet_vdgi")
 _COLUMNS = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("MODEL", "model file, or the folder of a run; with --words, the first parsed file")
     add("[TEXT...]", "CoNLL-U, whose heads are ignored; with --words, more parsed files")
     add("-n --number N", "sentences or words", default=20, least=1)

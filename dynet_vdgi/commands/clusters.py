@@ -24,8 +24,7 @@ from dynet_vdgi.system import progress
 logger = logging.getLogger("dynet_vdgi")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("TEXT...", "text or CoNLL-U; - is standard input", dest="texts")
     add("-c --clusters N", "number of clusters", default=128, least=1)
     add("-o --output FILE", "output file; - is standard output", required=True)

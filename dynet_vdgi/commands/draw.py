@@ -38,8 +38,7 @@ MAX_TREES = 100
 _RANGE, _ID = re.compile(r"([1-9]\d*)(?:-([1-9]\d*))?"), "sent_id="
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE...", "CoNLL-U with trees; - is standard input", dest="files")
     add("--gold GOLD", "CoNLL-U file with gold trees of the same sentences")
     add("--protocol NAME", "which heads to count below a tree, as in vdgi evaluate", default="standard")

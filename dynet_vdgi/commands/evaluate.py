@@ -51,8 +51,7 @@ WORST, CONFUSIONS = 5, 10
 """Lines of a list under --agreement."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("GOLD", "CoNLL-U file with gold trees, or one annotation; - is standard input")
     add("[PARSE...]", "CoNLL-U files with parses of the same sentences, or another annotation", dest="parses")
     add("--max-len N,N", "length limits", default="10,15,40")

@@ -38,8 +38,7 @@ _LEARNT_FROM = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE...", "tagged CoNLL-U, one text; - is standard input", dest="files")
     add("--model MODEL", "a universal model", default="universal")
     add("-n --number N", "treebanks to name", default=5, least=1)

@@ -35,8 +35,7 @@ SENTENCES = 5
 """Best and worst sentences drawn on a page, of each."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     model = "model file, the folder of a run, universal, or the file of a tagger or tokeniser"
     add("MODEL...", f"{model}; with -o, folders of runs", dest="models")
     add("--json", "print JSON")

@@ -79,8 +79,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dynet_vdgi")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("MODEL", "model file, the folder of a run, or universal, which needs no training")
     inputs = "CoNLL-U, or raw text with --tokeniser; - is standard input (default)"
     add("[FILE...]", inputs, dest="files", default=["-"])

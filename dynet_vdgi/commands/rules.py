@@ -29,17 +29,16 @@ SHOWN, MIN_WIDTH = 3, 40
 """Number of trees drawn without --sentence."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     tasks = {
         "show": (_add_show, _show),
         "explain": (_add_explain, _explain),
         "estimate": (_add_estimate, _estimate),
     }
-    add_tasks(parser, tasks)
+    add_tasks(add, tasks)
 
 
-def _add_show(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_show(add: Options) -> None:
     add("NAME", "a rule table: the name of one, or a file; or ud2", dest="rules")
     _add_without(add)
 
@@ -48,8 +47,7 @@ def _add_without(add: Options) -> None:
     add("--without PART", "leave out this part; repeatable", action="append", default=[])
 
 
-def _add_explain(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_explain(add: Options) -> None:
     add("FILE...", "tagged text, with trees or without", dest="text")
     add("--rules NAME", "a table's name, or a file", default="best")
     _add_without(add)
@@ -59,8 +57,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     add_tags(add)
 
 
-def _add_estimate(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_estimate(add: Options) -> None:
     add("TREEBANK...", "CoNLL-U files with trees; - is standard input", dest="treebanks")
     add("--rules FILE", "rules whose expectations to count", default="ud")
     add("--max-len N", "longest sentence, in words without punctuation", default=10, least=1)

@@ -27,7 +27,7 @@ logger = logging.getLogger("dynet_vdgi")
 _MODEL = "a tagger, made by vdgi tag train, or a run that keeps one"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     """The tasks of `vdgi tag`; `vdgi tag MODEL FILE` is short for `vdgi tag words MODEL FILE`."""
     tasks = {
         "words": (_add_words, _words),
@@ -35,11 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "evaluate": (_add_evaluate, _evaluate),
         "list": (_add_list, _list),
     }
-    add_tasks(parser, tasks, usual="words")
+    add_tasks(add, tasks, usual="words")
 
 
-def _add_words(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_words(add: Options) -> None:
     add("MODEL", _MODEL)
     add("FILE", "CoNLL-U; - is standard input")
     add("--retag", "replace the tags that there are")
@@ -74,8 +73,7 @@ def _words(arguments: argparse.Namespace) -> None:
     logger.info("%s%s", count(n_words, "word"), kept)
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_train(add: Options) -> None:
     add("[TAGGED...]", "CoNLL-U; - is standard input")
     add("--text FILE...", "CoNLL-U, tags do not matter")
     add("--tag-list FILE", "words with their usual tag")
@@ -123,8 +121,7 @@ def _train(arguments: argparse.Namespace) -> None:
     logger.info("%s", tagger.told)
 
 
-def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_evaluate(add: Options) -> None:
     add("MODEL", _MODEL)
     add("GOLD", "CoNLL-U with gold tags; - is standard input")
 
@@ -152,8 +149,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     print(aligned(rows, left=1))
 
 
-def _add_list(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_list(add: Options) -> None:
     add("TEXT...", "text or CoNLL-U; - is standard input", dest="texts")
     add("-n --number N", "how many words", default=200, least=1)
     add_output(add, "is kept, unless you say --overwrite")

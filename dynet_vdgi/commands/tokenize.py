@@ -25,13 +25,12 @@ FEW_WORDS = 0.95
 SPLIT_WRONGLY = "a wrongly split word has a wrong head, and often its neighbours have: give it more sentences"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     """The tasks; `vdgi tokenize MODEL FILE` is short for `vdgi tokenize text MODEL FILE`."""
-    add_tasks(parser, {"text": (_add_text, _split), "train": (_add_train, _train)}, usual="text")
+    add_tasks(add, {"text": (_add_text, _split), "train": (_add_train, _train)}, usual="text")
 
 
-def _add_text(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_text(add: Options) -> None:
     add("MODEL", "a tokeniser, or a run that keeps one")
     add("[FILE...]", "text; - is standard input (default)", dest="files", default=["-"])
     add("--lines", "each line of the text is a sentence, whatever it ends with")
@@ -70,8 +69,7 @@ def _split(arguments: argparse.Namespace) -> None:
     logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_train(add: Options) -> None:
     add("FILE...", "CoNLL-U", dest="files")
     add("-o --output FILE", "the tokeniser's file", required=True)
     add("--overwrite", "replace a tokeniser that exists")

@@ -40,8 +40,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("--train FILE...", "tagged text to learn from")
     several = "for a parser of several languages, instead of --train: a label such as fr, then tagged text"
     add("--language LABEL FILE...", f"{several}; once for each language", action="append")

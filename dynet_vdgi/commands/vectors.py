@@ -24,8 +24,7 @@ from dynet_vdgi.system.names import count, limit
 logger = logging.getLogger("dynet_vdgi")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("TEXT...", "text to learn from; - is standard input", dest="texts")
     add("-o --output FILE", "output file, .vec or .vec.gz", required=True)
     add("--dim N", "dimensions", default=300, least=1)

@@ -75,9 +75,6 @@ class Archive:
     def read(self, name: str) -> bytes:
         return self._zip.read(name)
 
-    def text(self, name: str) -> str:
-        return self._zip.read(name).decode()
-
     def json(self, name: str) -> Any:
         """A small member as JSON. Raises: ModelError, it is larger than the limit of tables."""
         if self._zip.getinfo(name).file_size > limit("table"):
@@ -195,20 +192,16 @@ def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
     """
     check_path("path", path)
     with atomic_bytes_writer(str(path)) as handle:
-        _pack(handle, entries)
+        handle.write(packed(entries))
 
 
 def packed(entries: Mapping[str, bytes]) -> bytes:
-    """What `write` would write."""
+    """What `write` writes."""
     buffer = io.BytesIO()
-    _pack(buffer, entries)
-    return buffer.getvalue()
-
-
-def _pack(handle: IO[bytes], entries: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
         for name, data in entries.items():
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
 def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -401,8 +394,8 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
     provenance = msgspec.convert(meta, Provenance)
     try:
-        settings = from_toml(archive.text("settings.toml"), "settings.toml")
-        text = archive.text("rules.txt")
+        settings = from_toml(archive.read("settings.toml").decode(), "settings.toml")
+        text = archive.read("rules.txt").decode()
         if text or "rules" not in settings.without_effect():  # else its recipe has no rules
             rules = parse_rules(_OF_EARLIER_STUDENTS.sub("", text), "rules.txt")
         else:

@@ -64,9 +64,6 @@ _SENTENCES = (SENTENCE, SPLIT_SENTENCE)
 _NEVER = -1e9
 """The score of a label that is impossible."""
 
-MOST_FORMS = 1 << 16
-"""Tokens of a text whose words are remembered."""
-
 LONG = 80
 """Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have more."""
 
@@ -109,13 +106,16 @@ class Tokeniser:
 
         lines: each line is a sentence.
         """
-        parts = list(self.parts(text, name, lines=lines))
-        sentences = [sentence for part, offset in parts for sentence in moved(part.sentences, offset)]
+        sentences = []
+        for part, offset in self.parts(text, name, lines=lines):
+            for sentence in part.sentences:
+                tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
+                sentences.append(sentence._replace(tokens=tuple(tokens)))
         return Document(text, tuple(sentences), name)
 
     def parts(self, text: str, name: str = "", *, lines: bool = False) -> Iterator[tuple[Document, int]]:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
-        words_of = lru_cache(MOST_FORMS)(self._words_of)
+        words_of = lru_cache(1 << 16)(self._words_of)
         known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
         for start, passage, is_paragraph in passages(lined(text)):
             seen = Seen.of(passage, self.own, known)
@@ -248,13 +248,6 @@ def passages(text: str) -> Iterator[tuple[int, str, bool]]:
         start, is_paragraph = end, found is not None and found.re is _BORDERS[0]
 
 
-def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[TokenisedSentence]:
-    """The sentences with an offset added to all places."""
-    for sentence in sentences:
-        tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
-        yield sentence._replace(tokens=tuple(tokens))
-
-
 def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
     """The first unit of a stretch and the one after its last."""
     first, end = np.searchsorted(symbols.places, [found.start, found.end]).tolist()
@@ -329,7 +322,14 @@ def _sentences(
     tokens = tuple(map(Token, starts, stops, words))
     n_words = list(accumulate(map(len, words), initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
-    limits = _limited(borders, n_words, limit("words"))
+    limits, most = [], limit("words")
+    for start, end in zip(borders, borders[1:]):
+        # A list without an end is cut, because readers would refuse it.
+        while n_words[end] - n_words[start] > most and start + 1 < end:
+            cut = max(start + 1, bisect_right(n_words, n_words[start] + most) - 1)
+            limits.append((start, cut))
+            start = cut
+        limits.append((start, end))
 
     def begins_paragraph(token: int) -> bool:
         if token == 0 or not lines:
@@ -361,16 +361,6 @@ def _told_of_long(document: Document, name: str, n_before: int) -> bool:
 
 def _has_space(form: str) -> bool:
     return any(map(str.isspace, form))
-
-
-def _limited(borders: Sequence[int], n_words: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """First tokens and ends of sentences; a list without an end is cut, because readers would refuse it."""
-    for start, end in zip(borders, borders[1:]):
-        while n_words[end] - n_words[start] > most and start + 1 < end:
-            cut = max(start + 1, bisect_right(n_words, n_words[start] + most) - 1)
-            yield start, cut
-            start = cut
-        yield start, end
 
 
 def _gold_labels(document: Document, symbols: Symbols) -> Ints:

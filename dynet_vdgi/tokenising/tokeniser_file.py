@@ -19,7 +19,7 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.raw_text import Document, conllu, documents_of, read_documents
-from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.raw_scores import Score, score_files
 from dynet_vdgi.runs.model_file import Archive, npz, opened, write
 from dynet_vdgi.system.names import count
@@ -51,12 +51,8 @@ class Made(Struct, frozen=True):
 def train(treebanks: Sequence[str], output: str) -> Made:
     """Learns a tokeniser from CoNLL-U files and writes it; returns what it was made from.
 
-    Raises:
-        DataError: a file is malformed.
-        UsageError: the output is standard output, or cannot be written.
+    Raises: DataError, a file is malformed; UsageError, the output cannot be written.
     """
-    if output == files.STANDARD:
-        raise UsageError("-o -: a tokeniser is not text; name a file")
     documents = read_documents(treebanks)
     sentences = [sentence for document in documents for sentence in document.sentences]
     made = Made(

@@ -147,23 +147,17 @@ def invented(documents: Sequence[Document]) -> list[Document]:
     if not words or 2 * n_spaces < n_tokens:
         return []
     rng = random.Random(1)
-    return [
-        _document(
-            [{"O": its[0], "C": its[-1]}.get(c) or (rng.choice(words) if c == "w" else c) for c in form]
-        )
-        for its, forms in _FORMS
-        if min(marks[mark] for mark in its) < RARE
-        for form in forms
-    ]
-
-
-def _document(pieces: Sequence[str]) -> Document:
-    tokens, place = [], 0
-    for piece in pieces:
-        if piece != " ":
-            tokens.append(Token(place, place + len(piece), (piece,)))
-        place += len(piece)
-    return Document("".join(pieces), (TokenisedSentence(tuple(tokens), True),))
+    made = []
+    for its, form in ((its, form) for its, forms in _FORMS for form in forms):
+        if min(marks[mark] for mark in its) < RARE:
+            tokens, text = [], ""
+            for c in form:
+                piece = {"O": its[0], "C": its[-1]}.get(c) or (rng.choice(words) if c == "w" else c)
+                if piece != " ":
+                    tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
+                text += piece
+            made.append(Document(text, (TokenisedSentence(tuple(tokens), True),)))
+    return made
 
 
 # ----------------------------------------------------------------------------------------------------
