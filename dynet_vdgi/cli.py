@@ -177,12 +177,6 @@ def build_parser(verb: str | None = None) -> ArgumentParser:
     return parser
 
 
-def _verb_of(argv: Sequence[str]) -> str:
-    """The verb of a command line without the program's name; "" if there is none."""
-    words = [argument for argument in argv if not argument.startswith("-")][:2]
-    return words[-1] if words[:1] == ["help"] else (words or [""])[0]
-
-
 def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
     """Ends the program if there is no verb, or it does not exist; argparse would list them all."""
     if not argv:
@@ -208,7 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
     argv = sys.argv[1:] if argv is None else argv
-    verb = _verb_of(argv)
+    words = [argument for argument in argv if not argument.startswith("-")][:2]
+    verb = words[-1] if words[:1] == ["help"] else (words or [""])[0]
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
     if "_ARGCOMPLETE" in os.environ:  # completes a command line for a shell
         with suppress(ImportError):
@@ -239,7 +234,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status_of(arguments: argparse.Namespace) -> int:
-    """Runs the verb, reports its errors, and returns the exit status."""
     try:
         limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
         check_together(arguments.verb, arguments.parser, arguments)

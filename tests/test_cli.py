@@ -21,7 +21,6 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.variational import trainer
 
-MALFORMED = ROOT / "tests" / "malformed"
 VERBS = dynet_vdgi.cli.VERBS
 
 # Help, version, wrong use
@@ -54,25 +53,6 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path) -> None:
     command = [sys.executable, "-c", HEAVY, json.dumps(light)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert result.stderr.splitlines() == [" ".join([*arguments, "[]", "0"]) for arguments in light]
-
-
-# Faulty data: exit 3, the place as the message, nothing written
-
-
-NEEDS_HEADS = ("head-required.conllu", "head-some-missing.conllu", "tree-all-roots.conllu")
-"""Files that are sound as text, and faulty where trees are needed."""
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in MALFORMED.iterdir()))
-def test_every_malformed_file_is_refused_with_its_place(vdgi: Vdgi, folder: Path, name: str) -> None:
-    path = MALFORMED / name
-    needs_heads = name in NEEDS_HEADS
-    status, out, err = vdgi("evaluate", path, path) if needs_heads else vdgi("check", path)
-    message = last_line(err) if needs_heads else out.splitlines()[0]
-    assert status == 3
-    assert message.startswith(str(path) + ":")
-    if not needs_heads:
-        assert err.endswith("found\n")
 
 
 # Interrupts, closed pipes, bugs

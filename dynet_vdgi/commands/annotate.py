@@ -162,7 +162,6 @@ def _user() -> str:
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
-    """Writes the file without marks."""
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict, problems_of

@@ -116,7 +116,6 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
 
 # ------------------------------------------------------------------------------------------- writing
 def _write_text(drawn: Iterable[DrawnTree], output: str, width: int | None) -> None:
-    """Writes all drawings into one text, each under its caption."""
     from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
     from dynet_vdgi.drawing.text import MIN_WIDTH
 

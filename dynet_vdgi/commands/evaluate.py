@@ -4,10 +4,8 @@ The first line says what was scored, because figures under different protocols c
 sentence length follow the directed accuracy (DDA, the share of words with the right head), the undirected
 one (UDA) and that of roots. If both files have relations (DEPREL, not only root and dep), so do the share of
 words whose head and relation are right (LAS, labelled attachment score) and that of right relations, without
-subtypes.
-
-DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with a p value.
-Both come from a bootstrap over the test sentences and do not cover the variation between training runs.
+subtypes. DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with
+a p value: a bootstrap over the test sentences, which does not cover the variation between training runs.
 
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
@@ -25,11 +23,11 @@ may align other words: its scores of words and tags then differ, in our trials b
 
   vdgi evaluate --raw gold.conllu from-raw-text.conllu
 
---agreement compares two annotations of the same characters, of which either may come from a program: F1 of
-tokens and words as under --raw, then agreement, Cohen's kappa and confusions over the words for which both
-files have a value: UPOS, XPOS, FEATS, lemma, head (UAS, unlabelled attachment score), relation, head and
-relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. DEPS,
-empty nodes, MISC and comments are not compared. Last come the sentences in which most words differ.
+--agreement compares two annotations of the same characters: F1 of tokens and words as under --raw, then
+agreement, Cohen's kappa and confusions over the words for which both files have a value: UPOS, XPOS, FEATS,
+lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS). Relations are compared
+without subtypes and, if there are any, once more with them. Last come the sentences in which most words
+differ.
 
   vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
@@ -87,7 +85,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _score(gold: str, arguments: argparse.Namespace) -> None:
-    """Prints the scores of trees."""
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
@@ -113,7 +110,6 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
 
 
 def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
-    """Prints the scores of parses of raw text."""
     from dynet_vdgi.evaluation import raw_scores
 
     found = raw_scores.score_files(gold, files.expand(arguments.parses))
@@ -125,7 +121,6 @@ def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
-    """Prints the agreement of two annotations."""
     from dynet_vdgi.evaluation.agreement import HEADING, TwoFiles, agreement
 
     if len(arguments.parses) != 1:

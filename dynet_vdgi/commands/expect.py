@@ -2,17 +2,14 @@
 
 The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
 sentences are enough, and no more than the first 20,000 words are measured. Tags count as right, unless they
-have TagConf= in MISC, as vdgi tag --confidence writes it. Where tags are guessed, fewer heads are expected,
-and the table has no columns for trees, because what they add depends on the tagger that learns from them.
+have TagConf= in MISC, as vdgi tag --confidence writes it; where they are guessed, fewer heads are expected.
 
 The table has a column for each number of gold trees, which are trees that you correct and give to vdgi train
---trees. Without any, it is about vdgi parse universal. Right heads is the share of words, without
-punctuation, whose head will be right. 9 of 10 languages are between the two figures below it, if no relative
-is among the treebanks learnt from; a short text has them farther apart.
-
-Above the table are the treebanks learnt from that are nearest in tags and features. The table does not hold
-for a language that the parser has learnt from, or for a near relative of one: more heads will be right, and
-trees help less. A text of 2,000 words or more shows this by itself, and a warning says so.
+--trees. Right heads is the share of words, without punctuation, whose head will be right. 9 of 10 languages
+are between the two figures below it. Above the table are the treebanks learnt from that are nearest in tags
+and features. It does not hold for a language that the parser has learnt from, or for a near relative of one:
+more heads will be right, and trees help less. A text of 2,000 words or more shows this by itself, and a
+warning says so.
 
   vdgi expect my.conllu
 """

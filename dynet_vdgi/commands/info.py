@@ -87,7 +87,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_page(arguments: argparse.Namespace) -> None:
-    """Writes the page about runs."""
     from dynet_vdgi.reports import page
     from dynet_vdgi.reports.runs import load_models, run_folders, run_of, score_runs
     from dynet_vdgi.runs.run_folder import rules_named

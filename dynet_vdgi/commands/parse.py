@@ -11,49 +11,43 @@ output that exists is replaced.
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
 The model `universal` comes with the package and needs no training: it has learnt from gold trees of other
-languages, and measures on the first 20,000 words of the input what kind of language it is. Files that share
-an output are measured as one text. Fewer than fifty sentences are a poor measure.
+languages, and measures on the first 20,000 words of the input what kind of language it is; fewer than fifty
+sentences are a poor measure. vdgi train measures a longer text once, so its run parses small files of that
+language better. Such runs have a fast student, too, which --fast chooses: six to fifteen times faster, and 1
+to 2 points less accurate; more, if the text that it learnt from has fewer than 500 sentences.
 
   vdgi parse universal my.conllu -o my.parsed.conllu
-
-vdgi train measures a longer text once, so its run parses small files of that language better. With --trees it
-learns from trees on top. Such runs also have a fast student, which --fast chooses: six to fifteen times
-faster, and 1 to 2 points less accurate; more, if the text that it learnt from has fewer than 500 sentences.
-
   vdgi parse runs/my large.conllu --fast -o large.parsed.conllu
 
 Raw text is split into words and tagged first, and so are words of CoNLL-U whose UPOS is _; other words keep
-the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences.
+the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences. A
+run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. If each line of
+the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end sentences. Text from
+standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
 
   vdgi tokenize train tagged.conllu -o my.tokeniser
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
-If each line of the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end
-sentences. A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text
-from standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
-
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right. Without trees of the language, trust the order of these values more than their level: all may be ten
-points too high or too low, or more. The model `universal` ends with an estimate of the share of right heads,
-and says between which shares 9 of 10 other languages were; after training with --trees there is none, so keep
-some trees aside and evaluate. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=,
-the probability of their UPOS; vdgi choose --words lists them first. Neural models have no confidences.
+right, except for punctuation. Without trees of the language, trust the order of these values more than their
+level: all may be ten points too high or too low, or more. The model `universal` ends with an estimate of the
+share of right heads; after training with --trees there is none, so keep some trees aside and evaluate. Words
+that had to be tagged get TagConf=, the probability of their UPOS. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
 --exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
-cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then slightly more
-accurate; otherwise it is the rule table. Parsers that start from the universal one find the best tree anyway;
+cubic in the length of a sentence. Parsers that start from the universal one find the best tree anyway;
 without trees of yours they write the most probable one, and with --exact that of most expected right heads.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
-work of a failed worker is repeated. Memory does not grow with the text; each thread needs a few megabytes.
+work of a failed worker is repeated.
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
   vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
@@ -149,7 +143,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
-    """Raises: UsageError, an input would be overwritten."""
     from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0

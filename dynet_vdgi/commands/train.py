@@ -8,8 +8,7 @@ uses no gold tree of any language, but a rule table.
 
 Heads in the files of --train are ignored, unless the protocol, the choice of the model or the expectations of
 the rules use them; the model file records every use of gold trees. With --raw, the run also learns to split
-and tag raw text; or name a tokeniser and a tagger (see vdgi tokenize, vdgi tag). You can name several files,
-or a quoted pattern. Their order, like the seed, changes the parser, but hardly how good it is. The same
+and tag raw text; or name a tokeniser and a tagger. You can name several files, or a quoted pattern. The same
 command gives the same model file but for the time in it, which the environment variable SOURCE_DATE_EPOCH
 sets.
 
@@ -114,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
         jobs=arguments.jobs,
         preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
-        said=presets.said_in(arguments.set, changes),
+        said=presets.said(presets.changed(arguments.set, changes)),
     )
 
 

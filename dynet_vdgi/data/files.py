@@ -271,7 +271,6 @@ def _writable_mode(target: str) -> int | None:
 
 
 def _copy(spool: BinaryIO, target: str) -> None:
-    """Copies the written content to standard output, or to a pipe or device."""
     if target != STANDARD:
         with writing(target, "nothing was kept"), open(target, "wb") as device:
             shutil.copyfileobj(spool, device, CHUNK)

@@ -182,8 +182,6 @@ def documents_of(sentences: Iterable[Block]) -> Iterator[Document]:
 
 
 class _Builder:
-    """A document in the making."""
-
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.length = 0

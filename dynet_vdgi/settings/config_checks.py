@@ -87,7 +87,6 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
 
 
 def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
-    """Reads a section of this type."""
     found: dict[str, Any] = {}
     hints = hints_of(kind)
     for key, value in values.items():
@@ -243,7 +242,6 @@ def _wanted(hint: Any, value: Any) -> str:
 
 
 def _range(bounds: Meta) -> str:
-    """The range of a number, in words."""
     if bounds.gt is not None:
         return f"above {bounds.gt}"
     if bounds.le is not None:

@@ -155,25 +155,19 @@ def load_settings(
                 _checked(values, layer)
             except ConfigError as error:
                 raise ConfigError(f"{path}: {error}") from None
-    top = _top(assignments, changes or {})
+    top = changed(assignments, changes or {})
     return _checked(merged(values, top), top)
 
 
-def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
-    """The layer of assignments and changes."""
+def changed(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
+    """Assignments and changes as nested values."""
     top: Values = {}
     for assignment in assignments:
         top = _with(top, parse_assignment(assignment))
     return _with(top, changes)
 
 
-def said_in(assignments: Iterable[str], changes: Mapping[str, Any]) -> list[str]:
-    """Full names of the settings in assignments and changes."""
-    return said(_top(assignments, changes))
-
-
 def _with(layer: Values, other: Mapping[str, Any]) -> Values:
-    """One layer from two parts."""
     result = dict(layer)
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)

@@ -51,7 +51,6 @@ class Compiled:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type that numba gives an object that a compiled function names."""
         return self.dispatcher._numba_type_
 
     @cached_property

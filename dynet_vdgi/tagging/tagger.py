@@ -348,7 +348,6 @@ def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
 
 
 def _part(tokens: Tokens, of_sentences: NDArray[np.bool_]) -> tuple[Tokens, Ints]:
-    """The tokens of some sentences, and their numbers."""
     lengths = np.diff(tokens.first)
     chosen = np.flatnonzero(np.repeat(of_sentences, lengths))
     first = np.cumsum([0, *lengths[of_sentences]])

@@ -172,7 +172,6 @@ def describe(archive: Archive) -> list[tuple[str, str]]:
 
 
 def _check(texts: TagTexts) -> None:
-    """Raises: ModelError, learning does not make such tags."""
     known = set(texts.tags)
     if not texts.tags or texts.tags != sorted(known):
         raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")

@@ -161,7 +161,6 @@ class Tokeniser:
         return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
 
     def _is_known(self, character: str) -> bool:
-        """Whether a character is in what was learnt from."""
         code, _ = code_and_kind(character)
         with np.errstate(over="ignore"):
             key = np.uint64(as_python(features.single_key)(0, code, 0))
@@ -249,7 +248,6 @@ def passages(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
-    """The first unit of a stretch and the one after its last."""
     first, end = np.searchsorted(symbols.places, [found.start, found.end]).tolist()
     return first, end
 
@@ -364,7 +362,6 @@ def _has_space(form: str) -> bool:
 
 
 def _gold_labels(document: Document, symbols: Symbols) -> Ints:
-    """The labels (U,) of a text's units, as its sentences say."""
     labels = np.full(len(document.text), NOTHING, np.int64)
     for sentence in document.sentences:
         for start, end, words in sentence.tokens:

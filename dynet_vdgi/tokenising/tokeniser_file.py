@@ -146,6 +146,4 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
             newer = f"it is a {made.kind} of format {made.format}, this program reads format {FORMAT}"
             raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
         splitter = archive.content("splitter.json", Splitter)
-        if not splitter.is_bounded:
-            raise ModelError("no tokeniser: splitter.json has tokens of more words than there are")
         return Tokeniser.from_arrays(archive.arrays("tokeniser.npz"), splitter)

@@ -179,7 +179,7 @@ LONGEST = 12
 """Characters of a beginning or ending that rules look at."""
 
 MOST_WORDS, MOST_LETTERS = 32, 1000
-"""Of a token; what has more is not learnt, and a file that says so is refused. UD's longest has 10 words."""
+"""Of a token; what has more is not learnt. UD's longest has 10 words."""
 
 WORDS_A_LETTER = 4
 """Most words of a token for each of its characters, which bounds what a damaged file can make of a text."""
@@ -227,15 +227,6 @@ class Splitter(Struct, frozen=True):
             return splitter
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]
         return replace(splitter, others=frozenset(others))
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether no token has more words, or longer ones, than `fit` learns."""
-        rewritten = [text.split(GLUE) for _, text in (*self.begins.values(), *self.ends.values())]
-        return all(
-            len(words) <= MOST_WORDS and sum(map(len, words)) <= MOST_LETTERS
-            for words in (*self.words.values(), *rewritten)
-        )
 
     def is_split(self, form: str, is_probable: bool) -> bool:
         """Whether a token is to be split; `is_probable`: the context says so, and decides for known forms."""
