@@ -88,17 +88,8 @@ def test_parse_without_universal_tags_writes_root_and_dep(vdgi: Vdgi, model: Pat
     both, bare = "\n".join(words) + "\n\n", "\n".join(words).replace("NOUN", "_") + "\n\n"
     Path("a.conllu").write_text(both + bare + bare, encoding="utf-8")
     Path("train.conllu").write_text(both * 4, encoding="utf-8")
-    small = [
-        "--preset",
-        "best",
-        "--rules",
-        "wsj",
-        "--set",
-        "data.tags=xpos",
-        "--set",
-        "parser.log2_buckets=8",
-    ]
-    vdgi.good("-q", "train", "--train", "train.conllu", "--out", "x", *small)
+    small = ["--rules", "wsj", "--set", "data.tags=xpos", "--set", "parser.log2_buckets=8"]
+    vdgi.good("-q", "train", "--train", "train.conllu", "--preset", "best", "--out", "x", *small)
     result = vdgi.good("-q", "parse", "x", "a.conllu", "-o", "b.conllu")
     told = [line for line in result.err.split("\n") if "universal tags" in line]
     assert told == [
@@ -149,8 +140,8 @@ def scored(folder: Path) -> Path:
 
 
 def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
-    what = "gold.conllu wrong.conllu --baselines --by tag,rule,pair,distance,length --max-len 4"
-    options = what.split()
+    by = "tag,rule,pair,distance,length"
+    options = ["gold.conllu", "wrong.conllu", "--baselines", "--by", by, "--max-len", "4"]
     text = vdgi.good("evaluate", *options).out
     data = json.loads(vdgi.good("evaluate", *options, "--json").out)
     assert data["gold"] == "gold.conllu"

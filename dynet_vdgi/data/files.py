@@ -31,7 +31,7 @@ AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 CHUNK = 1 << 16  # bytes
-_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+_OPEN = re.compile("/(?:dev|proc/self)/fd/([0-9]+)")
 
 _NOT_TEXT = {  # first two bytes of files that are often mistaken for text
     b"\x1f\x8b": "gzip data? its name must end in .gz",
@@ -176,19 +176,21 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
 
     The content goes to a temporary file in the same directory, is forced to the disk and then renamed. A link
     is followed; an existing file keeps its permission bits. For `-`, a pipe or a device such as /dev/null,
-    the content is copied at the end from a temporary file, so memory use stays small.
+    the content is copied at the end from a temporary file, so memory use stays small. A file that is open
+    already (/dev/stdout, /dev/fd/3) gets it at its present position, so that `>>` adds to a file.
 
     Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot be
     written; later where writing fails (disk full, folder gone). A closed pipe raises `BrokenPipeError`.
     """
     name = os.fspath(path)
-    is_standard = name in (STANDARD, *_STANDARD_OUTPUT)  # which `>>` may add to a file
-    mode = None if is_standard else _writable_mode(name)
-    if is_standard or (mode is not None and not stat.S_ISREG(mode)):
+    found = _OPEN.fullmatch(name)
+    opened = int(found[1]) if found else {STANDARD: 1, "/dev/stdout": 1, "/dev/stderr": 2}.get(name)
+    mode = _writable_mode(name) if opened is None else None
+    if opened is not None or (mode is not None and not stat.S_ISREG(mode)):
         with tempfile.TemporaryFile() as spool:
             yield cast(BinaryIO, spool)
             spool.seek(0)
-            _copy(cast(BinaryIO, spool), STANDARD if is_standard else name)
+            _copy(cast(BinaryIO, spool), name, opened)
         return
 
     target = os.path.realpath(name)
@@ -270,9 +272,10 @@ def _writable_mode(target: str) -> int | None:
     return mode
 
 
-def _copy(spool: BinaryIO, target: str) -> None:
-    if target != STANDARD:
-        with writing(target, "nothing was kept"), open(target, "wb") as device:
+def _copy(spool: BinaryIO, name: str, opened: int | None) -> None:
+    """Copies the written content to standard output, to another open file, or to a pipe or device."""
+    if opened != 1:
+        with writing(name, "nothing was kept"), open(os.dup(opened) if opened else name, "wb") as device:
             shutil.copyfileobj(spool, device, CHUNK)
         return
     sys.stdout.flush()

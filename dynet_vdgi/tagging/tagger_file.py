@@ -180,8 +180,11 @@ def _check(texts: TagTexts) -> None:
     for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    if not all(is_feats(feats) for _, feats in texts.bundles) or not all(rule for _, rule in texts.rules):
-        raise ModelError("the tagger is damaged: FEATS are malformed, or a rule is empty")
-    for value in (*texts.tags, *(value for _, value in texts.xpos), *texts.lemmas.values()):
-        if not is_lemma(value):
-            raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)}")
+    values = (*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs))
+    odd = [value for value in values if not value or any(c.isspace() or c == "\0" for c in value)]
+    odd += [feats for _, feats in texts.bundles if not is_feats(feats)]
+    odd += [lemma for lemma in texts.lemmas.values() if not is_lemma(lemma)]
+    if odd:
+        raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(odd[0])}")
+    if not all(rule for _, rule in texts.rules):
+        raise ModelError("the tagger is damaged: a rule is empty")
