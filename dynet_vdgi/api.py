@@ -1,7 +1,5 @@
 """The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output 
 pipe closed. Results go to standard output, everything else to standard error.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import importlib

@@ -20,8 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
 
-from dynet_vdgi.data import brown, text
+from dynet_vdgi.data import brown
 from dynet_vdgi.data.brown import Agglomeration, Clusters
+from dynet_vdgi.data.corpus import words_in
 from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -126,7 +127,7 @@ def test_every_loss_is_that_from_scratch(seed):
 
 
 def test_losses_are_exact_after_hundreds_of_steps():
-    stream = list(chain.from_iterable(text.sentences([str(DEMO / "demo-ud-dev.conllu")])))
+    stream = list(chain.from_iterable(words_in([str(DEMO / "demo-ud-dev.conllu")])))
     frequency = Counter(stream)
     words = sorted(frequency, key=lambda word: (-frequency[word], word))
     ids = {word: k for k, word in enumerate(words)}

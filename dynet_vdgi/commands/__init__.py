@@ -134,8 +134,6 @@ def one_file(pattern: str, what: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # The arguments of the verbs: how a module declares them, and which options do not go together.
-
-
 class Options:
     """Adds arguments to a parser, a line each.
 

@@ -27,8 +27,6 @@ file of -o, and so do DEPS, empty nodes, MISC and comments that only one file ha
 vdgi evaluate --agreement.
 """
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import logging

@@ -24,8 +24,6 @@ correct them first, and parse again; or say --heads. Heads of punctuation are no
   vdgi choose --words sure.conllu -n 20
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

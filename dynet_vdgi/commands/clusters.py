@@ -9,8 +9,6 @@ cluster, word, count.
   vdgi clusters 'news-*.txt.gz' xx-ud-train.conllu -c 256 -o xx.paths
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import time
@@ -34,11 +32,11 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names, asked = files.expand(arguments.texts), arguments.clusters
     files.check_output(arguments.output, names, ending=".paths")
-    from dynet_vdgi.data import brown, text
+    from dynet_vdgi.data import brown, corpus
 
     start = time.perf_counter()
     with files.atomic_writer(arguments.output) as handle:
-        sentences = list(text.sentences(names, lowercase=not arguments.keep_case))
+        sentences = list(corpus.words_in(names, lowercase=not arguments.keep_case))
         if not sentences:
             where = ", ".join(map(files.shown, names))
             raise DataError(where, None, "no words", "there is nothing to cluster")

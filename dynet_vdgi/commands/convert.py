@@ -5,8 +5,6 @@ The corpus is wsj, the Wall Street Journal: see vdgi help convert wsj.
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import re

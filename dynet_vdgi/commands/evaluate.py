@@ -32,8 +32,6 @@ differ.
   vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

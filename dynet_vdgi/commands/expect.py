@@ -14,8 +14,6 @@ warning says so.
   vdgi expect my.conllu
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import textwrap

@@ -6,8 +6,6 @@ A plan is a TOML file; each of its runs has a folder of its own.
   vdgi experiment table runs/ud --like paper
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

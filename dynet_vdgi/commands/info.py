@@ -18,8 +18,6 @@ published figures for that data set.
   vdgi info runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu --published UD1.4-French -o fr.html
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

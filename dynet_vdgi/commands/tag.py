@@ -10,8 +10,6 @@ fifty for a start, and from more text without tags.
   vdgi tag list more.conllu -n 200 -o words.tsv
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import time
@@ -166,13 +164,13 @@ def _list(arguments: argparse.Namespace) -> None:
       vdgi tag list more.conllu -n 200 -o words.tsv
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
     """
-    from dynet_vdgi.data import text
+    from dynet_vdgi.data.corpus import words_in
     from dynet_vdgi.data.raw_text import nfc
 
     names = files.expand(arguments.texts)
     files.check_output(arguments.output, names, ending=".tsv")
     files.check_new(arguments.output, overwrite=arguments.overwrite)
-    every = (nfc(word) for words in text.sentences(names) for word in words)
+    every = (nfc(word) for words in words_in(names) for word in words)
     counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:
         for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:

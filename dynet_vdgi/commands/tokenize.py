@@ -7,8 +7,6 @@ A tokeniser learns from CoNLL-U how a language is written, and makes CoNLL-U of 
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 

@@ -24,8 +24,6 @@ sets.
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -6,8 +6,6 @@ in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are compute
 Letters: N words, S sentences, c columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -160,8 +158,6 @@ def special(text: str) -> list[int]:
 # (multiply-shift hashing, Dietzfelbinger 1996).
 #
 # Letters: t templates, a atoms, w atoms of the longest template.
-
-
 MASK = (1 << 64) - 1
 
 

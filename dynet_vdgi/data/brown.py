@@ -8,8 +8,6 @@ read as numbers, as the paper's released code reads them, 010 and 10 would be on
 algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,7 +85,7 @@ def read(path: AnyPath) -> Clusters:
 def lines(clusters: Clusters) -> Iterator[str]:
     """The lines of a `paths` file, sorted by bit string, then falling count, then word.
 
-    Words must hold neither tabs nor line ends, which words of `text.sentences` never do.
+    Words must hold neither tabs nor line ends, which words of `corpus.words_in` never do.
     """
     words = sorted(clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word))
     return (f"{clusters.paths[word]}\t{word}\t{clusters.counts[word]}\n" for word in words)

@@ -7,8 +7,6 @@ sentences run together); this reader refuses them and names file and line. `conl
 every byte back, and converts to that library's objects.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal

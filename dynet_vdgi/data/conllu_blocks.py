@@ -1,7 +1,5 @@
 """CoNLL-U as blocks of lines, cut without looking into them, and the faults of their form."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -162,8 +160,6 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
 
 # ----------------------------------------------------------------------------------------------------
 # Possible faults in the lines of a CoNLL-U sentence, one by one; used by `conllu.read`.
-
-
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"

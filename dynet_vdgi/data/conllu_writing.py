@@ -121,8 +121,6 @@ def only_confirmed(sentence: Sentence) -> Sentence:
 
 # ----------------------------------------------------------------------------------------------------
 # Writing CoNLL-U: a sentence's own lines with new heads, every other byte as it was read.
-
-
 def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | None = None) -> str:
     """The sentence's block with new HEAD and DEPREL columns, up to and including the empty line.
 
@@ -279,8 +277,6 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
 
 # ----------------------------------------------------------------------------------------------------
 # Converts sentences to and from objects of the library `conllu` (`TokenList`).
-
-
 def to_conllu(sentence: Sentence) -> conllu.TokenList:
     """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
 

@@ -1,7 +1,5 @@
 """Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -13,9 +11,10 @@ from typing import Any, TypeVar, get_args
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import fault_of_text, fault_of_value
-from dynet_vdgi.data.files import AnyPath, check_named, check_path, shown
+from dynet_vdgi.data.files import AnyPath, check_named, check_path, is_conllu, lines_of, shown
 from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
+from dynet_vdgi.data.raw_text import check_raw
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, UsageError, check_kind
 from dynet_vdgi.system.names import count, limit, of_these, to_raise
@@ -124,6 +123,35 @@ def unfit(found: Any, wanted: str) -> UsageError:
     return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
 
 
+def words_in(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
+    """Words of each sentence of text files, in their order, for learning word vectors and word clusters.
+
+    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, without the words tagged PUNCT;
+    others as plain text, one sentence a line, words separated by spaces. Empty lines are skipped.
+
+    Raises: DataError, a file cannot be read, is malformed, or CoNLL-U under another name.
+    """
+    for name in names:
+        for words in _of_treebank(name) if is_conllu(name) else _of_text(name):
+            if words:
+                yield [word.lower() for word in words] if lowercase else words
+
+
+def _of_treebank(name: str) -> Iterator[list[str]]:
+    for sentence in conllu.read(name, heads="ignored", tags=conllu.KNOWN):
+        yield [form for form, tag in zip(sentence.forms, sentence.tags) if tag != "PUNCT"]
+
+
+def _of_text(name: str) -> Iterator[list[str]]:
+    is_begun = False
+    for number, line in enumerate(lines_of(name), 1):
+        if not is_begun:
+            check_raw(line, shown(name), number)
+            is_begun = line[0] != "#"
+        for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
+            yield sentence.split()
+
+
 _NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
 
 
@@ -149,13 +177,12 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
         raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-    return Sentence(words, tags, **known)
+    feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
+    return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)
 
 
 # ----------------------------------------------------------------------------------------------------
 # The sentences of a treebank that pass a protocol and length limits, with counts of those dropped.
-
-
 SHORTEST = 2
 """Words of the shortest sentence that is learnt from, because shorter ones have one derivation."""
 
@@ -287,8 +314,6 @@ def prepare(
 
 # ----------------------------------------------------------------------------------------------------
 # Sentences that are given twice, such as those of a text whose trees were corrected in another file.
-
-
 T = TypeVar("T")
 
 

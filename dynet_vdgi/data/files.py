@@ -6,8 +6,6 @@ A written file appears under its name only when it is complete, so an interrupte
 half a file, nor damages the file that it was to replace.
 """
 
-from __future__ import annotations
-
 import glob
 import gzip
 import hashlib
@@ -346,8 +344,6 @@ def _similar(path: AnyPath) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Checks, before any work, that the files a user names can be used together.
-
-
 def check_output(
     output: AnyPath,
     inputs: Iterable[AnyPath],

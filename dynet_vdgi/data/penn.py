@@ -96,8 +96,6 @@ def parse(text: str, path: str) -> HeadRules:
 # the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB
 # always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always
 # DET.
-
-
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 SYMBOLS = frozenset({"#", "$"})

@@ -1,7 +1,5 @@
 """Inventories of part-of-speech tags, and protocols: which words and trees count."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
@@ -38,8 +36,6 @@ def ud_version(tags: Container[str]) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Protocols: which words and trees count. Figures under different ones cannot be compared.
-
-
 UD_PUNCTUATION = frozenset({"PUNCT"})
 
 

@@ -3,8 +3,6 @@
 Words are numbered 1..n, head 0 is the root.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """Raw text and its tokens, as CoNLL-U records them. Text is looked up in the form NFC."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
@@ -42,8 +40,6 @@ def as_in(text: str, model: str) -> str:
 # values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
 # here, includes control characters and byte-order marks, because a form cannot hold them; format characters
 # between tokens are recorded with it.
-
-
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
 """MISC after a space, and after none."""
 

@@ -224,8 +224,6 @@ def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 # sums, averages and lambda after the last update) and `progress.json` (how far training has come). Random
 # numbers are drawn from the seed and the number of the update, so these two are the state of the
 # generators.
-
-
 FORMAT = 3
 
 

@@ -111,8 +111,6 @@ def rules_named(name: str) -> NamedRules:
 
 # ----------------------------------------------------------------------------------------------------
 # The log of a run: each evaluation as a JSON object in `log.jsonl` and as a row on the console.
-
-
 COLUMNS = (
     ("phase", "phase", "8", ""),
     ("epoch", "epoch", "6", ".1f"),
@@ -194,8 +192,6 @@ class RunLog:
 
 # ----------------------------------------------------------------------------------------------------
 # Training material of every recipe: sentences, trees, vocabulary, rules. No DyNet, no files.
-
-
 @dataclass(frozen=True)
 class Material:
     """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may be FREE.

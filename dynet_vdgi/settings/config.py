@@ -4,8 +4,6 @@ A module is imported when its name is first used, so that parsing imports no tea
 nothing. Other packages add their own with `register`.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -83,8 +81,6 @@ TEACHERS: Registry[Any] = Registry(
 
 # ----------------------------------------------------------------------------------------------------
 # Files that come with the package: rules, presets, head tables, plans, the demo treebank.
-
-
 def resources() -> Path:
     """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
     package = Path(__file__).resolve().parents[1]
@@ -120,8 +116,6 @@ def rules_path(name: str) -> Path:
 # no section. The `recipe` decides which parser is trained and how, and has sections of its own: see
 # `recipes`. `teacher.kind` decides which settings the teacher has: they are defined beside its code in
 # `teachers`.
-
-
 # The files that a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
 FAST_NAME = "fast.vdgi"  # the student of a universal parser

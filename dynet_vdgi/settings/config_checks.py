@@ -1,7 +1,5 @@
 """Settings from nested values, each checked, with messages for the people who wrote them."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterable, Mapping

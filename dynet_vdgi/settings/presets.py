@@ -6,8 +6,6 @@ the kind of teacher drops the settings that lower layers gave the old one. A lay
 effect is refused.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

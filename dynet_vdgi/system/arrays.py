@@ -1,7 +1,5 @@
 """Types of arrays by what they hold, and sparse weights as arrays of a model file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,8 +20,6 @@ Bytes = NDArray[np.int8]
 # Weights of hashed features as arrays of a model file: the rows that are not zero.
 #
 # Letters: B buckets, k rows that are not zero.
-
-
 Arrays = dict[str, NDArray[Any]]
 
 MOST_LOG2_BUCKETS = 26

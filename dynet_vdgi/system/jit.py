@@ -5,8 +5,6 @@ Importing numba takes half a second, and compiling a kernel seconds, once on a c
 thousands of words in Python. So nothing here imports numba before a `Kernel` has been asked for that much.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

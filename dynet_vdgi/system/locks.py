@@ -1,7 +1,5 @@
 """Locks on files: one process at a time. The system releases the lock of a process that died."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

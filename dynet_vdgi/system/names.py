@@ -1,7 +1,5 @@
 """Names, numbers and tables in messages; limits of inputs, and optional packages."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -112,8 +110,6 @@ def told(text: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Tables as plain text and as Markdown, from rows of cells; the first row is the heading.
-
-
 GAP = "  "
 """Between the columns of an aligned table."""
 
@@ -180,8 +176,6 @@ def laid_out(rows: Sequence[Sequence[str]], is_markdown: bool) -> str:
 #
 # The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:
 # `VDGI_LIMITS="words=50000 line=20_000_000"`.
-
-
 VARIABLE = "VDGI_LIMITS"
 
 DEFAULTS: Mapping[str, int] = MappingProxyType(
@@ -249,8 +243,6 @@ def read_table(path: str | Path, what: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Optional packages, which setup.py names as extras, and how to install them.
-
-
 def how_to_install(extra: str) -> str:
     """The command that installs an extra into the environment that runs this program.
 

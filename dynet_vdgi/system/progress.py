@@ -102,8 +102,6 @@ def over(items: Iterable[T], unit: str) -> Iterator[T]:
 
 # ----------------------------------------------------------------------------------------------------
 # Signals that end the program as Ctrl-C does: work under way is abandoned, and nothing is left behind.
-
-
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 

@@ -4,8 +4,6 @@ Results must not depend on how many calls run at once: callers divide their work
 number of processors, and combine results in order.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 from collections import deque
@@ -81,8 +79,6 @@ def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any,
 
 # ----------------------------------------------------------------------------------------------------
 # Work on Dask clusters; needs the optional package distributed.
-
-
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
@@ -131,8 +127,6 @@ def lost_or_failed(error: Exception) -> VdgiError:
 #
 # The matrices here are so small that several threads wait for each other, on a busy machine ten times as
 # long.
-
-
 @cache
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process, looked up once because that takes milliseconds."""

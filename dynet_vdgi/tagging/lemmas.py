@@ -103,8 +103,6 @@ def known_lemmas(words: Iterable[Word]) -> dict[str, str]:
 # A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag list`
 # writes, with tabs between them; FEATS and what follows may be left out. Lines whose UPOS is `_` are not
 # filled in.
-
-
 logger = logging.getLogger("dynet_vdgi")
 
 UNKNOWN = "_"
@@ -214,8 +212,6 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
 
 # ----------------------------------------------------------------------------------------------------
 # How many words have the right tags.
-
-
 METRICS = ("UPOS", "XPOS", "FEATS", "UPOS and FEATS", "lemma")
 
 
@@ -260,8 +256,6 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
 # which other bundles have, too, and of the bundle itself, so that rare bundles profit from frequent ones.
 #
 # Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
-
-
 class Parts(NamedTuple):
     """Bundles, sorted by group, and what they consist of."""
 

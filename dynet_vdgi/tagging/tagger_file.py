@@ -1,7 +1,5 @@
 """What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -73,8 +71,6 @@ def _parts(
 #
 # `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the
 # arrays.
-
-
 FORMAT = 1
 KIND = "tagger"
 

@@ -76,14 +76,14 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     codes[borders] = kinds[borders] = 0
     numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
     numbers[kinds == 0] = EDGE
-    codes, kinds, ids, places = (
+    codes, kinds, symbols, places = (
         np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, numbers, kept)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))
     distinct = np.zeros(len(known) + FIRST, np.int32)
-    distinct[ids] = np.arange(len(ids))
-    return Symbols(codes, kinds, ids, distinct, units.astype(np.int32), places[units], first)
+    distinct[symbols] = np.arange(len(symbols))
+    return Symbols(codes, kinds, symbols, distinct, units.astype(np.int32), places[units], first)
 
 
 def code_and_kind(character: str) -> tuple[int, int]:
@@ -103,8 +103,6 @@ def code_and_kind(character: str) -> tuple[int, int]:
 # never begins or makes a word, but stays with what is before it; after white space it counts as white
 # space. It is seen if it mostly begins words in the text learnt from; and between two letters, if the text
 # has it often, such as the zero-width non-joiner in Persian, but no word ends before it then.
-
-
 JOINER = "\u200d"
 """It makes one picture of several emoji."""
 

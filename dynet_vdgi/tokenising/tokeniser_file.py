@@ -4,8 +4,6 @@
 `tokeniser.npz` the weights. Equal treebanks give equal bytes.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import tempfile

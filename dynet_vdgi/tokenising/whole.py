@@ -109,8 +109,6 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 # A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are
 # tokens of their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full
 # stop is.
-
-
 _NO_LETTER = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff]|[\d_]")
 """Characters of no word; marks of the scripts of South Asia are none to `re`."""
 
@@ -148,11 +146,11 @@ def invented(documents: Sequence[Document]) -> list[Document]:
         return []
     rng = random.Random(1)
     made = []
-    for its, form in ((its, form) for its, forms in _FORMS for form in forms):
-        if min(marks[mark] for mark in its) < RARE:
+    for pair, pattern in ((pair, pattern) for pair, patterns in _FORMS for pattern in patterns):
+        if min(marks[mark] for mark in pair) < RARE:
             tokens, text = [], ""
-            for c in form:
-                piece = {"O": its[0], "C": its[-1]}.get(c) or (rng.choice(words) if c == "w" else c)
+            for c in pattern:
+                piece = {"O": pair[0], "C": pair[-1]}.get(c) or (rng.choice(words) if c == "w" else c)
                 if piece != " ":
                     tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
                 text += piece
@@ -170,8 +168,6 @@ def invented(documents: Sequence[Document]) -> list[Document]:
 # Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms
 # that it has never seen. For these a logistic regression looks at the endings and lengths of the known
 # forms, each as if it had not been seen.
-
-
 GLUE = "\x1f"
 """Between words that are rewritten as one text; in none of them."""
 
