@@ -11,8 +11,7 @@ and when you correct an arc it parses the rest of the sentence at once. Needs th
   vdgi annotate ben.conllu --beside anna.conllu -o both.conllu
 
 Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger. Plain text is
-split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it; with --lines,
-each line is a sentence.
+split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it.
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
 CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
@@ -23,8 +22,7 @@ A file that has trees but no marks needs --given: `right` trees are kept, punctu
 `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has; see also
-vdgi evaluate --agreement.
+file of -o, and so do DEPS, empty nodes, MISC and comments that only one file has.
 """
 
 import argparse
@@ -81,7 +79,12 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.export is not None:
         _export(path, arguments)
         return
-    name = arguments.annotator or _user()
+    name = arguments.annotator
+    if not name:
+        try:
+            name = re.sub(r"[^\w.@+-]", "_", getpass.getuser())[:40] or "me"
+        except (OSError, KeyError, ImportError):
+            name = "me"
     if not _NAME.fullmatch(name):
         raise UsageError(f"--annotator {name!r}: up to 40 letters, digits and any of . @ + - _")
     (_annotate if arguments.beside is None else _decide)(path, name, arguments.port or 0, arguments)
@@ -150,13 +153,6 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     counts = work.counts()
     left = counts["differences"] - counts["decided"]
     logger.info("%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open")
-
-
-def _user() -> str:
-    try:
-        return re.sub(r"[^\w.@+-]", "_", getpass.getuser())[:40] or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:

@@ -6,9 +6,9 @@ words, tags, lengths, trees, how much of it training would use, and how well the
 
 With --ud, tells what Universal Dependencies forbids but this program reads: runs UD's own validator
 (udtools, the extra `validate`) on the files together, as one treebank, and lists what it says by rule, with
-number and first places: errors, then warnings. Levels 1 and 2 are the form of lines, columns and trees, 3 the
-guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with
-status 3 if there are errors, with 0 if there are warnings only.
+number and first places. Levels 1 and 2 are the form of lines, columns and trees, 3 the guidelines of all
+languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with status 3 if there are
+errors, with 0 if there are warnings only.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my

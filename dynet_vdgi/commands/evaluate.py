@@ -77,7 +77,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.agreement:
         _compare(gold, arguments)
     elif arguments.raw:
-        _score_raw(gold, arguments)
+        from dynet_vdgi.evaluation import raw_scores
+
+        found = raw_scores.score_files(gold, files.expand(arguments.parses))
+        if arguments.format == "json":
+            of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
+            print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
+        else:
+            print(plain(raw_scores.shown(found, markdown=arguments.format == "markdown")))
     else:
         _score(gold, arguments)
 
@@ -87,6 +94,12 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
+    try:
+        max_lens = sorted({int(part) for part in arguments.max_len.split(",") if part.strip()})
+    except ValueError:
+        max_lens = [0]
+    if any(limit < 1 for limit in max_lens):
+        raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
@@ -94,7 +107,7 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         files.expand(arguments.parses),
         rules=used.rules,
         protocol=arguments.protocol,
-        max_lens=_max_lens(arguments.max_len),
+        max_lens=[*max_lens, None],
         by=by,
         baselines=arguments.baselines,
         tags=used.tags,
@@ -105,17 +118,6 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
         print(plain(tables.format_all(evaluations, by, comparisons, markdown=arguments.format == "markdown")))
-
-
-def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.evaluation import raw_scores
-
-    found = raw_scores.score_files(gold, files.expand(arguments.parses))
-    if arguments.format == "json":
-        of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
-        print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
-    else:
-        print(plain(raw_scores.shown(found, markdown=arguments.format == "markdown")))
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
@@ -132,13 +134,3 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
         csv.writer(sys.stdout, lineterminator="\n").writerows([HEADING, *found.rows()])
     else:
         print(told(found.shown(worst, confusions)))
-
-
-def _max_lens(text: str) -> list[int | None]:
-    try:
-        limits = sorted({int(part) for part in text.split(",") if part.strip()})
-    except ValueError:
-        limits = [0]
-    if any(limit < 1 for limit in limits):
-        raise UsageError(f"--max-len {text}: expected numbers of words such as 10,15,40")
-    return [*limits, None]

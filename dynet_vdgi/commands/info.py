@@ -2,8 +2,7 @@
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
 of gold trees; then its settings. For a universal model it lists the treebanks learnt from, with their
-licences; for a tagger or tokeniser, alone or in a model, what it has learnt from. To describe a text instead,
-use vdgi check.
+licences; for a tagger or tokeniser, alone or in a model, what it has learnt from.
 
   vdgi info runs/my
   vdgi info universal

@@ -93,8 +93,12 @@ class Atoms:
             ids += (_ROOT, _NOTHING, _NOTHING)
         packed = PackedRows(self._types[ids], first)
         for k, sentence in enumerate(sentences):
-            if any(sentence.gaps[: len(sentence)]):
-                _add_punctuation(packed.of(k), sentence.gaps)
+            gaps, rows = sentence.gaps, packed.of(k)
+            if any(gaps[:-1]):
+                rows[1 : len(gaps) + 1, P] = [code_of("P", gap.rpartition(" ")[2]) for gap in gaps]
+                rows[(0, -1, -2), P] = code_of("P", "nothing")
+                rows[1 : len(gaps), GAPS] = counts = list(accumulate(map(bool, gaps[:-1])))
+                rows[len(gaps), GAPS] = counts[-1] + 1  # ROOT
         return packed
 
     def _add(self, key: tuple[str, ...]) -> int:
@@ -132,16 +136,6 @@ def values_of(feats: str) -> dict[str, str]:
     {'Case': 'Nom', 'Number': 'Sing'}
     """
     return dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
-
-
-def _add_punctuation(rows: Codes, gaps: Sequence[str]) -> None:
-    """Fills the columns P and GAPS in the rows (n + 4, c) of a sentence; gaps (n + 1,)."""
-    last = [gap.rpartition(" ")[2] for gap in gaps]
-    rows[1 : len(gaps) + 1, P] = [code_of("P", token) for token in last]
-    rows[(0, -1, -2), P] = code_of("P", "nothing")
-    counts = list(accumulate(map(bool, gaps[:-1])))
-    rows[1 : len(gaps), GAPS] = counts
-    rows[len(gaps), GAPS] = counts[-1] + 1  # ROOT
 
 
 def special(text: str) -> list[int]:

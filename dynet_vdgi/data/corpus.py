@@ -226,19 +226,25 @@ class Filter:
 
     def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences that pass, each after the protocol's removals; lazily, in order."""
+        tests_projectivity = self.protocol.projective_only
         for original in sentences:
             sentence, _ = without_punctuation(original, self.protocol.removed_tags)
-            n_removed = len(original) - len(sentence)
-            if n_removed and not len(sentence):
+            n_words = len(sentence)
+            n_removed = len(original) - n_words
+            if n_removed and not n_words:
                 self._count("punctuation only", 1, n_removed)
                 continue
             self._count("punctuation", 0, n_removed)
-            if reason := self._fault(sentence):
-                self._count(reason, 1, len(sentence))
-                continue
-            if self.protocol.projective_only and sentence.heads is None:
-                self._count(_UNTESTED, 1, len(sentence))
-            yield sentence
+            if tests_projectivity and sentence.heads is not None and not is_projective(sentence.heads):
+                self._count("not projective", 1, n_words)
+            elif n_words < self.min_len:
+                self._count(self._too_short, 1, n_words)
+            elif self.max_len is not None and n_words > self.max_len:
+                self._count(self._too_long, 1, n_words)
+            else:
+                if tests_projectivity and sentence.heads is None:
+                    self._count(_UNTESTED, 1, n_words)
+                yield sentence
 
     @property
     def dropped(self) -> list[Dropped]:
@@ -251,13 +257,6 @@ class Filter:
         """Requests of the protocol that could not be carried out."""
         untested = Dropped(_UNTESTED, *self._counts[_UNTESTED])
         return [str(untested)] if untested.sentences else []
-
-    def _fault(self, sentence: Sentence) -> str:
-        if self.protocol.projective_only and sentence.heads is not None and not is_projective(sentence.heads):
-            return "not projective"
-        if len(sentence) < self.min_len:
-            return self._too_short
-        return self._too_long if self.max_len is not None and len(sentence) > self.max_len else ""
 
     def _count(self, reason: str, sentences: int, words: int) -> None:
         self._counts[reason] = [n + more for n, more in zip(self._counts[reason], (sentences, words))]

@@ -188,7 +188,17 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         with tempfile.TemporaryFile() as spool:
             yield cast(BinaryIO, spool)
             spool.seek(0)
-            _copy(cast(BinaryIO, spool), name, opened)
+            if opened != 1:
+                file = os.dup(opened) if opened is not None else name
+                with writing(name, "nothing was kept"), open(file, "wb") as device:
+                    shutil.copyfileobj(spool, device, CHUNK)
+                return
+            sys.stdout.flush()
+            if hasattr(sys.stdout, "buffer"):
+                shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK)
+            else:  # a text stream put in its place
+                sys.stdout.write(spool.read().decode())
+            sys.stdout.flush()
         return
 
     target = os.path.realpath(name)
@@ -270,20 +280,6 @@ def _writable_mode(target: str) -> int | None:
     return mode
 
 
-def _copy(spool: BinaryIO, name: str, opened: int | None) -> None:
-    """Copies the written content to standard output, to another open file, or to a pipe or device."""
-    if opened != 1:
-        with writing(name, "nothing was kept"), open(os.dup(opened) if opened else name, "wb") as device:
-            shutil.copyfileobj(spool, device, CHUNK)
-        return
-    sys.stdout.flush()
-    if hasattr(sys.stdout, "buffer"):
-        shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK)
-    else:  # a text stream put in its place
-        sys.stdout.write(spool.read().decode())
-    sys.stdout.flush()
-
-
 def sha256(path: AnyPath) -> str:
     """The SHA-256 digest of a file's bytes, 64 hexadecimal digits.
 
@@ -309,25 +305,22 @@ def expand(patterns: Sequence[str]) -> list[str]:
     """
     found: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
     for pattern in patterns:
-        for path in _matches(pattern):
+        if os.path.isdir(pattern):
+            raise UsageError(f"{pattern!r} is a directory (name the files in it)")
+        matches, is_pattern = [pattern], glob.has_magic(pattern)
+        if pattern != STANDARD and not os.path.exists(pattern):
+            if os.path.islink(pattern):
+                there = os.readlink(pattern)
+                raise UsageError(f"{pattern!r} is a link to {there!r}, where there is no file")
+            names = glob.glob(pattern, recursive=True) if is_pattern else []
+            matches = sorted(name for name in names if not os.path.isdir(name))
+        if not matches:
+            hint = _similar(pattern)
+            what = "no file matches" if is_pattern else "no such file:"
+            raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
+        for path in matches:
             found.setdefault(path if path == STANDARD else os.path.abspath(path), path)
     return list(found.values())
-
-
-def _matches(pattern: str) -> list[str]:
-    if os.path.isdir(pattern):
-        raise UsageError(f"{pattern!r} is a directory (name the files in it)")
-    if pattern == STANDARD or os.path.exists(pattern):
-        return [pattern]
-    if os.path.islink(pattern):
-        raise UsageError(f"{pattern!r} is a link to {os.readlink(pattern)!r}, where there is no file")
-    is_pattern = glob.has_magic(pattern)
-    found = glob.glob(pattern, recursive=True) if is_pattern else []
-    if matches := sorted(path for path in found if not os.path.isdir(path)):
-        return matches
-    hint = _similar(pattern)
-    what = "no file matches" if is_pattern else "no such file:"
-    raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
 
 
 def _similar(path: AnyPath) -> str:

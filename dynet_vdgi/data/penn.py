@@ -115,7 +115,7 @@ UPOS = {tag: upos for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS
 
 _BARE = re.compile("-[A-Z]+-|[^-=|]+")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
-_FILE = re.compile(r"wsj_([0-9]{2})[0-9]{2}\.mrg", re.IGNORECASE)
+_FILE = re.compile(r"wsj_[0-9]{4}\.mrg", re.IGNORECASE)
 _PLACES = ("*", "*/*", "parsed/mrg/wsj/*/*")
 
 
@@ -157,14 +157,8 @@ def find(folder: AnyPath) -> list[Path]:
 
 
 def section(path: Path) -> int:
-    """The section of a file that `find` found: the first two digits of its name.
-
-    >>> section(Path("wsj/23/wsj_2300.mrg"))
-    23
-    """
-    match = _FILE.fullmatch(path.name)
-    assert match is not None
-    return int(match[1])
+    """The section of a file that `find` found: the first two digits of its name."""
+    return int(path.name[4:6])
 
 
 # ------------------------------------------------------------------------------------------- brackets
@@ -216,7 +210,14 @@ def read(path: AnyPath) -> Iterator[Tree]:
         for match in _TOKEN.finditer(line):
             token = match[0]
             if token == "(":
-                _check_outside(stack, name)
+                if stack:
+                    stack[-1].has_brackets = True
+                    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
+                    if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
+                        message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
+                        raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
+                    if len(stack) == MAX_DEPTH:
+                        raise DataError(name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep")
                 stack.append(_Bracket(number, starts_line=not match.start()))
             elif not stack:
                 hint = "one too many?" if token == ")" else "is this a .mrg file?"
@@ -246,19 +247,6 @@ def read(path: AnyPath) -> Iterator[Tree]:
         raise DataError(name, stack[0].line, "bracket is never closed", hint)
     if not any_tree:
         raise DataError(name, None, "no trees", "was the file downloaded in full?")
-
-
-def _check_outside(stack: list[_Bracket], name: str) -> None:
-    """Checks the brackets around one that opens."""
-    if not stack:
-        return
-    stack[-1].has_brackets = True
-    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
-    if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
-        message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
-        raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
-    if len(stack) == MAX_DEPTH:
-        raise DataError(name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep")
 
 
 def bare(label: str) -> str:

@@ -369,9 +369,9 @@ def _escape(character: str) -> str:
 
 def unescaped(value: str) -> str:
     """The text that `escaped` made a value; an unknown escape stays as it is."""
-    return _ESCAPE.sub(_meant, value) if "\\" in value else value
 
+    def meant(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, found[0])
 
-def _meant(found: re.Match[str]) -> str:
-    said = found[1]
-    return chr(int(said[1:], 16)) if len(said) == 5 else _ESCAPED.get(said, found[0])
+    return _ESCAPE.sub(meant, value) if "\\" in value else value

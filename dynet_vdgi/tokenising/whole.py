@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence, form_of
@@ -239,18 +238,21 @@ class Splitter(Struct, frozen=True):
         low = form.lower()
         if len(low) != len(form):  # a letter whose small form is two
             return (form,)
-        words = _with_case(form, self.words.get(low) or self._rewritten(form, low))
+        words = self.words.get(low)
+        if not words:
+            sizes = range(min(LONGEST, len(low)), -1, -1)
+            n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
+            n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
+            if n_begin + n_end > len(low):
+                n_begin, begin = 0, ""
+            words = tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
+        if len(form) > 1 and form.isupper():
+            words = tuple([word.upper() for word in words])
+        elif form[0].isupper():
+            words = words[0][:1].upper() + words[0][1:], *words[1:]
         can_be_written = all(w != "" and w == form_of(w) and not has_stray_space(w) for w in words)
         is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and can_be_written
         return words if is_sound else (form,)
-
-    def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
-        sizes = range(min(LONGEST, len(low)), -1, -1)
-        n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
-        n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
-        if n_begin + n_end > len(form):
-            n_begin, begin = 0, ""
-        return tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
 
 
 def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
@@ -284,23 +286,19 @@ def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[f
                 break
             share = (n_split[ending] - its + share) / n_all[ending]  # of the other forms, and the smoothing
         rows.append(_evidence(form, share))
-    weights = _logistic(np.array(rows), np.array(list(is_split.values()), float))
+    # A logistic regression by Newton's method, with a penalty on squared weights.
+    x, y = np.array(rows), np.array(list(is_split.values()), float)
+    weights, penalty = np.zeros(x.shape[1]), 0.1
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        slope = x.T @ (p - y) + penalty * weights
+        curvature = (x.T * (p * (1 - p))) @ x + penalty * np.eye(len(weights))
+        weights = weights - np.linalg.solve(curvature, slope)
     shares = {"": 0.0}
     for ending in sorted(n_all, key=len):
         shares[ending] = round((n_split[ending] + shares[ending[1:]]) / (n_all[ending] + 1), 3)
     kept = {e: share for e, share in shares.items() if e and share != shares[e[1:]]}
     return kept, tuple(weights.tolist())
-
-
-def _logistic(x: NDArray[np.float64], y: NDArray[np.float64], l2: float = 0.1) -> NDArray[np.float64]:
-    """The weights of a logistic regression of y (N,), 0 or 1, on x (N, columns), by Newton's method."""
-    weights = np.zeros(x.shape[1])
-    for _ in range(20):
-        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (p - y) + l2 * weights
-        curvature = (x.T * (p * (1 - p))) @ x + l2 * np.eye(len(weights))
-        weights = weights - np.linalg.solve(curvature, slope)
-    return weights
 
 
 def _evidence(form: str, share: float) -> tuple[float, float, float]:
@@ -324,12 +322,3 @@ def rewritings(form: str, words: str) -> tuple[Rewriting, Rewriting]:
     """
     i, j, size = SequenceMatcher(None, form, words, autojunk=False).find_longest_match()
     return (i, words[:j]), (len(form) - i - size, words[j + size :])
-
-
-def _with_case(form: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The words in capitals, or with a capital at first, as the token is."""
-    if len(form) > 1 and form.isupper():
-        return tuple([word.upper() for word in words])
-    if form[0].isupper():
-        return words[0][:1].upper() + words[0][1:], *words[1:]
-    return tuple(words)
