@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.data.corpus import Corpus, check_text, unfit
+from dynet_vdgi.data.corpus import Corpus, unfit
 from dynet_vdgi.data.files import AnyPath, check_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError, VdgiError, check_kind
@@ -160,7 +160,5 @@ def given(text: Text) -> Given:
     for item in items:
         if not isinstance(item, (Sentence, str, os.PathLike)):
             raise unfit(item, "a file or a Sentence is")
-        if isinstance(item, Sentence):
-            check_text(item)
     names = tuple(str(os.fspath(item)) for item in items if not isinstance(item, Sentence))
     return Given(names, tuple(item for item in items if isinstance(item, Sentence)))

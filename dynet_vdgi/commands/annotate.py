@@ -35,6 +35,7 @@ from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -133,7 +134,6 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     from dynet_vdgi.annotation import adjudication
     from dynet_vdgi.annotation.adjudication import Adjudication
     from dynet_vdgi.annotation.serving import Tab
-    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.output)
     files.check_output(arguments.output, [path, arguments.beside])
@@ -159,7 +159,6 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict, problems_of
-    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
     files.check_output(arguments.export, [path], option="--export")

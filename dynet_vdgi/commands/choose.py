@@ -34,7 +34,7 @@ from itertools import chain
 from dynet_vdgi.commands import Options, add_output, model_first
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count, plain
+from dynet_vdgi.system.names import aligned, count, plain
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -95,7 +95,6 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
     files.check_read_once(names)
     from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
-    from dynet_vdgi.system.names import aligned
 
     read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
     found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)

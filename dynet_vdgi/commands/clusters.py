@@ -15,7 +15,7 @@ import time
 from functools import partial
 
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import files
+from dynet_vdgi.data import corpus, files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress
 
@@ -32,7 +32,7 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names, asked = files.expand(arguments.texts), arguments.clusters
     files.check_output(arguments.output, names, ending=".paths")
-    from dynet_vdgi.data import brown, corpus
+    from dynet_vdgi.data import brown
 
     start = time.perf_counter()
     with files.atomic_writer(arguments.output) as handle:

@@ -16,7 +16,7 @@ from dynet_vdgi.commands import Options, add_output, add_tags, add_tasks
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.system.names import count, did_you_mean, plain
+from dynet_vdgi.system.names import count, did_you_mean, plain, read_table
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
@@ -74,7 +74,6 @@ def _show(arguments: argparse.Namespace) -> None:
       vdgi rules show ud2 > my-labels.txt
     """
     from dynet_vdgi.labels.label_table import bundled_tables
-    from dynet_vdgi.system.names import read_table
 
     if labels := bundled_tables().get(arguments.rules):
         if arguments.without:

@@ -17,8 +17,9 @@ from collections import Counter
 
 from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
 from dynet_vdgi.data import files
+from dynet_vdgi.data.corpus import read, superseded, words_in
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system.names import aligned, count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -93,7 +94,6 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.data.corpus import read, superseded
     from dynet_vdgi.grammar.tag_warnings import in_lower_case
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -132,9 +132,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
       vdgi tag evaluate my.tagger gold.conllu
     """
-    from dynet_vdgi.data.corpus import read
     from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.system.names import aligned
     from dynet_vdgi.tagging.lemmas import scores_of
 
     model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
@@ -164,7 +162,6 @@ def _list(arguments: argparse.Namespace) -> None:
       vdgi tag list more.conllu -n 200 -o words.tsv
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
     """
-    from dynet_vdgi.data.corpus import words_in
     from dynet_vdgi.data.raw_text import nfc
 
     names = files.expand(arguments.texts)

@@ -77,8 +77,7 @@ def read(path: AnyPath) -> Clusters:
     if not paths:
         raise DataError(name, None, "no word clusters", "the file is empty: was it downloaded in full?")
     if without_bits is not None and clusters.n_clusters > 1:
-        hint = "only a single cluster has none"
-        raise DataError(name, without_bits, "the bit string is empty", hint)
+        raise DataError(name, without_bits, "the bit string is empty", "only a single cluster has none")
     return clusters
 
 

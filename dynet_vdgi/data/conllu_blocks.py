@@ -272,8 +272,7 @@ class BlockCheck:
     def _check_format(self, row: int, line: str, columns: list[str]) -> None:
         """Names the format of a file whose first line shows that it is not CoNLL-U."""
         if line[0] == "(":
-            hint = "convert it: vdgi convert wsj"
-            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", hint)
+            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", "convert it: vdgi convert wsj")
         if line[0] == "<":
             raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
@@ -300,9 +299,7 @@ class BlockCheck:
                 raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
-            hint = "expected such as 1, 1-2 or 1.1"
-            if token[0] == "\ufeff":
-                hint = _JOINED
+            hint = _JOINED if token[0] == "\ufeff" else "expected such as 1, 1-2 or 1.1"
             raise self.fault(row, f"{quoted(token)} is not a valid ID", hint)
         elif token == "1":
             raise self.fault(row, f"ID 1 where {n_words + 1} was expected", _NEW_SENTENCE)

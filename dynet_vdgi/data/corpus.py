@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -82,13 +81,12 @@ def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
         return given
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Iterable):
         raise unfit(given, "sentences are")
-    return map(_checked, given)
+    return map(_sentence, given)
 
 
-def _checked(item: Any) -> Sentence:
+def _sentence(item: Any) -> Sentence:
     if not isinstance(item, Sentence):
         raise unfit(item, "a Sentence is")
-    check_text(item)
     return item
 
 
@@ -98,17 +96,6 @@ def up_to_an_error(sentences: Iterable[Sentence], failed: list[Exception]) -> It
         yield from sentences
     except Exception as error:
         failed.append(error)
-
-
-def check_text(sentence: Sentence) -> None:
-    """Raises: UsageError, an entry of a column is no text, or one that no file can hold; names the word."""
-    columns = sentence.forms, sentence.tags, sentence.upos, sentence.lemmas, sentence.xpos, sentence.feats
-    try:
-        "".join(chain.from_iterable(columns)).encode()
-    except (TypeError, UnicodeEncodeError):
-        for word, value in chain.from_iterable(enumerate(column, 1) for column in columns):
-            if fault := fault_of_text(value):
-                raise UsageError(f"word {word} of {sentence.forms!r:.60}: {fault}") from None
 
 
 def unfit(found: Any, wanted: str) -> UsageError:

@@ -132,8 +132,7 @@ def _check(name: str, path: str, head: bytes, header: re.Match[bytes] | None) ->
         raise DataError(name, None, "this is fastText's binary format", "name its text file (.vec) instead")
     most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
     if header and most < 2 * int(header[1]) * int(header[2]):
-        message = "the file is smaller than its header says"
-        raise DataError(name, None, message, "cut off? download it again")
+        raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
 
 
 @contextmanager

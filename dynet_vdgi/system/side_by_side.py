@@ -89,8 +89,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
     except ImportError:
-        message = f"--scheduler needs the package distributed: {how_to_install('cluster')}"
-        raise UsageError(message) from None
+        raise UsageError(f"--scheduler needs the package distributed: {how_to_install('cluster')}") from None
     # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
     patience = dask.config.get("distributed.comm.timeouts.connect")
     for name in logging.root.manager.loggerDict:  # errors are reported once, here
