@@ -154,17 +154,6 @@ def test_a_terminal_without_the_letters_of_a_name(folder: Path) -> None:
     assert out.startswith(b"\\u0161.conllu: sound\n")
 
 
-def test_a_terminal_of_ascii_gets_arcs_of_ascii(folder: Path) -> None:
-    tiny.write(folder / "good.conllu", 2)
-    options = ("draw", "good.conllu", "-o", "-")
-    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    _, usual, _ = finished(*options, env={"PYTHONIOENCODING": "utf-8"})
-    status, out, _ = finished(*options, env=environment)
-    assert status == 0
-    assert out.decode("ascii") == usual.decode().translate(str.maketrans("─│┌┐└┘├┤┬┴┼", "-|" + 9 * "+"))
-    assert b"\\u" not in out
-
-
 def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("matrix is not a number")

@@ -556,22 +556,6 @@ def test_the_end_of_a_file_is_a_space_where_another_one_follows(vdgi: Vdgi, fold
     assert ends == ["_", "SpacesAfter=\\n", "SpaceAfter=No"], "the last one is as it was"
 
 
-@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028"])
-def test_other_line_ends_count_where_there_is_no_usual_one(
-    end: str, learnt: Tokeniser, tmp_path: Path
-) -> None:
-    text = f"Le chat dort{end}Le pain du voisin{end}{end}Le train{end}"
-    lines = ["Le chat dort", "Le pain du voisin", "Le train"]
-    for sentences in (learnt.tokenise(text, lines=True).sentences, tuple(by_rule(text, lines=True))):
-        assert [text[s.tokens[0].start : s.tokens[-1].end] for s in sentences] == lines
-        assert [s.begins_paragraph for s in sentences] == [True, False, True]
-    document = learnt.tokenise(text, lines=True)
-    (tmp_path / "text.conllu").write_bytes(raw_text.conllu(document).encode())
-    assert read_documents([tmp_path / "text.conllu"]) == [document]
-    mixed = f"Le chat{end}dort\nLe pain"
-    assert len(learnt.tokenise(mixed, lines=True).sentences) == len(by_rule(mixed, lines=True)) == 2
-
-
 def test_sentences_without_end_point_to_lines(
     vdgi: Vdgi, folder: Path, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

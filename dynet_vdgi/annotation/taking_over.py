@@ -73,7 +73,7 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
     """
-    seen = Seen.of(raw_text.lined(text))
+    seen = Seen.of(text)
     kept = [(found.start, found.end) for found in wholes(seen.text)]
     sentences = []
     for paragraph in _PARAGRAPH.finditer(seen.text):

@@ -127,16 +127,10 @@ def _write_text(drawn: Iterable[DrawnTree], output: str, width: int | None) -> N
     colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     blocks = (tree_text(tree, width, colour=colour) + "\n\n" for tree in drawn)
     if output == files.STANDARD:
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        table = {} if _LINES.encode(encoding, "replace").decode(encoding) == _LINES else _IN_ASCII
-        sys.stdout.writelines(block.translate(table) for block in blocks)
+        sys.stdout.writelines(blocks)
     else:
         with files.atomic_writer(output) as handle:
             handle.writelines(blocks)
-
-
-_LINES = "─│┌┐└┘├┤┬┴┼"
-_IN_ASCII = str.maketrans(_LINES, "-|+++++++++")
 
 
 def _write_picture(drawn: Iterable[DrawnTree], output: str, width: int | None) -> None:

@@ -47,9 +47,8 @@ class Clusters:
 def read(path: AnyPath) -> Clusters:
     """The clusters of a `paths` file, plain or .gz.
 
-    Raises:
-        DataError: the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
-            tabs; a word occurs twice; or a bit string is empty although there are several clusters.
+    Raises: DataError, the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
+    tabs; a word occurs twice; or a bit string is empty although there are several clusters.
     """
     name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
     without_bits = None

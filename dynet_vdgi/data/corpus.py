@@ -67,8 +67,7 @@ def sentences_of(
 ) -> Iterable[Sentence]:
     """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
-    Raises:
-        UsageError: the argument is neither, or yields something that is not a sentence; says what to do.
+    Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.
     """
     if isinstance(given, (str, os.PathLike)):
         return read(given, heads=heads, tags=tags)

@@ -179,8 +179,7 @@ def restore_punctuation(
 
     A projective tree with one root stays one, and `heads_without` undoes it. Linear time for such trees.
 
-    Raises:
-        ValueError: the kept words have no tree.
+    Raises: ValueError, the kept words have no tree.
 
     >>> restore_punctuation([2, 0, 4, 2], [1, 2, 4, 5], ["They", "left", ",", "as", "ordered", "."])
     (2, 0, 5, 5, 2, 2)

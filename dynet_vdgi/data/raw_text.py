@@ -105,13 +105,6 @@ FORMAT = re.compile(
 GAP = re.compile(f"(?:{SPACES.pattern}|{FORMAT.pattern})+")
 """What may stand between tokens."""
 
-_LINE_ENDS = str.maketrans("\r\x85\u2028", "\n\n\n")
-
-
-def lined(text: str) -> str:
-    """A text whose lines end with \\n, character for character: one without any may have other line ends."""
-    return text if "\n" in text else text.translate(_LINE_ENDS)
-
 
 def is_named(path: AnyPath) -> bool:
     """Whether a file is raw text by its name."""

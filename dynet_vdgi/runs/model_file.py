@@ -146,8 +146,7 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
 
     content: what the file holds, if it is inside another one, which `path` then names.
 
-    Raises:
-        ModelError: no such file, none of this program's, or damaged; anything else that the block raises.
+    Raises: ModelError, no such file, none of this program's, or damaged; anything else that the block raises.
     """
     try:
         with Archive(path, content) as archive:

@@ -159,8 +159,8 @@ def checked(
 
     Messages begin with `owner`, by default the tag of the kind.
 
-    Raises:
-        ConfigError: a setting is unknown or out of its range; or both settings and single values are given.
+    Raises: ConfigError, a setting is unknown or out of its range; or both settings and single values are
+    given.
     """
     owner = owner or str(kind.__struct_config__.tag)
     for name in numbers:

@@ -123,8 +123,7 @@ class TagList:
     def read(cls, path: AnyPath) -> TagList:
         """The list in a file.
 
-        Raises:
-            DataError: it cannot be read, a line is malformed, a form occurs twice, or no word has a tag.
+        Raises: DataError, it cannot be read, a line is malformed, a form occurs twice, or no word has a tag.
         """
         tags: dict[str, tuple[str, str]] = {}
         lines: dict[str, int] = {}

@@ -34,7 +34,6 @@ from dynet_vdgi.data.raw_text import (
     TokenisedSentence,
     as_in,
     form_of,
-    lined,
 )
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Ints
@@ -117,15 +116,14 @@ class Tokeniser:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
         words_of = lru_cache(1 << 16)(self._words_of)
         known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
-        for start, passage, is_paragraph in passages(lined(text)):
+        for start, passage, is_paragraph in passages(text):
             seen = Seen.of(passage, self.own, known)
             symbols = symbols_of(seen.text, lines=lines)
             labels = self._best_labels(symbols, seen, lines)
-            original = text[start : start + len(passage)]
-            sentences = _sentences(original, passage, symbols, seen, labels, words_of, lines)
+            sentences = _sentences(passage, symbols, seen, labels, words_of, lines)
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
-            yield Document(original, tuple(sentences), name), start
+            yield Document(passage, tuple(sentences), name), start
 
     def read(
         self, name: AnyPath, first: int = 1, *, lines: bool = False, is_followed: bool = False
@@ -134,8 +132,7 @@ class Tokeniser:
 
         Warns of very long sentences. lines: each line is a sentence. is_followed: by another file's.
 
-        Raises:
-            DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
+        Raises: DataError, the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
         text = files.read_text(name).removeprefix(BYTE_ORDER_MARK)
         raw_text.check_raw(text, files.shown(name))
@@ -211,8 +208,7 @@ class Tokeniser:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], splitter: Splitter) -> Tokeniser:
         """The tokeniser with these numbers; other arrays are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they do not fit together.
+        Raises: ModelError, an array is missing, or they do not fit together.
         """
         crf = Crf.from_arrays(arrays, "tokeniser/", "tokeniser")
         labels = arrays.get("tokeniser/kinds", np.zeros(0)).tolist()
@@ -292,17 +288,13 @@ def _kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[st
 
 def _sentences(
     text: str,
-    with_lines: str,
     symbols: Symbols,
     seen: Seen,
     labels: Ints,
     words_of: Callable[[str, bool], tuple[str, ...]],
     lines: bool,
 ) -> list[TokenisedSentence]:
-    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines.
-
-    with_lines: the text with the line ends that count.
-    """
+    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines."""
     ends = np.flatnonzero(labels >= TOKEN)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
     paragraphs = np.isin(begins, symbols.first[:-1])
@@ -332,7 +324,7 @@ def _sentences(
     def begins_paragraph(token: int) -> bool:
         if token == 0 or not lines:
             return bool(paragraphs[token])
-        gap = with_lines[stops[token - 1] : starts[token]]
+        gap = text[stops[token - 1] : starts[token]]
         n_ends = gap.count("\n") + 2 * gap.count("\u2029")  # a paragraph separator counts twice
         return bool(paragraphs[token]) and n_ends > 1
 
