@@ -19,8 +19,6 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 LEARNS = "vdgi tokenize train learns from CoNLL-U whose words somebody has split, best with `# text`"
-FEW_WORDS = 0.95
-SPLIT_WRONGLY = "a wrongly split word has a wrong head, and often its neighbours have: give it more sentences"
 
 
 def add_arguments(add: Options) -> None:
@@ -78,7 +76,8 @@ def _train(arguments: argparse.Namespace) -> None:
 
     Needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to begin.
     It learns multiword tokens, such as French du = de le, and scripts without spaces. A tokeniser that exists
-    is replaced only with --overwrite.
+    is replaced only with --overwrite. To see how good it is, keep some sentences aside, and give them to
+    vdgi evaluate --raw: a wrongly split word has a wrong head, and often its neighbours have.
 
       vdgi tokenize train my.conllu -o my.tokeniser
     """
@@ -98,12 +97,3 @@ def _train(arguments: argparse.Namespace) -> None:
         raise DataError(fault.path, fault.line, fault.message, LEARNS) from None
     sentences = count(made.sentences, "sentence")
     logger.info("%s: a tokeniser from %s, %s", output, sentences, count(made.tokens, "token"))
-    if scores := tokeniser_file.kept_aside(names):
-        words, ends = (f"{100 * scores[name].f1:.0f} %" for name in ("Words", "Sentences"))
-        advice = f"; {SPLIT_WRONGLY}" if scores["Words"].f1 < FEW_WORDS else ""
-        logger.info(
-            "in a fifth of them, kept aside, it finds %s of words, %s of sentences, fewer in other texts%s",
-            words,
-            ends,
-            advice,
-        )
