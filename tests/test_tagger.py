@@ -21,11 +21,17 @@ from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import OUTSIDE, WordTypes, around, items_of
+from dynet_vdgi.tagging.spelling import (
+    LEAST_PROBABILITY,
+    OUTSIDE,
+    TypeMeans,
+    WordTypes,
+    around,
+    items_of,
+    items_of_means,
+)
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tagging.tagger_file import feats_parts
-from dynet_vdgi.tagging.type_means import LEAST_PROBABILITY, TypeMeans
-from dynet_vdgi.tagging.type_means import items_of as items_of_means
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
 

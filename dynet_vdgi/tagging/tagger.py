@@ -1,7 +1,7 @@
 """The tagger: learns from tagged sentences and raw ones, and gives words UPOS, FEATS, XPOS and lemmas.
 
 It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
-they say of all occurrences of a word type is a feature of the second random field (`type_means`). FEATS and
+they say of all occurrences of a word type is a feature of the second random field (`TypeMeans`). FEATS and
 UPOS are chosen together: the best by p(UPOS | sentence) p(FEATS | UPOS, spelling).
 
 Letters: N words, T tags.
@@ -31,9 +31,8 @@ from dynet_vdgi.tagging import tagger_file
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import Bundles, TagList, applied, key_of, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import WordTypes, with_items
+from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes, with_items
 from dynet_vdgi.tagging.tagger_file import UNKNOWN, TaggerState, feats_parts, plain_parts
-from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5
 """Random fields of the first pass; each leaves out another fifth of the tagged sentences."""

@@ -17,7 +17,7 @@ from dynet_vdgi.runs.model_file import Archive, npz, opened
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import Bundles, Parts, is_lemma
-from dynet_vdgi.tagging.type_means import TypeMeans
+from dynet_vdgi.tagging.spelling import TypeMeans
 
 UNKNOWN = "_"
 
