@@ -29,8 +29,9 @@ Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
 def rules(name: AnyPath) -> RuleSet:
     """The rule table of a file, or the one of this name in the package, such as "best".
 
-    Raises: ConfigError, it does not exist, or is malformed; the message names file and line; UsageError, the
-    argument is neither a name nor a path.
+    Raises:
+        ConfigError: it does not exist, or is malformed; the message names file and line.
+        UsageError: the argument is neither a name nor a path.
     """
     check_path("name", name)
     return load_rules(rules_path(str(os.fspath(name))))

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import brute_force
 import pytest
@@ -293,31 +292,6 @@ def test_restoration_is_the_rule_and_crosses_nothing_in_every_small_tree(n_kept:
             arcs = list(enumerate(whole, 1))
             of_marks = [arc for arc in arcs if arc[0] not in kept] if kept else []
             assert not any(brute_force.cross(one, other) for one in of_marks for other in arcs)
-
-
-def test_restoration_takes_linear_time() -> None:
-    kinds = {
-        "chain": lambda n: [*range(n)],
-        "star": lambda n: [0] + [1] * (n - 1),
-        "star to the right": lambda n: [n] * (n - 1) + [0],
-    }
-    for name, heads_of in kinds.items():
-        steps = []
-        for n in (200, 400):
-            heads = Counting(heads_of(n))
-            restore_punctuation(heads, range(1, 2 * n, 2), ["w", ","] * n)
-            steps.append(heads.n_read)
-        assert steps[1] < 2.1 * steps[0], name
-
-
-class Counting(list[int]):
-    """Counts how often something in the list is looked at."""
-
-    n_read = 0
-
-    def __getitem__(self, key: Any) -> Any:
-        self.n_read += 1
-        return super().__getitem__(key)
 
 
 # ------------------------------------------------------------------------------------------- filters

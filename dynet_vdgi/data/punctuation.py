@@ -177,7 +177,7 @@ def restore_punctuation(
     takes that mark's head. In a sentence without kept words, the first word is the root and the head of the
     others.
 
-    A projective tree with one root stays one, and `heads_without` undoes it. Linear time for such trees.
+    A projective tree with one root stays one, and `heads_without` undoes it.
 
     Raises: ValueError, the kept words have no tree.
 
@@ -191,7 +191,8 @@ def restore_punctuation(
         return tuple(kept_heads)
     if not len(positions):
         return tuple(min(k, 1) for k in range(n))
-    tree = _KeptTree(kept_heads)
+    if cycle(kept_heads) or not all(0 <= head <= len(kept_heads) for head in kept_heads):
+        raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     kept = set(positions)
     inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
     places = [0, *positions]
@@ -201,7 +202,7 @@ def restore_punctuation(
         if word in kept:
             head, gap, before = kept_heads[gap], gap + 1, 0
         else:
-            head = tree.head_of_mark(gap, inner[word])
+            head = _head_of_mark(kept_heads, gap, inner[word])
             crosses = not gap < head <= before if before > gap else before < head <= gap
             if before and crosses:  # the arc of the mark beside it
                 head = before
@@ -229,66 +230,36 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
     return inner
 
 
-class _KeptTree:
-    """A tree of m kept words, with what a mark must know. Word 0 stands before the first one."""
+def _head_of_mark(heads: Sequence[int], gap: int, inner: int) -> int:
+    """The head of a mark in a gap of a tree, whose partner is in the gap `inner`, or -1."""
+    arcs = [(min(arc), max(arc)) for arc in enumerate(heads, 1)]
+    over = [(low, high) for low, high in arcs if low <= gap < high]  # the mark, so that it stays below them
 
-    def __init__(self, heads: Sequence[int]) -> None:
-        """Raises: ValueError, the heads are no tree."""
-        if cycle(heads) or not all(0 <= head <= len(heads) for head in heads):
-            raise ValueError(f"the heads {', '.join(map(str, heads))} are no tree")
-        self._heads, m = heads, len(heads)
-        self._depth = [0] + [-1] * m  # the number of arcs from the root
-        for start in range(1, m + 1):
-            path = [start]
-            while self._depth[path[-1]] < 0:
-                path.append(heads[path[-1] - 1])
-            for below, word in enumerate(reversed(path), self._depth[path[-1]]):
-                self._depth[word] = below
-        low, high = list(range(m + 2)), list(range(m + 2))  # how far the arcs of a word reach
-        for word, head in enumerate(heads, 1):
-            low[word], high[word] = min(low[word], head), max(high[word], head)
-            if head:
-                low[head], high[head] = min(low[head], word), max(high[head], word)
-        # Of each gap, the nearest word before it with an arc to one after it; of each word likewise.
-        self._left_wall, self._left_cover = _walls(high, m)
-        walls, covers = _walls([m + 1 - reach for reach in reversed(low)], m)  # from the other side
-        self._right_wall = [m + 1 - wall for wall in reversed(walls)]
-        self._right_cover = [m + 1 - cover for cover in reversed(covers)]
-
-    def head_of_mark(self, gap: int, inner: int) -> int:
-        """The head of a mark in a gap, whose partner is in the gap `inner`, or -1."""
-        left = right = 0
-        if gap > 0 and inner <= gap:
-            left = self._highest(gap, max(self._left_wall[gap], inner + 1, 1), gap)
-        if gap < len(self._heads) and (inner < 0 or inner > gap):
-            last = self._right_wall[gap]
-            right = self._highest(gap + 1, gap + 1, min(last, inner) if inner > gap else last)
-        if left == 0 or right == 0:
-            return left + right
-        return left if self._depth[left] >= self._depth[right] else right
-
-    def _highest(self, start: int, first: int, last: int) -> int:
+    def highest(start: int, first: int, last: int) -> int:
         """The last word on the way up from `start`, staying within first..last, that a mark can reach.
 
         The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
         covers the mark.
         """
         word = found = start
-        while first <= self._heads[word - 1] <= last:
-            word = self._heads[word - 1]
-            if self._right_cover[word] > start if word < start else self._left_cover[word] < start:
+        while first <= heads[word - 1] <= last:
+            word = heads[word - 1]
+            if all(low <= gap < high for low, high in arcs if low < word < high):
                 found = word
         return found
 
+    def depth(word: int) -> int:
+        n_above = 0
+        while word:
+            word, n_above = heads[word - 1], n_above + 1
+        return n_above
 
-def _walls(high: Sequence[int], m: int) -> tuple[list[int], list[int]]:
-    """For gaps (m + 1,) and words (m + 2,), the nearest word before them whose arcs, up to `high`, go on."""
-    walls, covers, stack = [0] * (m + 1), [0] * (m + 2), [0]
-    for word in range(1, m + 1):
-        while stack[-1] and high[stack[-1]] <= word:
-            stack.pop()
-        covers[word] = stack[-1]
-        if high[word] > word:
-            stack.append(word)
-        walls[word] = stack[-1]
-    return walls, covers
+    left = right = 0
+    if gap > 0 and inner <= gap:
+        left = highest(gap, max([low for low, _ in over] + [inner + 1, 1]), gap)
+    if gap < len(heads) and (inner < 0 or inner > gap):
+        ends = [high for _, high in over] + [inner] * (inner > gap)
+        right = highest(gap + 1, gap + 1, min(ends, default=len(heads)))
+    if left == 0 or right == 0:
+        return left + right
+    return left if depth(left) >= depth(right) else right

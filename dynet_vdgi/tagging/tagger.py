@@ -95,7 +95,9 @@ class Tagger:
         given sentences, in the first LISTED raw ones and in raw ones with a listed word that none had before.
         A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
 
-        Raises: UsageError, no word has a tag; DataError, as `read` and `TagList.read`.
+        Raises:
+            UsageError: no word has a tag.
+            DataError: as `read` and `TagList.read`.
         """
         listing = TagList.read(tag_list) if isinstance(tag_list, (str, os.PathLike)) else tag_list
         tagged = list(sentences_of(sentences, heads="ignored", tags="known"))
