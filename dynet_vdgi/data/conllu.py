@@ -8,7 +8,7 @@ every byte back.
 """
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from dynet_vdgi.data.conllu_blocks import (
@@ -36,9 +36,6 @@ Heads = Literal["optional", "partial", "required", "ignored"]
 TAG_COLUMNS = ("upos", "xpos")
 KNOWN = "known"
 """Reading for a tagger: tags are UPOS, `_` where that is missing."""
-
-FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
-"""Columns that only some readers need, by their names in `Sentence`."""
 
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
@@ -124,12 +121,8 @@ def sentence_of(
     heads: Heads = "optional",
     tags: str = "upos",
     on_repair: OnFault = warn,
-    *,
-    columns: Collection[str] = FURTHER_COLUMNS,
 ) -> Sentence:
     """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
-
-    `columns`: those of FURTHER_COLUMNS to keep; all are checked nonetheless.
 
     Raises: `DataError` for a fault.
     """
@@ -150,10 +143,10 @@ def sentence_of(
         tree,
         Source(name, first, tuple(lines), tuple(rows)),
         universal if by_xpos else (),
-        _known(lemmas) if "lemmas" in columns else (),
-        _known(xpos) if "xpos" in columns else (),
-        _known(feats) if "feats" in columns else (),
-        _known(deprels) if tree and "deprels" in columns else (),
+        _known(lemmas),
+        _known(xpos),
+        _known(feats),
+        _known(deprels) if tree else (),
     )
 
 

@@ -73,12 +73,6 @@ def cycle(heads: Sequence[int]) -> list[int]:
     return []
 
 
-def kept_positions(sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION) -> tuple[int, ...]:
-    """Positions (from 1) of the words whose universal tags are not removed."""
-    universal = sentence.upos or sentence.tags
-    return tuple([p for p, tag in enumerate(universal, 1) if tag not in removed_tags])
-
-
 def without_punctuation(
     sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION
 ) -> tuple[Sentence, tuple[int, ...]]:

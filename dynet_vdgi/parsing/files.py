@@ -235,7 +235,7 @@ class FileParser:
             try:
                 for block in blocks:
                     held.append(block)
-                    yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
+                    yield sentence_of(block, "ignored", tags, _not_yet)
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
 
