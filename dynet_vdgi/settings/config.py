@@ -4,11 +4,11 @@ A module is imported when its name is first used, so that parsing imports no tea
 nothing. Other packages add their own with `register`.
 """
 
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -25,8 +25,7 @@ class Registry(Generic[Item]):
 
     def __init__(self, setting: str, places: dict[str, str]) -> None:
         self.setting = setting
-        self._places: dict[str, str] = places
-        self._found: dict[str, Item] = {}
+        self._places = places
 
     def names(self) -> list[str]:
         return [*self._places]
@@ -34,7 +33,6 @@ class Registry(Generic[Item]):
     def register(self, name: str, place: str) -> None:
         """Adds or replaces a name; `place` is `module:attribute`."""
         self._places[name] = place
-        self._found.pop(name, None)
 
     def named(self, name: str) -> Item:
         """The object of this name. Raises: ConfigError, the name is unknown."""
@@ -43,10 +41,7 @@ class Registry(Generic[Item]):
                 f"config: '{self.setting}' must be one of {', '.join(self._places)}, not {name!r}"
                 + did_you_mean(str(name), self._places)
             )
-        if name not in self._found:
-            module, _, attribute = self._places[name].partition(":")
-            self._found[name] = cast(Item, getattr(importlib.import_module(module), attribute))
-        return self._found[name]
+        return cast(Item, resolve_name(self._places[name]))
 
 
 RECIPES: Registry[Any] = Registry(
