@@ -23,19 +23,9 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
-from dynet_vdgi.commands import (  # noqa: E402
-    HelpFormatter,
-    add_parser,
-    check_together,
-    wrapped,
-)
+from dynet_vdgi.commands import HelpFormatter, add_parser, check_together, wrapped  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
-from dynet_vdgi.system.names import (  # noqa: E402
-    did_you_mean,
-    limit,
-    of_these,
-    told,
-)
+from dynet_vdgi.system.names import did_you_mean, limit, of_these, told  # noqa: E402
 from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (

@@ -45,8 +45,5 @@ def run(arguments: argparse.Namespace) -> None:
     if clusters.n_clusters < asked:
         logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
     logger.info(
-        "%d types in %d clusters, %.1f s",
-        len(clusters),
-        clusters.n_clusters,
-        time.perf_counter() - start,
+        "%d types in %d clusters, %.1f s", len(clusters), clusters.n_clusters, time.perf_counter() - start
     )

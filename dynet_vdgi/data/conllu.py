@@ -117,10 +117,7 @@ def checked(
 
 
 def sentence_of(
-    block: Block,
-    heads: Heads = "optional",
-    tags: str = "upos",
-    on_repair: OnFault = warn,
+    block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn
 ) -> Sentence:
     """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
 

@@ -189,8 +189,7 @@ _PLACES = Items(
 def joined(one: Items, other: Items) -> Items:
     """The items of both."""
     return Items(
-        np.concatenate([one.first, one.first[-1] + other.first[1:]]),
-        np.concatenate([one.codes, other.codes]),
+        np.concatenate([one.first, one.first[-1] + other.first[1:]]), np.concatenate([one.codes, other.codes])
     )
 
 
