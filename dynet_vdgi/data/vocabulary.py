@@ -61,7 +61,8 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
-        return asdict(self)
+        own = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
     @classmethod
     def from_json(cls, content: bytes | str) -> Vocabulary:
