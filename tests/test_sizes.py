@@ -36,10 +36,10 @@ LONGER_MODULES = {"dynet_vdgi/rivals/hdp_dmv.py"}  # a whole learner, from its s
 
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
-    "": 750,  # modules at the top
+    "": 740,  # modules at the top
     "annotation": 5350,
-    "commands": 2280,
-    "data": 3610,
+    "commands": 2270,
+    "data": 3590,
     "drawing": 780,
     "evaluation": 2110,
     "experiments": 1060,
@@ -54,7 +54,7 @@ MOST_LINES_OF_A_ROOM = {
     "settings": 1050,
     "students": 770,
     "system": 920,
-    "tagging": 2040,
+    "tagging": 2030,
     "teachers": 1570,
     "tokenising": 1350,
     "universal": 2390,
