@@ -304,8 +304,6 @@ FUNCTIONS = (
     "draw",
     "rules",
     "prepare",
-    "from_conllu",
-    "to_conllu",
 )
 CLASSES = (
     "Sentence",

@@ -1,7 +1,5 @@
 """The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.data.corpus import Corpus, check_text, unfit
+from dynet_vdgi.data.corpus import Corpus, unfit
 from dynet_vdgi.data.files import AnyPath, check_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError, VdgiError, check_kind
@@ -45,14 +43,13 @@ def _told_of_arguments() -> Iterator[None]:
     try:
         yield
     except VdgiError as error:
+
+        def argument(option: re.Match[str]) -> str:
+            return f"`{_ARGUMENTS.get(option[1], option[1].replace('-', '_'))}=`"
+
         message = str(error).removeprefix("config: ")
-        error.args = (re.sub(r"--([a-z][a-z-]*)", _argument, message),)
+        error.args = (re.sub(r"--([a-z][a-z-]*)", argument, message),)
         raise
-
-
-def _argument(option: re.Match[str]) -> str:
-    name = _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
-    return f"`{name}=`"
 
 
 @_told_of_arguments()
@@ -104,10 +101,11 @@ def train(
         raise UsageError("`resume=` continues the run in a folder: name it with `out=`")
     facts = _by_label(language_facts)
     paths = [("init", init), ("tokeniser", tokeniser), ("tagger", tagger), ("out", out)]
-    _check_kinds(
-        [*paths, *(("language_facts", path) for path in facts.values())],
-        [("settings", settings), ("treebanks", treebanks)],
-    )
+    for name, path in (*paths, *(("language_facts", path) for path in facts.values())):
+        if path is not None:
+            check_path(name, path)
+    for name, value in (("settings", settings), ("treebanks", treebanks)):
+        check_kind(name, value or {}, Mapping, "a mapping")
     changes: dict[str, Any] = {**(settings or {})}
     if seed is not None:
         changes["seed"] = seed
@@ -145,16 +143,6 @@ def train(
     return Parser(model)
 
 
-def _check_kinds(paths: Iterable[tuple[str, Any]], mappings: Iterable[tuple[str, Any]]) -> None:
-    """Raises: UsageError, the value of an argument is neither None nor a path, or a mapping."""
-    for name, path in paths:
-        if path is not None:
-            check_path(name, path)
-    for name, value in mappings:
-        if value is not None:
-            check_kind(name, value, Mapping, "a mapping")
-
-
 def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:
     """Values by language label; a bare value gets the label ""."""
     return what if isinstance(what, Mapping) else {"": nothing if what is None else what}
@@ -172,7 +160,5 @@ def given(text: Text) -> Given:
     for item in items:
         if not isinstance(item, (Sentence, str, os.PathLike)):
             raise unfit(item, "a file or a Sentence is")
-        if isinstance(item, Sentence):
-            check_text(item)
     names = tuple(str(os.fspath(item)) for item in items if not isinstance(item, Sentence))
     return Given(names, tuple(item for item in items if isinstance(item, Sentence)))

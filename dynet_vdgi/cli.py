@@ -5,8 +5,6 @@ Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output 
 pipe closed. Results go to standard output, everything else to standard error.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import importlib
@@ -25,19 +23,9 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
-from dynet_vdgi.commands import (  # noqa: E402
-    HelpFormatter,
-    add_parser,
-    check_together,
-    wrapped,
-)
+from dynet_vdgi.commands import HelpFormatter, add_parser, check_together, wrapped  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
-from dynet_vdgi.system.names import (  # noqa: E402
-    did_you_mean,
-    limit,
-    of_these,
-    told,
-)
+from dynet_vdgi.system.names import did_you_mean, limit, of_these, told  # noqa: E402
 from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (
@@ -177,12 +165,6 @@ def build_parser(verb: str | None = None) -> ArgumentParser:
     return parser
 
 
-def _verb_of(argv: Sequence[str]) -> str:
-    """The verb of a command line without the program's name; "" if there is none."""
-    words = [argument for argument in argv if not argument.startswith("-")][:2]
-    return words[-1] if words[:1] == ["help"] else (words or [""])[0]
-
-
 def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
     """Ends the program if there is no verb, or it does not exist; argparse would list them all."""
     if not argv:
@@ -208,7 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
     argv = sys.argv[1:] if argv is None else argv
-    verb = _verb_of(argv)
+    words = [argument for argument in argv if not argument.startswith("-")][:2]
+    verb = words[-1] if words[:1] == ["help"] else (words or [""])[0]
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
     if "_ARGCOMPLETE" in os.environ:  # completes a command line for a shell
         with suppress(ImportError):
@@ -239,7 +222,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status_of(arguments: argparse.Namespace) -> int:
-    """Runs the verb, reports its errors, and returns the exit status."""
     try:
         limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
         check_together(arguments.verb, arguments.parser, arguments)

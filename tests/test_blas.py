@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 import universal_toys
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
@@ -41,46 +39,6 @@ def test_one_thread_is_for_the_block_only(two_threads):
     with pytest.raises(KeyError), side_by_side.one_thread():
         raise KeyError
     assert threads() == 2
-
-
-def test_blocks_of_several_threads_may_overlap(two_threads):
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with side_by_side.one_thread():
-            inside.set()
-            leave.wait(60)
-
-    thread = threading.Thread(target=other)
-    with side_by_side.one_thread():
-        thread.start()
-        assert inside.wait(60)
-    leave.set()
-    thread.join()
-    assert threads() == 2
-
-
-def test_another_thread_has_one_blas_thread_and_leaves_the_caller_free_to_set_more(two_threads):
-    with side_by_side.one_thread():  # as a parser that was loaded here
-        pass
-    seen, done, leave = [], threading.Event(), threading.Event()
-
-    def other():
-        for _ in range(2):
-            with side_by_side.one_thread():
-                seen.append(threads())
-            seen.append(threads())
-        done.set()
-        leave.wait(60)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    assert done.wait(60)
-    assert seen == [1, 2, 1, 2]
-    with threadpool_limits(1, user_api="blas"):  # while the other thread lives
-        assert threads() == 1
-    leave.set()
-    thread.join()
 
 
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):

@@ -21,7 +21,6 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.variational import trainer
 
-MALFORMED = ROOT / "tests" / "malformed"
 VERBS = dynet_vdgi.cli.VERBS
 
 # Help, version, wrong use
@@ -54,25 +53,6 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path) -> None:
     command = [sys.executable, "-c", HEAVY, json.dumps(light)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert result.stderr.splitlines() == [" ".join([*arguments, "[]", "0"]) for arguments in light]
-
-
-# Faulty data: exit 3, the place as the message, nothing written
-
-
-NEEDS_HEADS = ("head-required.conllu", "head-some-missing.conllu", "tree-all-roots.conllu")
-"""Files that are sound as text, and faulty where trees are needed."""
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in MALFORMED.iterdir()))
-def test_every_malformed_file_is_refused_with_its_place(vdgi: Vdgi, folder: Path, name: str) -> None:
-    path = MALFORMED / name
-    needs_heads = name in NEEDS_HEADS
-    status, out, err = vdgi("evaluate", path, path) if needs_heads else vdgi("check", path)
-    message = last_line(err) if needs_heads else out.splitlines()[0]
-    assert status == 3
-    assert message.startswith(str(path) + ":")
-    if not needs_heads:
-        assert err.endswith("found\n")
 
 
 # Interrupts, closed pipes, bugs
@@ -172,17 +152,6 @@ def test_a_terminal_without_the_letters_of_a_name(folder: Path) -> None:
     status, out, _ = finished("check", "š.conllu", env=environment)
     assert status == 0
     assert out.startswith(b"\\u0161.conllu: sound\n")
-
-
-def test_a_terminal_of_ascii_gets_arcs_of_ascii(folder: Path) -> None:
-    tiny.write(folder / "good.conllu", 2)
-    options = ("draw", "good.conllu", "-o", "-")
-    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    _, usual, _ = finished(*options, env={"PYTHONIOENCODING": "utf-8"})
-    status, out, _ = finished(*options, env=environment)
-    assert status == 0
-    assert out.decode("ascii") == usual.decode().translate(str.maketrans("─│┌┐└┘├┤┬┴┼", "-|" + 9 * "+"))
-    assert b"\\u" not in out
 
 
 def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

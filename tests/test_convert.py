@@ -139,11 +139,10 @@ def test_wrong_use(vdgi: Vdgi, treebank: Path, arguments: str, message: str) -> 
     assert names_in(treebank.parent) == ["wsj"]
 
 
-@pytest.mark.parametrize("path", sorted(MALFORMED.iterdir()), ids=lambda path: path.stem)
-def test_nothing_is_written_for_a_malformed_file(vdgi: Vdgi, treebank: Path, path: Path) -> None:
+def test_nothing_is_written_for_a_malformed_file(vdgi: Vdgi, treebank: Path) -> None:
     """The third of five files is at fault; the output keeps what it had."""
     bad = Path("wsj", "02", "wsj_0200.mrg")
-    shutil.copyfile(path, bad)
+    shutil.copyfile(MALFORMED / "label-alone.mrg", bad)
     Path("out.conllu").write_text("as it was\n", encoding="utf-8")
     status, out, err = vdgi("convert", "wsj", "wsj", "-o", "out.conllu")
     assert (status, out) == (3, "")

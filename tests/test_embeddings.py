@@ -7,11 +7,9 @@ import io
 import os
 import re
 import shlex
-import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -82,67 +80,6 @@ def test_every_format_is_read(tmp_path, form):
         assert loaded.notes == (f"vectors: 3 of 4 words (75.0 %), 3 dimensions, {path}",)
 
 
-def fasttext_file(path: Path, **options: Any) -> Any:
-    """A tiny model in fastText's own format; returns gensim's model."""
-    from gensim.models import FastText
-    from gensim.models.fasttext import save_facebook_model
-
-    text = [["la", "ville", "de", "paris"], ["la", "vie", "de", "la", "ville"], ["une", "ville"]] * 3
-    options = {"vector_size": 6, "min_count": 1, "bucket": 50, "epochs": 1, "workers": 1, **options}
-    model = FastText(text, **options)
-    save_facebook_model(model, str(path))
-    return model
-
-
-def test_fasttexts_own_format(tmp_path, capsys):
-    model = fasttext_file(tmp_path / "any.name")
-    loaded = load(str(tmp_path / "any.name"), ["ville", "Paris", "villes", "vie"])
-    vectors = [model.wv[word] for word in ("ville", "paris", "villes", "vie")]
-    np.testing.assert_allclose(loaded.values, vectors, rtol=1e-5, atol=1e-7)
-    assert loaded.found.all()
-    assert loaded.notes == (
-        f"vectors: 4 of 4 words (100.0 %), 6 dimensions, {tmp_path / 'any.name'}",
-        "  1 word by the lower-case form",
-        "  1 word by character n-grams",
-    )
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("options", [{"min_n": 5, "max_n": 6}, {"max_n": 0}], ids=["too short", "none"])
-def test_words_without_ngrams_have_no_vector(tmp_path, caplog, options):
-    fasttext_file(tmp_path / "a.bin", **options)
-    loaded = load(str(tmp_path / "a.bin"), ["ville", "zz"])
-    assert loaded.found.tolist() == [True, False]
-    assert not loaded.values[1].any()
-    assert not caplog.records
-    assert "none of the 1 word wanted" in fault_of(str(tmp_path / "a.bin"), "zz")
-
-
-def test_damaged_fasttext_models(tmp_path):
-    fasttext_file(tmp_path / "a.bin")
-    data = (tmp_path / "a.bin").read_bytes()
-    small = written(tmp_path / "b.bin", data[:900])
-    assert fault_of(small, "ville").startswith("b.bin: the file is smaller than its header says (download it")
-    assert fault_of(written(tmp_path / "b.bin", data[:30]), "ville").startswith("b.bin: the file was cut off")
-    packed = written(tmp_path / "b.bin.gz", gzip.compress(data, mtime=0))
-    assert fault_of(packed, "ville").endswith("are read from a plain file only (unpack it)")
-    labels = data[:72] + struct.pack("<i", 2) + data[76:]
-    assert "a fastText classifier" in fault_of(written(tmp_path / "b.bin", labels), "ville")
-    version = data[:64] + struct.pack("<i", 3) + data[68:]  # too few words
-    assert "b.bin: gensim cannot read it: " in fault_of(written(tmp_path / "b.bin", version), "ville")
-    nan = data.replace(model_row(tmp_path / "a.bin"), np.full(6, np.nan, "<f4").tobytes())
-    message = "b.bin: the vector of 'ville' has a number that is not finite (mend the row or delete it)"
-    assert fault_of(written(tmp_path / "b.bin", nan), "ville") == message
-
-
-def model_row(path: Path) -> bytes:
-    """The bytes of the row of `ville` in a model."""
-    from gensim.models.fasttext import load_facebook_vectors
-
-    vectors = load_facebook_vectors(str(path))
-    return bytes(vectors.vectors_vocab[vectors.key_to_index["ville"]].tobytes())
-
-
 # Words
 
 
@@ -197,7 +134,8 @@ NO_VECTORS = "v: this is not a file of word vectors (a download that failed, or 
         (b"", NO_VECTORS),
         (b"\n<!DOCTYPE html>\n<html>", NO_VECTORS),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", NO_VECTORS),
-        (b"PK\x03\x04\x14\x00", "v: this is a zip or Word file, not text (unpack it, "),
+        (b"PK\x03\x04\x14\x00", NO_VECTORS),
+        (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "v: this is fastText's binary format (name its"),
         (gzip.compress(b"de 1 2", mtime=0), NO_VECTORS),
         ("de 1 2\n".encode("utf-16"), "v: gensim cannot read it: "),
         (b"\x80\x04\x95", "v: gensim cannot read it: "),
@@ -229,9 +167,9 @@ def test_files_that_cannot_be_read(tmp_path):
     data = gzip.compress(os.urandom(200_000).hex(" ").encode(), mtime=0)
     for size in (2000, len(data) - 1000):  # at the beginning, or behind what is looked at first
         told = fault_of(written(tmp_path / "v.gz", data[:size]), "de")
-        assert told.startswith(("v.gz:1: corrupt gzip data: ", "v.gz: gensim cannot read it: "))
+        assert told.startswith("v.gz: gensim cannot read it: ")
     plain = written(tmp_path / "w.gz", text_of(WORDS))
-    assert fault_of(plain, "de").startswith("w.gz:1: corrupt gzip data: Not a gzipped file")
+    assert fault_of(plain, "de").startswith("w.gz: gensim cannot read it: Not a gzipped file")
     missing = fault_of(str(tmp_path / "v.g"), "de")
     assert missing.startswith("v.g: no such file (did you mean ")
     with pytest.raises(DataError, match="this is a directory"):

@@ -14,10 +14,9 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi import Tagger
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
-from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing.choosing import look
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
@@ -226,7 +225,7 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     few.write_text("\n\n".join(whole.split("\n\n")[:3]) + "\n\n", encoding="utf-8")
     assert vdgi.good("parse", run, few, "--confidence").out == few.read_text(encoding="utf-8")
     text.write_text(text.read_text(encoding="utf-8").replace("\n\n", "\n\n\n"), encoding="utf-8")
-    monkeypatch.setattr(files, "WINDOW", 1)  # with two empty lines, each sentence is a window
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 1)  # with two empty lines, each sentence is a window
     assert vdgi.good("parse", model, text, "--confidence").out == whole
 
 

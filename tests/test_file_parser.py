@@ -18,7 +18,7 @@ import universal_toys
 from few import trees
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.conllu import sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_writing import render
@@ -28,7 +28,6 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import Parser, load
@@ -71,7 +70,7 @@ def text_of(parsed):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
-    monkeypatch.setattr(files, "WINDOW", 5000)  # many windows
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 5000)  # many windows
     texts = list(blocks(400))
     parser = load(model)
     expected = []
@@ -90,7 +89,7 @@ def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch, jobs):
-    monkeypatch.setattr(files, "WINDOW", 2000)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 2000)
     texts = list(blocks(100))
     texts[70] = Block("made.conllu", 7000, ["1\tword\t_\tNOUN\t_\t_\t_\t_\t_"])
     parsed = []
@@ -104,7 +103,7 @@ def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch, jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch, jobs):
     """A model that does not know it; later windows, and other texts, are read as their text began."""
-    monkeypatch.setattr(files, "WINDOW", 4000)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 4000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 60)
     table = LabelTable.of_text("root ROOT *\nobj * * verb-final\nobl * *")
@@ -138,7 +137,7 @@ def test_parsers_that_have_parsed_go_to_other_processes_and_serve_threads(model,
 
 
 def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
-    monkeypatch.setattr(files, "WINDOW", 5000)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 5000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 20)
     monkeypatch.setattr(jit, "WORK_TO_LOAD", 10**9)  # numba, which is loaded once, does not count
@@ -160,7 +159,7 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
 
 
 def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(model, monkeypatch):
-    monkeypatch.setattr(files, "WINDOW", 2000)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 2000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
     taken = 0
 

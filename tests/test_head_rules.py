@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -13,62 +14,7 @@ from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.settings.config import resources
 
 # Label, children, head under yamada-matsumoto, head under collins.
-CONSTITUENTS = """
-S      NP VP             VP  VP
-S      CC NP ADVP VP     VP  VP
-S      S CC S            2   0
-S      NP                NP  NP
-VP     TO VP             VP  TO
-VP     MD RB VP          MD  MD
-VP     VBD NP PP         VBD VBD
-VP     VP CC VP          0   0
-VP     ADVP PRT          ADVP ADVP
-NP     DT JJ NN          NN  NN
-NP     NP PP             NP  NP
-NP     NP CC NP          2   0
-NP     NNP POS           POS POS
-NP     NNP NN CC NN NNS  NNS NNS
-NP     NN CC NN          2   0
-NP     DT JJR            JJR JJR
-NP     CD                CD  CD
-NP     $ CD              CD  $
-NP     NP NN             NN  NN
-NP     NX PP             NX  NX
-NP     DT ADJP           ADJP ADJP
-NX     NN NNS            NNS NN
-PP     IN NP             IN  IN
-PP     ADVP IN NP        IN  IN
-PP     RB NP             RB  NP
-SBAR   IN S              IN  IN
-SBAR   WHNP S            WHNP WHNP
-SBARQ  WHADVP SQ         SQ  SQ
-SINV   S VP NP           VP  VP
-SQ     VBZ NP VP         VBZ VBZ
-ADJP   RB JJ             JJ  JJ
-ADJP   JJ PP             JJ  JJ
-ADJP   JJ CC JJ          2   0
-ADVP   RB RB             0   1
-ADVP   RB PP             RB  RB
-QP     CD CD             1   0
-QP     $ CD CD           $   $
-QP     IN CD             IN  IN
-NAC    NNP NNP           1   0
-CONJP  RB RB IN          0   1
-LST    LS                LS  LS
-PRT    RP                RP  RP
-RRC    ADVP PP           ADVP ADVP
-WHNP   WDT NN            WDT WDT
-WHNP   WP$ NN            WP$ WP$
-WHADVP WRB RB            WRB WRB
-WHADJP WRB JJ            WRB WRB
-WHPP   IN WHNP           IN  IN
-FRAG   NP PP             NP  PP
-UCP    NP CC ADJP        0   0
-INTJ   UH NP             NP  UH
-PRN    NP VP             VP  NP
-X      DT NN             NN  DT
-Q      DT NN             DT  DT
-"""
+CONSTITUENTS = (Path(__file__).parent / "tables" / "head_rules.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("line", CONSTITUENTS.strip().split("\n"), ids=lambda line: "-".join(line.split()))

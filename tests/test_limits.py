@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dynet_vdgi.data import conllu, penn
-from dynet_vdgi.data.files import open_text
+from dynet_vdgi.data.files import read_text
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation import treebank_check
@@ -44,8 +44,8 @@ def test_a_line_without_end_is_refused_while_it_is_read(tmp_path: Path, name: st
     content = WORD.format(1).encode() + bytes(1_000_000)
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert fault_of(path) == "2: a line of more than 20000 bytes"
-    with open_text(path) as handle, pytest.raises(DataError, match=":2: a line of more than 20000 bytes"):
-        list(handle)
+    with pytest.raises(DataError, match=":2: a line of more than 20000 bytes"):
+        read_text(path)
 
 
 @pytest.mark.usefixtures("low")

@@ -313,7 +313,6 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "vocabulary: not JSON": lambda: {"vocabulary_json": b"tags"},
     "vocabulary: a list": lambda: {"vocabulary_json": b"[]"},
     "vocabulary: null": lambda: {"vocabulary_json": b"null"},
-    "vocabulary: no words": lambda: {"vocabulary_json": b'{"tags": ["NOUN"]}'},
     "vocabulary: tags are a number": lambda: {
         "vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'
     },

@@ -1,4 +1,4 @@
-"""One parser of several languages: `vdgi train --language`, and what `vdgi parse` says of unseen ones."""
+"""One parser of several languages: `vdgi train --language`."""
 
 from __future__ import annotations
 
@@ -165,39 +165,3 @@ def test_wrong_ways_to_name_languages(folder, vdgi, options, status, message):
     assert result.status == status
     assert last_line(result.err).startswith(message)
     assert not Path("run").exists()
-
-
-# ------------------------------------------------------------------------------------------- parsing
-UNSEEN = "warning: the model was not trained on '{}' (only on xa_demo, xb): zero-shot\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "names", "unseen"),
-    [
-        ([], ["a.conllu"], ""),
-        ([], ["xa-ud-test.conllu", "xa_other-ud-a.conllu", "xb-ud-test.conllu"], ""),
-        ([], ["xc-ud-test.conllu"], "xc"),
-        ([], ["xc_some_name-ud-a.conllu", "xb-ud-a.conllu", "xc-ud-b.conllu", "xcd-ud-.conllu"], "xc xcd"),
-        ([], ["x-ud-test.conllu", "XC-ud-test.conllu", "xc-test.conllu", "xcde-ud-a.conllu"], ""),
-        (["--language", "xb"], ["xc-ud-test.conllu"], ""),
-        (["--language", "xa"], ["a.conllu"], ""),
-        (["--language", "xb_small"], ["a.conllu"], ""),
-        (["--language", "xbs"], ["a.conllu"], "xbs"),
-        (["--language", "ancient greek"], ["a.conllu", "xa-ud-test.conllu"], "ancient greek"),
-    ],
-)  # fmt: skip
-def test_parsing_says_which_language_is_unseen(folder, vdgi, both, options, names, unseen):
-    for name in names:
-        tiny.write(Path(name), 2, heads=False)
-    result = vdgi.good("-q", "parse", both, *names, *options)
-    labels = [unseen] if " " in unseen and options else unseen.split()
-    assert result.err == "".join(UNSEEN.format(label) for label in labels)
-    tiny.write(Path("plain"), 2, heads=False)
-    assert result.out == vdgi.good("-q", "parse", both, "plain").out * len(names)
-
-
-def test_a_model_that_names_no_language_says_so_if_asked(folder, vdgi, model):
-    tiny.write(Path("xc-ud-test.conllu"), 2)
-    assert vdgi.good("-q", "parse", model, "xc-ud-test.conllu").err == ""
-    err = vdgi.good("-q", "parse", model, "xc-ud-test.conllu", "--language", "xc").err
-    assert err == "warning: the model file does not say which languages it was trained on\n"

@@ -17,7 +17,6 @@ from shell import ROOT, Vdgi, finished, names_in
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.system import locks
 
 
 @pytest.fixture
@@ -98,12 +97,8 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
         for name in (f"/dev/fd/{handle.fileno()}", f"/proc/self/fd/{handle.fileno()}"):
             with files.atomic_writer(name) as text:
                 text.write("new\n")
-        link = tmp_path / "link"
-        link.symlink_to(f"/dev/fd/{handle.fileno()}")
-        with files.atomic_bytes_writer(link) as binary:
-            binary.write(b"last\n")
-    assert path.read_text(encoding="utf-8") == "before\nnew\nnew\nlast\n"
-    assert names_in(tmp_path) == ["a.txt", "link"]
+    assert path.read_text(encoding="utf-8") == "before\nnew\nnew\n"
+    assert names_in(tmp_path) == ["a.txt"]
 
 
 def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
@@ -129,51 +124,6 @@ def test_a_full_disk_is_told_with_the_name_of_the_output(tmp_path: Path) -> None
 def _raw(handle: object) -> io.FileIO:
     buffer = handle.buffer  # type: ignore[attr-defined]
     return buffer.raw  # type: ignore[no-any-return]
-
-
-def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_looked_through", set())
-    with files.atomic_writer(tmp_path / "a.txt"):
-        (own,) = names_in(tmp_path)
-        dead = own.replace(str(os.getpid()), "999999999", 1)
-        others = [dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"), ".vdgi-notes.tmp"]
-        for name in (dead, *others):
-            (tmp_path / name).touch()
-    monkeypatch.setattr(locks, "_looked_through", set())
-    with files.atomic_writer(tmp_path / "b.txt"):
-        pass
-    assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
-
-
-def test_temporary_files_of_the_living_stay_whatever_their_number_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(locks, "_is_alive", lambda process: False)  # as seen from another container
-    with files.atomic_writer(tmp_path / "a.txt") as handle:
-        handle.write("text")
-        before = names_in(tmp_path)
-        monkeypatch.setattr(locks, "_looked_through", set())
-        with files.atomic_writer(tmp_path / "b.txt"):
-            pass
-        assert names_in(tmp_path) == [*before, "b.txt"]
-    assert names_in(tmp_path) == ["a.txt", "b.txt"]
-
-
-def test_a_temporary_file_removed_before_it_is_locked_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def take(descriptor: int, *, wait: bool) -> bool:
-        if not removed:
-            removed.extend(tmp_path.iterdir())
-            removed[0].unlink()
-        return True
-
-    removed: list[Path] = []
-    monkeypatch.setattr(files, "take", take)
-    with files.atomic_writer(tmp_path / "a.txt") as handle:
-        handle.write("text")
-    assert removed
-    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "text"
 
 
 ESCAPE = "\x1b]0;title\x07\x9b2J"

@@ -22,7 +22,7 @@ from shell import last_line, names_in, process, wait_for
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import FileParser, _windows, parse_window
+from dynet_vdgi.parsing.files import FileParser, parse_window
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.recipes.neural import NeuralEngine
 from dynet_vdgi.system.names import how_to_install
@@ -40,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         for n_threads in (1, 2):
             cluster.start_worker(n_threads)
         with connected(cluster.address) as found:
-            found.client.wait_for_workers(2)
+            found.wait_for_workers(2)
         yield cluster
 
 
@@ -48,13 +48,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def watch(cluster: Cluster) -> Iterator[Any]:
     """A client of the cluster that sees what its workers do."""
     with connected(cluster.address) as found:
-        yield found.client
+        yield found
 
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of some ten sentences; the beginning of the text is as small."""
-    monkeypatch.setattr(files, "WINDOW", 1500)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 1500)
     monkeypatch.setattr(NeuralEngine, "windows", 1)
     monkeypatch.setattr(parser_module, "MEASURED", 10)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 10)
@@ -129,7 +129,7 @@ def test_neither_side_holds_more_than_needed(model, folder, cluster, watch):
             taken += 1
             yield block
 
-    windows = list(_windows(iter(blocks), 1))
+    windows = list(conllu_blocks.windows(iter(blocks)))
     assert len(windows) > 10
     n_under_way = 2 * sum(watch.nthreads().values())
     for k, _ in enumerate(FileParser(load(model), scheduler=cluster.address).windows(counted())):

@@ -24,42 +24,7 @@ from dynet_vdgi.evaluation.files import left_branching, right_branching
 MALFORMED = Path(__file__).parent / "malformed_penn"
 
 # A file per fault in tests/malformed_penn, and what reading it says. Line 5 follows a good tree in most.
-FAULTS = r"""
-bracket-alone.mrg:5: nothing in the bracket (expected (TAG word) or (LABEL (...) ...))
-bracket-close-too-many.mrg:8: ')' outside brackets (one too many?)
-bracket-nested-too-deep.mrg:5: brackets nested more than 200 deep
-bracket-open-at-end.mrg:5: bracket is never closed (open at the end of the file: 3)
-bracket-open-before-next-tree.mrg:5: tree is not complete where the next one begins, in line 9 (is a closing bracket missing?)
-bracket-open-inside-before-next-tree.mrg:5: tree is not complete where the next one begins, in line 9 (is a closing bracket missing?)
-bracket-open-no-outer-bracket.mrg:1: bracket is never closed (open at the end of the file: 1)
-comment-inside-tree.mrg:5: word '*x*' has no tag (expected (TAG word) or (LABEL (...) ...))
-file-byte-order-mark.mrg:1: '\ufeff' outside brackets (is this a .mrg file?)
-file-conllu.mrg:1: '1' outside brackets (is this a .mrg file?)
-file-empty.mrg: no trees (was the file downloaded in full?)
-file-git-lfs-pointer.mrg:1: 'version' outside brackets (is this a .mrg file?)
-file-gzip-wrong-name.mrg:1: byte 0x8b is not UTF-8 (gzip data? its name must end in .gz)
-file-latin1.mrg:6: byte 0xe9 is not UTF-8 (save the file as UTF-8)
-file-only-comments.mrg: no trees (was the file downloaded in full?)
-file-only-empty-lines.mrg: no trees (was the file downloaded in full?)
-file-utf16-without-mark.mrg:1: NUL byte (a damaged or binary file, or UTF-16 text?)
-file-utf16.mrg:1: byte 0xff is not UTF-8 (UTF-16? save the file as UTF-8)
-label-alone.mrg:7: 'VP' alone in its bracket (expected (TAG word) or (LABEL (...) ...))
-tag-alone.mrg:7: 'VBP' alone in its bracket (expected (TAG word) or (LABEL (...) ...))
-tag-lower-case.mrg:6: 'nns' is not a part-of-speech tag of the Penn Treebank (expected (TAG word) or (LABEL (...) ...))
-tag-of-another-treebank.mrg:6: 'NOUN' is not a part-of-speech tag of the Penn Treebank (expected (TAG word) or (LABEL (...) ...))
-tag-of-phrase.mrg:6: 'NP-SBJ' is not a part-of-speech tag of the Penn Treebank (expected (TAG word) or (LABEL (...) ...))
-text-after-tree.mrg:5: 'kites' outside brackets (is this a .mrg file?)
-text-before-tree.mrg:1: 'wsj:' outside brackets (is this a .mrg file?)
-text-of-parsed-file.mrg:6: 2 words under one tag: NP-SBJ the kites (expected (TAG word) or (LABEL (...) ...))
-text-of-tagged-file.mrg:1: '[' outside brackets (is this a .mrg file?)
-tree-of-empty-elements.mrg:5: tree without words (only empty elements)
-tree-without-label.mrg:5: nothing in the bracket (expected (TAG word) or (LABEL (...) ...))
-word-after-brackets.mrg:7: word 'away' has no tag (expected (TAG word) or (LABEL (...) ...))
-word-before-brackets.mrg:6: word 'the' has no tag (expected (TAG word) or (LABEL (...) ...))
-word-beside-empty-element.mrg:6: word 'kites' has no tag (expected (TAG word) or (LABEL (...) ...))
-word-in-outer-bracket.mrg:5: word 'kites' has no tag (expected (TAG word) or (LABEL (...) ...))
-words-under-one-tag.mrg:6: 2 words under one tag: NN kite strings (expected (TAG word) or (LABEL (...) ...))
-"""  # noqa: E501
+FAULTS = (Path(__file__).parent / "tables" / "penn_faults.txt").read_text(encoding="utf-8")
 
 TreesOf = Callable[[str], "list[Tree]"]
 

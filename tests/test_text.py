@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data.text import sentences
+from dynet_vdgi.data.corpus import words_in as sentences
 from dynet_vdgi.errors import DataError
 
 TREEBANK = """# text = The dog barks .

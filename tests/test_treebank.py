@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import brute_force
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import Dropped, Filter, prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import ConfigError
@@ -295,31 +294,6 @@ def test_restoration_is_the_rule_and_crosses_nothing_in_every_small_tree(n_kept:
             assert not any(brute_force.cross(one, other) for one in of_marks for other in arcs)
 
 
-def test_restoration_takes_linear_time() -> None:
-    kinds = {
-        "chain": lambda n: [*range(n)],
-        "star": lambda n: [0] + [1] * (n - 1),
-        "star to the right": lambda n: [n] * (n - 1) + [0],
-    }
-    for name, heads_of in kinds.items():
-        steps = []
-        for n in (200, 400):
-            heads = Counting(heads_of(n))
-            restore_punctuation(heads, range(1, 2 * n, 2), ["w", ","] * n)
-            steps.append(heads.n_read)
-        assert steps[1] < 2.1 * steps[0], name
-
-
-class Counting(list[int]):
-    """Counts how often something in the list is looked at."""
-
-    n_read = 0
-
-    def __getitem__(self, key: Any) -> Any:
-        self.n_read += 1
-        return super().__getitem__(key)
-
-
 # ------------------------------------------------------------------------------------------- filters
 def test_dropped_is_one_line() -> None:
     assert str(Dropped("punctuation", 0, 3340)) == "punctuation: 3,340 words"
@@ -398,7 +372,7 @@ def test_impossible_lengths() -> None:
 def test_filters_partition_their_input(
     sentences: list[Sentence], name: str, max_len: int | None, min_len: int
 ) -> None:
-    protocol = protocol_named(name)
+    protocol = protocol_of(name)
     result = prepare(sentences, protocol, max_len, min_len)
     assert len(result.sentences) + sum(d.sentences for d in result.dropped) == len(sentences)
     assert result.n_words + sum(d.words for d in result.dropped) == sum(map(len, sentences))
@@ -415,9 +389,9 @@ def test_filters_partition_their_input(
 # ------------------------------------------------------------------------------------------- protocols
 def test_protocols_by_name() -> None:
     assert list(PROTOCOLS) == ["standard", "as_released"]
-    assert protocol_named("standard") is STANDARD
+    assert protocol_of("standard") is STANDARD
     with pytest.raises(ConfigError) as error:
-        protocol_named("Standard")
+        protocol_of("Standard")
     assert str(error.value) == "no protocol 'Standard' (choose from standard, as_released)"
 
 

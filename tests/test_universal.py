@@ -13,12 +13,11 @@ import universal_toys as universal
 from shell import finished
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import UniversalEngine
 from dynet_vdgi.parsing.expectation import SOURCES, Expectation
@@ -325,7 +324,7 @@ def test_few_words_leave_the_profile_near_the_mean(parser, sentences):
 def test_windows_are_held_until_enough_is_measured(path, text, vdgi, monkeypatch):
     """One odd line makes a window of one sentence, which must not be all that is measured."""
     whole = vdgi.good("parse", path, text).out
-    monkeypatch.setattr(files, "WINDOW", 1)
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 1)
     blocks = text.read_text(encoding="utf-8").split("\n\n")
     text.write_bytes("\n\n".join(blocks).replace("\n\n", "\n\n\n").encode())  # two empty lines: odd
     assert vdgi.good("parse", path, text).out == whole

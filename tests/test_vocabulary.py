@@ -50,7 +50,7 @@ def test_survives_json(tags: list[str], words: list[str], lowercase: bool) -> No
 @pytest.mark.parametrize(
     "changed",
     [
-        *({name: None} for name in ("tags", "words", "lowercase")),  # None: the field is missing
+        {"tags": None},  # the field is missing
         {"tags": {"NOUN": 1}},
         {"tags": [["NOUN"]]},
         {"tags": ["NOUN", "NOUN"]},

@@ -223,7 +223,8 @@ class OwnFile:
                 handle.write(content)
                 if self.is_changed_by_others():
                     raise UsageError("it was changed by another program meanwhile")
-                new = os.dup(handle.fileno())  # locked, as all files that are being written
+                new = os.dup(handle.fileno())
+                take(new, wait=False)  # while nobody else knows of it
         except BaseException:
             if new is not None:
                 os.close(new)

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
-from dynet_vdgi.data.conllu_blocks import NUMBER, Passage
+from dynet_vdgi.data.conllu_blocks import NUMBER, blocks_in
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.punctuation import (
@@ -459,7 +459,7 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
 
 def read_text(text: str, name: str) -> list[MarkedSentence]:
     """The sentences of CoNLL-U as `block` writes it. Raises: DataError, as `read_marked`."""
-    blocks = Passage(name, 1, text.encode()).blocks()
+    blocks = blocks_in(text, name)
     sentences = (conllu.sentence_of(block, "optional", KNOWN, lambda repair: None) for block in blocks)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(sentences)]
 

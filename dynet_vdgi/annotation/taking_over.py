@@ -51,8 +51,7 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
         found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
         assert found is not None
         return "".join(content for _, content in found.read(path, lines=lines))
-    with files.open_text(path) as handle:
-        text = handle.read().removeprefix(raw_text.BYTE_ORDER_MARK)
+    text = files.read_text(path).removeprefix(raw_text.BYTE_ORDER_MARK)
     raw_text.check_raw(text, path)
     sentences = by_rule(text, lines=lines)
     if not sentences:
@@ -66,7 +65,7 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
     """
-    seen = Seen.of(raw_text.lined(text))
+    seen = Seen.of(text)
     kept = [(found.start, found.end) for found in wholes(seen.text)]
     sentences = []
     for paragraph in _PARAGRAPH.finditer(seen.text):

@@ -1,4 +1,4 @@
-"""The verbs of the command line, a module each: `add_arguments(parser)` and `run(arguments)`.
+"""The verbs of the command line, a module each: `add_arguments(add)` and `run(arguments)`.
 
 A module's docstring is its help text. Modules import what is heavy (NumPy, DyNet) only inside `run`.
 """
@@ -61,7 +61,7 @@ class FaultsFoundError(VdgiError):
     exit_status = 3
 
 
-Add = Callable[[argparse.ArgumentParser], None]
+Add = Callable[["Options"], None]
 Run = Callable[[argparse.Namespace], None]
 
 
@@ -71,7 +71,7 @@ def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | 
     summary = about.partition("\n")[0]
     parser = parsers.add_parser(name, help=summary, description=about, formatter_class=HelpFormatter)
     parser.set_defaults(run=run, parser=parser)
-    add(parser)
+    add(Options(parser))
     for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
         parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
@@ -80,12 +80,12 @@ Tasks = Mapping[str, tuple[Add, Run]]
 """By name: what adds the arguments of a task, and what carries it out; the latter's docstring is the help."""
 
 
-def add_tasks(parser: argparse.ArgumentParser, tasks: Tasks, usual: str = "", metavar: str = "TASK") -> None:
+def add_tasks(add: Options, tasks: Tasks, usual: str = "", metavar: str = "TASK") -> None:
     """The tasks of a verb; `usual` is the one that is meant where none is named."""
-    parsers = parser.add_subparsers(dest="task", metavar=metavar, required=True)
-    for name, (add, run) in tasks.items():
-        add_parser(parsers, name, inspect.cleandoc(run.__doc__ or ""), add, run)
-    parser.default_task = usual  # type: ignore[attr-defined]
+    parsers = add.parser.add_subparsers(dest="task", metavar=metavar, required=True)
+    for name, (add_arguments, run) in tasks.items():
+        add_parser(parsers, name, inspect.cleandoc(run.__doc__ or ""), add_arguments, run)
+    add.parser.default_task = usual  # type: ignore[attr-defined]
 
 
 def add_output(add: Options, replaced: str = "is replaced") -> None:
@@ -134,8 +134,6 @@ def one_file(pattern: str, what: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # The arguments of the verbs: how a module declares them, and which options do not go together.
-
-
 class Options:
     """Adds arguments to a parser, a line each.
 

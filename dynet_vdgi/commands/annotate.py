@@ -11,8 +11,7 @@ and when you correct an arc it parses the rest of the sentence at once. Needs th
   vdgi annotate ben.conllu --beside anna.conllu -o both.conllu
 
 Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger. Plain text is
-split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it; with --lines,
-each line is a sentence.
+split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it.
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
 CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
@@ -26,8 +25,6 @@ A file that has trees but no marks needs --given: `right` trees are kept, punctu
 file of -o, and so do entries of MISC and comments that only one file has; see also vdgi evaluate --agreement.
 """
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import logging
@@ -38,14 +35,14 @@ from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
 _NAME = re.compile(r"[\w.@+-]{1,40}")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE", "CoNLL-U, which is written to; or text (.txt)")
     add("--given", "what the trees of a file without marks are", choices=("right", "guessed"))
     add("--annotator NAME", "name in the marks (default: your user name)")
@@ -83,7 +80,12 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.export is not None:
         _export(path, arguments)
         return
-    name = arguments.annotator or _user()
+    name = arguments.annotator
+    if not name:
+        try:
+            name = re.sub(r"[^\w.@+-]", "_", getpass.getuser())[:40] or "me"
+        except (OSError, KeyError, ImportError):
+            name = "me"
     if not _NAME.fullmatch(name):
         raise UsageError(f"--annotator {name!r}: up to 40 letters, digits and any of . @ + - _")
     (_annotate if arguments.beside is None else _decide)(path, name, arguments.port or 0, arguments)
@@ -152,19 +154,10 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     logger.info("%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open")
 
 
-def _user() -> str:
-    try:
-        return re.sub(r"[^\w.@+-]", "_", getpass.getuser())[:40] or "me"
-    except (OSError, KeyError, ImportError):
-        return "me"
-
-
 def _export(path: str, arguments: argparse.Namespace) -> None:
-    """Writes the file without marks."""
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.annotation.shown import deps_that_contradict, problems_of
-    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
     files.check_output(arguments.export, [path], option="--export")

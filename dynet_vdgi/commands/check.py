@@ -6,9 +6,9 @@ words, tags, lengths, trees, how much of it training would use, and how well the
 
 With --ud, tells what Universal Dependencies forbids but this program reads: runs UD's own validator
 (udtools, the extra `validate`) on the files together, as one treebank, and lists what it says by rule, with
-number and first places: errors, then warnings. Levels 1 and 2 are the form of lines, columns and trees, 3 the
-guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with
-status 3 if there are errors, with 0 if there are warnings only.
+number and first places. Levels 1 and 2 are the form of lines, columns and trees, 3 the guidelines of all
+languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with status 3 if there are
+errors, with 0 if there are warnings only.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.protocols import UD_TAGS, protocol_named
+from dynet_vdgi.data.protocols import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
@@ -40,8 +40,7 @@ FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE...", "CoNLL-U files; - is standard input", dest="files")
     add("--rules FILE", "rule table to check against (default: best)")
     add("--model MODEL", "take rules, tags and limits from this model file or run folder")
@@ -82,7 +81,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
             if next(faults) < most:
                 print(told(str(fault)))
 
-        protocol = protocol_named(data.protocol)
+        protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
         try:
             check_known(summary.tags, known, files.shown(name), hint)
@@ -104,7 +103,8 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
-    found = form.messages(map(_text, names), language, level)
+    texts = (files.read_text(name, are_limited=False) for name in names)
+    found = form.messages(texts, language, level)
     for line in _lines(found, names, most):
         print(told(line))
     program, *given = form.command(language, level) or [""]
@@ -115,19 +115,14 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
 
 
-def _text(name: str) -> str:
-    with files.open_text(name, has_lines=False) as handle:
-        return handle.read()
-
-
 def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
     from dynet_vdgi.validation.form import grouped
 
     for group in grouped(found):
         first = group[0]
         kind = "error" if first.is_error else "warning"
-        yield f"{counted(len(group), kind)}: {first.rule} (level {first.level})"
+        print(told(f"{counted(len(group), kind)}: {first.rule} (level {first.level})"))
         for message in group[:most]:
-            yield f"  {files.shown(names[message.file])}:{message.line}: {message.text}"
+            print(told(f"  {files.shown(names[message.file])}:{message.line}: {message.text}"))
         if 0 < most < len(group):
-            yield f"  and {len(group) - most:,} more (--max-faults N shows them)"
+            print(f"  and {len(group) - most:,} more (--max-faults N shows them)")

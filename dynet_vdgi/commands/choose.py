@@ -1,32 +1,28 @@
 """Choose the sentences or words that are worth correcting next.
 
-Prefers sentences whose pairs of neighbouring tags are frequent in the text, not yet in chosen or corrected
-sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
-relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and
-DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences at a time are
-more useful than many at once. From the second time on, name all files that you have corrected with
---covered, or the same sentences may come again.
+Prefers sentences of 4 to 25 words, without punctuation, whose pairs of neighbouring tags are frequent in the
+text, not yet in chosen or corrected sentences, and uncertain for the parser. Writes the best sentence first,
+each with the model's tree, its relations, and HeadConf= in MISC: how probable each head is to be right.
+Correct HEAD and DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences
+at a time are more useful than many at once. From the second time on, name all files that you have corrected
+with --covered, or the same sentences may come again.
 
 By the comment `# guess = ...` vdgi train tells the trees that nobody has changed; it refuses them if there
 are no others. Remove the comment from a tree that was right. A file that exists, which may have your
-corrections, is replaced only with --overwrite. Chooses only sentences of 4 to 25 words, not counting
-punctuation.
+corrections, is replaced only with --overwrite.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
   vdgi choose runs/my2 my.conllu -n 20 --covered corrected-1.conllu -o to-correct-2.conllu
 
-With --words, lists the least certain words of files that have been parsed: by vdgi parse --confidence, which
-writes HeadConf= to MISC and, where it tagged a word, TagConf=, or tagged by vdgi tag --confidence. A line
-gives the word's place in the file, its sentence (sent_id), number, form and tag, its head (number and form),
-its relation, and the value. Tags below 0.9 come before all heads, because a wrong tag misleads the parser:
+With --words, lists the least certain words of files that have been parsed with --confidence, or tagged by
+vdgi tag --confidence: place in the file, sentence (sent_id), number, form, tag, head (number and form),
+relation, and the value. Tags below 0.9 come before all heads, because a wrong tag misleads the parser:
 correct them first, and parse again; or say --heads. Heads of punctuation are not listed.
 
   vdgi parse runs/my new.conllu --confidence -o sure.conllu
   vdgi choose --words sure.conllu -n 20
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -38,15 +34,14 @@ from itertools import chain
 from dynet_vdgi.commands import Options, add_output, model_first
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count, plain
+from dynet_vdgi.system.names import aligned, count, plain
 
 logger = logging.getLogger("dynet_vdgi")
 
 _COLUMNS = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("MODEL", "model file, or the folder of a run; with --words, the first parsed file")
     add("[TEXT...]", "CoNLL-U, whose heads are ignored; with --words, more parsed files")
     add("-n --number N", "sentences or words", default=20, least=1)
@@ -98,10 +93,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Prints the least certain words of parsed files."""
     files.check_read_once(names)
     from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
-    from dynet_vdgi.system.names import aligned
 
     read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
     found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)

@@ -5,8 +5,6 @@ The corpus is wsj, the Wall Street Journal: see vdgi help convert wsj.
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import re
@@ -22,12 +20,11 @@ logger = logging.getLogger("dynet_vdgi")
 _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tasks(parser, {"wsj": (_add_wsj, _run)}, metavar="CORPUS")
+def add_arguments(add: Options) -> None:
+    add_tasks(add, {"wsj": (_add_wsj, _run)}, metavar="CORPUS")
 
 
-def _add_wsj(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_wsj(add: Options) -> None:
     add("DIR", "folder of the treebank", dest="folder")
     add("--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)")
     which = "which files of these sections, numbered from 1 in order of their names (default: all)"

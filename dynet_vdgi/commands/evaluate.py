@@ -4,10 +4,8 @@ The first line says what was scored, because figures under different protocols c
 sentence length follow the directed accuracy (DDA, the share of words with the right head), the undirected
 one (UDA) and that of roots. If both files have relations (DEPREL, not only root and dep), so do the share of
 words whose head and relation are right (LAS, labelled attachment score) and that of right relations, without
-subtypes.
-
-DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with a p value.
-Both come from a bootstrap over the test sentences and do not cover the variation between training runs.
+subtypes. DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with
+a p value: a bootstrap over the test sentences, which does not cover the variation between training runs.
 
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
@@ -25,16 +23,14 @@ may align other words: its scores of words and tags then differ, in our trials b
 
   vdgi evaluate --raw gold.conllu from-raw-text.conllu
 
---agreement compares two annotations of the same characters, of which either may come from a program: F1 of
-tokens and words as under --raw, then agreement, Cohen's kappa and confusions over the words for which both
-files have a value: UPOS, XPOS, FEATS, lemma, head (UAS, unlabelled attachment score), relation, head and
-relation (LAS). Relations are compared without subtypes and, if there are any, once more with them. DEPS,
-empty nodes, MISC and comments are not compared. Last come the sentences in which most words differ.
+--agreement compares two annotations of the same characters: F1 of tokens and words as under --raw, then
+agreement, Cohen's kappa and confusions over the words for which both files have a value: UPOS, XPOS, FEATS,
+lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS). Relations are compared
+without subtypes and, if there are any, once more with them. Last come the sentences in which most words
+differ.
 
   vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -49,8 +45,7 @@ WORST, CONFUSIONS = 5, 10
 """Lines of a list under --agreement."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("GOLD", "CoNLL-U file with gold trees, or one annotation; - is standard input")
     add("[PARSE...]", "CoNLL-U files with parses of the same sentences, or another annotation", dest="parses")
     add("--max-len N,N", "length limits", default="10,15,40")
@@ -76,17 +71,29 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.agreement:
         _compare(gold, arguments)
     elif arguments.raw:
-        _score_raw(gold, arguments)
+        from dynet_vdgi.evaluation import raw_scores
+
+        found = raw_scores.score_files(gold, files.expand(arguments.parses))
+        if arguments.json:
+            of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
+            print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
+        else:
+            print(plain(raw_scores.shown(found)))
     else:
         _score(gold, arguments)
 
 
 def _score(gold: str, arguments: argparse.Namespace) -> None:
-    """Prints the scores of trees."""
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
+    try:
+        max_lens = sorted({int(part) for part in arguments.max_len.split(",") if part.strip()})
+    except ValueError:
+        max_lens = [0]
+    if any(limit < 1 for limit in max_lens):
+        raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
@@ -94,7 +101,7 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         files.expand(arguments.parses),
         rules=used.rules,
         protocol=arguments.protocol,
-        max_lens=_max_lens(arguments.max_len),
+        max_lens=[*max_lens, None],
         by=by,
         baselines=arguments.baselines,
         tags=used.tags,
@@ -105,18 +112,6 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
         print(plain(tables.format_all(evaluations, by, comparisons)))
-
-
-def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
-    """Prints the scores of parses of raw text."""
-    from dynet_vdgi.evaluation import raw_scores
-
-    found = raw_scores.score_files(gold, files.expand(arguments.parses))
-    if arguments.json:
-        of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
-        print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
-    else:
-        print(plain(raw_scores.shown(found)))
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
@@ -132,13 +127,3 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
         print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
     else:
         print(told(found.shown(worst, confusions)))
-
-
-def _max_lens(text: str) -> list[int | None]:
-    try:
-        limits = sorted({int(part) for part in text.split(",") if part.strip()})
-    except ValueError:
-        limits = [0]
-    if any(limit < 1 for limit in limits):
-        raise UsageError(f"--max-len {text}: expected numbers of words such as 10,15,40")
-    return [*limits, None]

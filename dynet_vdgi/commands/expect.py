@@ -2,22 +2,17 @@
 
 The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
 sentences are enough, and no more than the first 20,000 words are measured. Tags count as right, unless they
-have TagConf= in MISC, as vdgi tag --confidence writes it. Where tags are guessed, fewer heads are expected,
-and the table has no columns for trees, because what they add depends on the tagger that learns from them.
+have TagConf= in MISC, as vdgi tag --confidence writes it; where they are guessed, fewer heads are expected.
 
 The table has a column for each number of gold trees, which are trees that you correct and give to vdgi train
---trees. Without any, it is about vdgi parse universal. Right heads is the share of words, without
-punctuation, whose head will be right. 9 of 10 languages are between the two figures below it, if no relative
-is among the treebanks learnt from; a short text has them farther apart.
-
-Above the table are the treebanks learnt from that are nearest in tags and features. The table does not hold
-for a language that the parser has learnt from, or for a near relative of one: more heads will be right, and
-trees help less. A text of 2,000 words or more shows this by itself, and a warning says so.
+--trees. Right heads is the share of words, without punctuation, whose head will be right. 9 of 10 languages
+are between the two figures below it. Above the table are the treebanks learnt from that are nearest in tags
+and features. It does not hold for a language that the parser has learnt from, or for a near relative of one:
+more heads will be right, and trees help less. A text of 2,000 words or more shows this by itself, and a
+warning says so.
 
   vdgi expect my.conllu
 """
-
-from __future__ import annotations
 
 import argparse
 import logging
@@ -38,8 +33,7 @@ _LEARNT_FROM = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("FILE...", "tagged CoNLL-U, one text; - is standard input", dest="files")
     add("--model MODEL", "a universal model", default="universal")
     add("-n --number N", "treebanks to name", default=5, least=1)
@@ -56,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     parser, steps = load(arguments.model), Steps()
     logger.info("parsing the beginning of the text")
-    read = conllu.checked(steps.passages(names), "ignored", parser.model.settings.data.tags)
+    read = conllu.checked(steps.blocks(names), "ignored", parser.model.settings.data.tags)
     outlook = look(parser, read, partial(steps.accuracy, names))
     is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"

@@ -6,8 +6,6 @@ A plan is a TOML file; each of its runs has a folder of its own.
   vdgi experiment table runs/ud --like paper
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys
@@ -27,12 +25,11 @@ class FailedError(VdgiError):
     """Some runs failed; the others are done."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tasks(parser, {"run": (_add_run, _run), "table": (_add_table, _table)}, usual="run")
+def add_arguments(add: Options) -> None:
+    add_tasks(add, {"run": (_add_run, _run), "table": (_add_table, _table)}, usual="run")
 
 
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_run(add: Options) -> None:
     add("PLAN", "plan.toml, or the name of one in resources/experiments")
     add("--out DIR", "folder for all results; created if missing", required=True)
     add("--data DIR", "folder of the plan's files (default: the plan's folder, then $VDGI_DATA)")
@@ -85,8 +82,7 @@ def _run(arguments: argparse.Namespace) -> None:
         raise FailedError(f"{len(failed)} of {len(jobs)} runs failed; the same command tries them again")
 
 
-def _add_table(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_table(add: Options) -> None:
     add("DIR...", "folder of vdgi experiment --out, or a CSV file of runs", dest="folders")
     add("--like TABLE", "set figures beside published ones: 'paper', or a table of resources/published.csv")
     rows = "rows: the runs as CSV, a line each (default: %(default)s)"

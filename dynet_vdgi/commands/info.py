@@ -2,8 +2,7 @@
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
 of gold trees; then its settings. For a universal model it lists the treebanks learnt from, with their
-licences; for a tagger or tokeniser, alone or in a model, what it has learnt from. To describe a text instead,
-use vdgi check.
+licences; for a tagger or tokeniser, alone or in a model, what it has learnt from.
 
   vdgi info runs/my
   vdgi info universal
@@ -17,22 +16,14 @@ scored as by `vdgi evaluate --baselines`, under the rules that the model was tra
   vdgi info runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu -o fr.html
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging
 import zipfile
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, one_file
 from dynet_vdgi.data import files, protocols
 from dynet_vdgi.errors import ModelError, UsageError
-
-if TYPE_CHECKING:
-    from dynet_vdgi.reports.runs import ScoredRuns
-    from dynet_vdgi.runs.model_file import ModelFile
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -40,8 +31,7 @@ SENTENCES = 5
 """Best and worst sentences drawn on a page, of each."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     model = "model file, the folder of a run, universal, or the file of a tagger or tokeniser"
     add("MODEL...", f"{model}; with -o, folders of runs", dest="models")
     add("--json", "print JSON")
@@ -92,9 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_page(arguments: argparse.Namespace) -> None:
-    """Writes the page about runs."""
     from dynet_vdgi.reports import page
-    from dynet_vdgi.reports.runs import load_models, run_folders, run_of
+    from dynet_vdgi.reports.runs import load_models, run_folders, run_of, score_runs
+    from dynet_vdgi.runs.run_folder import rules_named
 
     page.template()  # before any work, in case the library is missing
     folders = run_folders(arguments.models)
@@ -105,15 +95,11 @@ def _write_page(arguments: argparse.Namespace) -> None:
     with files.atomic_writer(arguments.output) as handle:
         models = load_models(folders)
         runs = [run_of(name, folders[name], model) for name, model in models.items()]
-        scored = _scored(models, gold, arguments) if gold else None
+        scored = None
+        if gold:
+            rules = rules_named(arguments.rules) if arguments.rules else None
+            options = {"protocol": arguments.protocol, "rules": rules, "dataset": arguments.published}
+            scored = score_runs(models, gold[0], **options)
         handle.write(page.render(runs, scored, n_sentences=n_sentences))
     if arguments.output != files.STANDARD:
         logger.info("page: %s", arguments.output)
-
-
-def _scored(models: dict[str, ModelFile], gold: Sequence[str], arguments: argparse.Namespace) -> ScoredRuns:
-    from dynet_vdgi.reports.runs import score_runs
-    from dynet_vdgi.runs.run_folder import rules_named
-
-    rules = rules_named(arguments.rules) if arguments.rules else None
-    return score_runs(models, gold[0], protocol=arguments.protocol, rules=rules)

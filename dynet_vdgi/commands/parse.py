@@ -4,57 +4,50 @@ Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become t
 those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
 model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
 unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
-output that exists is replaced. A parser of several languages warns if it was not trained on that of the
-input, which it takes from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
+output that exists is replaced.
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
 The model `universal` comes with the package and needs no training: it has learnt from gold trees of other
-languages, and measures on the first 20,000 words of the input what kind of language it is. Files that share
-an output are measured as one text. Fewer than fifty sentences are a poor measure.
+languages, and measures on the first 20,000 words of the input what kind of language it is; fewer than fifty
+sentences are a poor measure. vdgi train measures a longer text once, so its run parses small files of that
+language better. Such runs have a fast student, too, which --fast chooses: six to fifteen times faster, and 1
+to 2 points less accurate; more, if the text that it learnt from has fewer than 500 sentences.
 
   vdgi parse universal my.conllu -o my.parsed.conllu
-
-vdgi train measures a longer text once, so its run parses small files of that language better. With --trees it
-learns from trees on top. Such runs also have a fast student, which --fast chooses: six to fifteen times
-faster, and 1 to 2 points less accurate; more, if the text that it learnt from has fewer than 500 sentences.
-
   vdgi parse runs/my large.conllu --fast -o large.parsed.conllu
 
 Raw text is split into words and tagged first, and so are words of CoNLL-U whose UPOS is _; other words keep
-the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences.
+the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences. A
+run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. If each line of
+the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end sentences. Text from
+standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
 
   vdgi tokenize train tagged.conllu -o my.tokeniser
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
-If each line of the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end
-sentences. A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text
-from standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
-
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right. Without trees of the language, trust the order of these values more than their level: all may be ten
-points too high or too low, or more. The model `universal` ends with an estimate of the share of right heads,
-and says between which shares 9 of 10 other languages were; after training with --trees there is none, so keep
-some trees aside and evaluate. Punctuation has no HeadConf=. Words that had to be tagged also get TagConf=,
-the probability of their UPOS; vdgi choose --words lists them first. Neural models have no confidences.
+right, except for punctuation. Without trees of the language, trust the order of these values more than their
+level: all may be ten points too high or too low, or more. The model `universal` ends with an estimate of the
+share of right heads; after training with --trees there is none, so keep some trees aside and evaluate. Words
+that had to be tagged get TagConf=, the probability of their UPOS. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
 --exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
-cubic in the length of a sentence. The teacher is a CRF if you trained with gold trees, and then slightly more
-accurate; otherwise it is the rule table. Parsers that start from the universal one find the best tree anyway;
+cubic in the length of a sentence. Parsers that start from the universal one find the best tree anyway;
 without trees of yours they write the most probable one, and with --exact that of most expected right heads.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
-work of a failed worker is repeated. Memory does not grow with the text; each thread needs a few megabytes.
+work of a failed worker is repeated.
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
   vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
@@ -64,10 +57,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, model_first
@@ -82,8 +73,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dynet_vdgi")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("MODEL", "model file, the folder of a run, or universal, which needs no training")
     inputs = "CoNLL-U, or raw text with --tokeniser; - is standard input (default)"
     add("[FILE...]", inputs, dest="files", default=["-"])
@@ -104,7 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--in-place", "the output may replace an input")
     labels = "relations: the name or file of a table of labels, or none for root and dep only"
     add("--labels TABLE", labels, default="ud2")
-    add("--language LABEL", "the input's language, such as fr; for warnings")
     add("--jobs N", "worker processes", default=1, least=1)
     add("--scheduler ADDRESS", "parse on the Dask cluster with this scheduler")
 
@@ -135,7 +124,6 @@ def run(arguments: argparse.Namespace) -> None:
         logger.warning("--exact had no effect: the trees of this model are exact")
     files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.scheduler)
     steps = _steps(arguments, parser.model, names)
-    _say_what_is_unseen(tuple(parser.model.provenance.languages), names, arguments.language)
     n_unlabelled, n_unfilled, unknown = 0, 0, Counter[str]()
     for inputs, output in outputs:
         totals = files_parser.parse(inputs, output, steps)
@@ -155,7 +143,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
-    """Raises: UsageError, an input would be overwritten."""
     from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0
@@ -183,20 +170,3 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")
     return steps
-
-
-def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
-    """Warns of languages of the input that a model of the `known` ones was not trained on."""
-    if label and not known:
-        logger.warning("the model file does not say which languages it was trained on")
-    found = [_UD_NAME.fullmatch(Path(name).name) for name in names]
-    languages = {each.partition("_")[0] for each in known}  # fr of fr_gsd
-    for each in dict.fromkeys([label] if label else [match[1] for match in found if match]):
-        if known and each.partition("_")[0] not in languages:
-            logger.warning(
-                "the model was not trained on '%s' (only on %s): zero-shot", each, ", ".join(known)
-            )
-
-
-_UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
-"""The name of a file of a UD treebank: the code of the language, perhaps followed by the treebank's name."""

@@ -16,7 +16,7 @@ from dynet_vdgi.commands import Options, add_output, add_tags, add_tasks
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.system.names import count, did_you_mean, plain
+from dynet_vdgi.system.names import count, did_you_mean, plain, read_table
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
@@ -29,17 +29,16 @@ SHOWN, MIN_WIDTH = 3, 40
 """Number of trees drawn without --sentence."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     tasks = {
         "show": (_add_show, _show),
         "explain": (_add_explain, _explain),
         "estimate": (_add_estimate, _estimate),
     }
-    add_tasks(parser, tasks)
+    add_tasks(add, tasks)
 
 
-def _add_show(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_show(add: Options) -> None:
     add("NAME", "a rule table: the name of one, or a file; or ud2", dest="rules")
     _add_without(add)
 
@@ -48,8 +47,7 @@ def _add_without(add: Options) -> None:
     add("--without PART", "leave out this part; repeatable", action="append", default=[])
 
 
-def _add_explain(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_explain(add: Options) -> None:
     add("FILE...", "tagged text, with trees or without", dest="text")
     add("--rules NAME", "a table's name, or a file", default="best")
     _add_without(add)
@@ -59,8 +57,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     add_tags(add)
 
 
-def _add_estimate(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_estimate(add: Options) -> None:
     add("TREEBANK...", "CoNLL-U files with trees; - is standard input", dest="treebanks")
     add("--rules FILE", "rules whose expectations to count", default="ud")
     add("--max-len N", "longest sentence, in words without punctuation", default=10, least=1)
@@ -77,7 +74,6 @@ def _show(arguments: argparse.Namespace) -> None:
       vdgi rules show ud2 > my-labels.txt
     """
     from dynet_vdgi.labels.label_table import bundled_tables
-    from dynet_vdgi.system.names import read_table
 
     if labels := bundled_tables().get(arguments.rules):
         if arguments.without:
@@ -97,19 +93,29 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
+    from dynet_vdgi.drawing.sentences import tree_of, tree_text
     from dynet_vdgi.evaluation.files import rules_only
-    from dynet_vdgi.grammar.explanation import explained
+    from dynet_vdgi.grammar.explanation import explained, idle_facts
+    from dynet_vdgi.grammar.facts import load_facts
+    from dynet_vdgi.grammar.prior import Prior
 
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
     chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:SHOWN]
-    prior = _prior(rules, sentences, arguments)
+    text = [item.sentence for item in sentences]
+    facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
+    for message in idle_facts(rules, text, facts):
+        logger.warning("%s", message)
+    prior = Prior.of_text(rules, text, facts)
     words = count(sum(len(item.sentence) for item in sentences), "word")
     print(f"{count(len(sentences), 'sentence')}, {words} without punctuation")
     print(plain(_score(sentences, prior)))
     for item in chosen:
         (heads,) = rules_only([item.sentence], prior, 0)
-        print(f"\n{plain(_drawn(item, heads, arguments.width))}")
+        caption = f"sentence {item.number}{f' ({item.name})' if item.name else ''}, by the rules alone"
+        gold = item.sentence if item.sentence.heads is not None else None
+        tree = tree_of(replace(item.sentence, heads=tuple(heads)), gold, caption=caption)
+        print(f"\n{plain(tree_text(tree, arguments.width))}")
         if arguments.sentence:
             print(f"\n{plain(explained(item.sentence, heads, prior))}")
 
@@ -123,7 +129,6 @@ class Numbered(NamedTuple):
 
 
 def _rules(arguments: argparse.Namespace) -> RuleSet:
-    """The requested table, without the unwanted parts."""
     from dynet_vdgi.grammar.rules import load_rules
 
     rules = load_rules(rules_path(arguments.rules))
@@ -147,19 +152,6 @@ def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
     return found
 
 
-def _prior(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Namespace) -> Prior:
-    """The prior of a text, with the given facts."""
-    from dynet_vdgi.grammar.explanation import idle_facts
-    from dynet_vdgi.grammar.facts import load_facts
-    from dynet_vdgi.grammar.prior import Prior
-
-    sentences = [item.sentence for item in text]
-    facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
-    for message in idle_facts(rules, sentences, facts):
-        logger.warning("%s", message)
-    return Prior.of_text(rules, sentences, facts)
-
-
 def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
     """The sentence of this number or sent_id. Raises: UsageError."""
     by_name = {item.name: item for item in reversed(text) if item.name}
@@ -181,15 +173,6 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
     found = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
     where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
     return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
-
-
-def _drawn(item: Numbered, heads: Sequence[int], width: int) -> str:
-    """The tree, compared with the gold one if there is one."""
-    from dynet_vdgi.drawing.sentences import tree_of, tree_text
-
-    caption = f"sentence {item.number}{f' ({item.name})' if item.name else ''}, by the rules alone"
-    gold = item.sentence if item.sentence.heads is not None else None
-    return tree_text(tree_of(replace(item.sentence, heads=tuple(heads)), gold, caption=caption), width)
 
 
 def _estimate(arguments: argparse.Namespace) -> None:

@@ -10,8 +10,6 @@ fifty for a start, and from more text without tags.
   vdgi tag list more.conllu -n 200 -o words.tsv
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import time
@@ -19,15 +17,16 @@ from collections import Counter
 
 from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
 from dynet_vdgi.data import files
+from dynet_vdgi.data.corpus import read, superseded, words_in
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system.names import aligned, count
 
 logger = logging.getLogger("dynet_vdgi")
 
 _MODEL = "a tagger, made by vdgi tag train, or a run that keeps one"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     """The tasks of `vdgi tag`; `vdgi tag MODEL FILE` is short for `vdgi tag words MODEL FILE`."""
     tasks = {
         "words": (_add_words, _words),
@@ -35,11 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "evaluate": (_add_evaluate, _evaluate),
         "list": (_add_list, _list),
     }
-    add_tasks(parser, tasks, usual="words")
+    add_tasks(add, tasks, usual="words")
 
 
-def _add_words(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_words(add: Options) -> None:
     add("MODEL", _MODEL)
     add("FILE", "CoNLL-U; - is standard input")
     add("--retag", "replace the tags that there are")
@@ -74,8 +72,7 @@ def _words(arguments: argparse.Namespace) -> None:
     logger.info("%s%s", count(n_words, "word"), kept)
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_train(add: Options) -> None:
     add("[TAGGED...]", "CoNLL-U; - is standard input")
     add("--text FILE...", "CoNLL-U, tags do not matter")
     add("--tag-list FILE", "words with their usual tag")
@@ -97,7 +94,6 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.data.corpus import read, superseded
     from dynet_vdgi.grammar.tag_warnings import in_lower_case
     from dynet_vdgi.tagging.tagger import Tagger
 
@@ -123,8 +119,7 @@ def _train(arguments: argparse.Namespace) -> None:
     logger.info("%s", tagger.told)
 
 
-def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_evaluate(add: Options) -> None:
     add("MODEL", _MODEL)
     add("GOLD", "CoNLL-U with gold tags; - is standard input")
 
@@ -137,9 +132,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
       vdgi tag evaluate my.tagger gold.conllu
     """
-    from dynet_vdgi.data.corpus import read
     from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.system.names import aligned
     from dynet_vdgi.tagging.lemmas import scores_of
 
     model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
@@ -152,8 +145,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     print(aligned(rows, left=1))
 
 
-def _add_list(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_list(add: Options) -> None:
     add("TEXT...", "text or CoNLL-U; - is standard input", dest="texts")
     add("-n --number N", "how many words", default=200, least=1)
     add_output(add, "is kept, unless you say --overwrite")
@@ -170,13 +162,12 @@ def _list(arguments: argparse.Namespace) -> None:
       vdgi tag list more.conllu -n 200 -o words.tsv
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
     """
-    from dynet_vdgi.data import text
     from dynet_vdgi.data.raw_text import nfc
 
     names = files.expand(arguments.texts)
     files.check_output(arguments.output, names, ending=".tsv")
     files.check_new(arguments.output, overwrite=arguments.overwrite)
-    every = (nfc(word) for words in text.sentences(names) for word in words)
+    every = (nfc(word) for words in words_in(names) for word in words)
     counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:
         for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:

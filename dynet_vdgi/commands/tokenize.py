@@ -7,8 +7,6 @@ A tokeniser learns from CoNLL-U how a language is written, and makes CoNLL-U of 
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 
@@ -21,17 +19,14 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 LEARNS = "vdgi tokenize train learns from CoNLL-U whose words somebody has split, best with `# text`"
-FEW_WORDS = 0.95
-SPLIT_WRONGLY = "a wrongly split word has a wrong head, and often its neighbours have: give it more sentences"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Options) -> None:
     """The tasks; `vdgi tokenize MODEL FILE` is short for `vdgi tokenize text MODEL FILE`."""
-    add_tasks(parser, {"text": (_add_text, _split), "train": (_add_train, _train)}, usual="text")
+    add_tasks(add, {"text": (_add_text, _split), "train": (_add_train, _train)}, usual="text")
 
 
-def _add_text(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_text(add: Options) -> None:
     add("MODEL", "a tokeniser, or a run that keeps one")
     add("[FILE...]", "text; - is standard input (default)", dest="files", default=["-"])
     add("--lines", "each line of the text is a sentence, whatever it ends with")
@@ -70,8 +65,7 @@ def _split(arguments: argparse.Namespace) -> None:
     logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def _add_train(add: Options) -> None:
     add("FILE...", "CoNLL-U", dest="files")
     add("-o --output FILE", "the tokeniser's file", required=True)
     add("--overwrite", "replace a tokeniser that exists")
@@ -82,7 +76,8 @@ def _train(arguments: argparse.Namespace) -> None:
 
     Needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to begin.
     It learns multiword tokens, such as French du = de le, and scripts without spaces. A tokeniser that exists
-    is replaced only with --overwrite.
+    is replaced only with --overwrite. To see how good it is, keep some sentences aside, and give them to
+    vdgi evaluate --raw: a wrongly split word has a wrong head, and often its neighbours have.
 
       vdgi tokenize train my.conllu -o my.tokeniser
     """
@@ -102,12 +97,3 @@ def _train(arguments: argparse.Namespace) -> None:
         raise DataError(fault.path, fault.line, fault.message, LEARNS) from None
     sentences = count(made.sentences, "sentence")
     logger.info("%s: a tokeniser from %s, %s", output, sentences, count(made.tokens, "token"))
-    if scores := tokeniser_file.kept_aside(names):
-        words, ends = (f"{100 * scores[name].f1:.0f} %" for name in ("Words", "Sentences"))
-        advice = f"; {SPLIT_WRONGLY}" if scores["Words"].f1 < FEW_WORDS else ""
-        logger.info(
-            "in a fifth of them, kept aside, it finds %s of words, %s of sentences, fewer in other texts%s",
-            words,
-            ends,
-            advice,
-        )

@@ -8,8 +8,7 @@ uses no gold tree of any language, but a rule table.
 
 Heads in the files of --train are ignored, unless the protocol, the choice of the model or the expectations of
 the rules use them; the model file records every use of gold trees. With --raw, the run also learns to split
-and tag raw text; or name a tokeniser and a tagger (see vdgi tokenize, vdgi tag). You can name several files,
-or a quoted pattern. Their order, like the seed, changes the parser, but hardly how good it is. The same
+and tag raw text; or name a tokeniser and a tagger. You can name several files, or a quoted pattern. The same
 command gives the same model file but for the time in it, which the environment variable SOURCE_DATE_EPOCH
 sets.
 
@@ -25,8 +24,6 @@ sets.
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys
@@ -40,8 +37,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("--train FILE...", "tagged text to learn from")
     several = "for a parser of several languages, instead of --train: a label such as fr, then tagged text"
     add("--language LABEL FILE...", f"{several}; once for each language", action="append")
@@ -112,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
         dry_run=arguments.dry_run,
         preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
-        said=presets.said_in(arguments.set, changes),
+        said=presets.said(presets.changed(arguments.set, changes)),
     )
 
 

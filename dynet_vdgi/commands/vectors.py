@@ -8,15 +8,13 @@ may be gzipped (.gz). Writes FastText vectors in word2vec's text format, for the
   vdgi vectors 'xx-ud-train*.conllu' more.txt.gz -o xx.vec.gz --dim 100
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import time
 from collections import Counter
 
 from dynet_vdgi.commands import Options
-from dynet_vdgi.data import files, text
+from dynet_vdgi.data import corpus, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count, limit
@@ -24,8 +22,7 @@ from dynet_vdgi.system.names import count, limit
 logger = logging.getLogger("dynet_vdgi")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Options(parser)
+def add_arguments(add: Options) -> None:
     add("TEXT...", "text to learn from; - is standard input", dest="texts")
     add("-o --output FILE", "output file, .vec or .vec.gz", required=True)
     add("--dim N", "dimensions", default=300, least=1)
@@ -45,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     start = time.perf_counter()
     with files.atomic_writer(output) as handle:
-        sentences = list(text.sentences(names, lowercase=not arguments.keep_case))
+        sentences = list(corpus.words_in(names, lowercase=not arguments.keep_case))
         counts = Counter(word for sentence in sentences for word in sentence)
         if not counts:
             raise DataError(", ".join(map(files.shown, names)), None, "there are no words to learn from")

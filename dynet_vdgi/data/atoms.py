@@ -1,14 +1,10 @@
 """Features of words as numbers: atoms of their columns, and templates that combine them.
 
-What features see of a word: tag, FEATS, form and punctuation, as 64-bit numbers called atoms.
-
 An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
 in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.
 
 Letters: N words, S sentences, c columns.
 """
-
-from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -55,6 +51,7 @@ class PackedRows(NamedTuple):
         return self.rows[self.first[k] + EXTRA_ROWS * k : self.first[k + 1] + EXTRA_ROWS * (k + 1)]
 
 
+@lru_cache(maxsize=100_000)
 def code_of(kind: str, text: str) -> int:
     """A 64-bit number for a text of some kind."""
     return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
@@ -86,22 +83,23 @@ class Atoms:
         first = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in sentences], out=first[1:])
         ids: list[int] = []
+        known = self._ids
         for sentence in sentences:
             ids.append(_NOTHING)
-            ids += self._type_ids(sentence)
+            optional = (sentence.feats, sentence.lemmas, sentence.xpos)
+            feats, lemmas, xpos = (column or ("_",) * len(sentence) for column in optional)
+            keys = zip(sentence.tags, feats, sentence.forms, lemmas, xpos)
+            ids += [known[key] if key in known else self._add(key) for key in keys]
             ids += (_ROOT, _NOTHING, _NOTHING)
         packed = PackedRows(self._types[ids], first)
         for k, sentence in enumerate(sentences):
-            if any(sentence.gaps[: len(sentence)]):
-                _add_punctuation(packed.of(k), sentence.gaps)
+            gaps, rows = sentence.gaps, packed.of(k)
+            if any(gaps[:-1]):
+                rows[1 : len(gaps) + 1, P] = [code_of("P", gap.rpartition(" ")[2]) for gap in gaps]
+                rows[(0, -1, -2), P] = code_of("P", "nothing")
+                rows[1 : len(gaps), GAPS] = counts = list(accumulate(map(bool, gaps[:-1])))
+                rows[len(gaps), GAPS] = counts[-1] + 1  # ROOT
         return packed
-
-    def _type_ids(self, sentence: Sentence) -> list[int]:
-        optional = (sentence.feats, sentence.lemmas, sentence.xpos)
-        feats, lemmas, xpos = (column or ("_",) * len(sentence) for column in optional)
-        keys = zip(sentence.tags, feats, sentence.forms, lemmas, xpos)
-        known = self._ids
-        return [known[key] if key in known else self._add(key) for key in keys]
 
     def _add(self, key: tuple[str, ...]) -> int:
         if self._size == len(self._types):
@@ -114,8 +112,9 @@ class Atoms:
 
 def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]:
     """The atoms (c,) of a word type; "_" stands for a missing column."""
-    morphology = of_morphology(tag, feats, xpos)
-    return [*morphology[:W], *of_form(form), _cached_code("L", lemma), 0, 0, *morphology[W:]]
+    morphology, lower = of_morphology(tag, feats, xpos), form.lower()
+    of_form = code_of("W", lower), code_of("S", lower[-3:])
+    return [*morphology[:W], *of_form, code_of("L", lemma), 0, 0, *morphology[W:]]
 
 
 @lru_cache(maxsize=100_000)
@@ -125,14 +124,8 @@ def of_morphology(tag: str, feats: str, xpos: str) -> tuple[int, ...]:
     short = "|".join(values.get(name, "") for name in SHORT_FEATS)
     if feats == "_":
         feats, short = xpos, xpos.rpartition("+")[2]
-    agreeing = [_cached_code(name, values[name]) if name in values else 0 for name in AGREEING]
+    agreeing = [code_of(name, values[name]) if name in values else 0 for name in AGREEING]
     return code_of("T", tag), code_of("M", tag + feats), code_of("C", tag + short), *agreeing
-
-
-def of_form(form: str) -> tuple[int, int]:
-    """The atoms W and S."""
-    lower = form.lower()
-    return code_of("W", lower), _cached_code("S", lower[-3:])
 
 
 @lru_cache(maxsize=100_000)
@@ -143,21 +136,6 @@ def values_of(feats: str) -> dict[str, str]:
     {'Case': 'Nom', 'Number': 'Sing'}
     """
     return dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
-
-
-def _add_punctuation(rows: Codes, gaps: Sequence[str]) -> None:
-    """Fills the columns P and GAPS in the rows (n + 4, c) of a sentence; gaps (n + 1,)."""
-    last = [gap.rpartition(" ")[2] for gap in gaps]
-    rows[1 : len(gaps) + 1, P] = [_cached_code("P", token) for token in last]
-    rows[(0, -1, -2), P] = _cached_code("P", "nothing")
-    counts = list(accumulate(map(bool, gaps[:-1])))
-    rows[1 : len(gaps), GAPS] = counts
-    rows[len(gaps), GAPS] = counts[-1] + 1  # ROOT
-
-
-@lru_cache(maxsize=100_000)
-def _cached_code(kind: str, text: str) -> int:
-    return code_of(kind, text)
 
 
 def special(text: str) -> list[int]:
@@ -174,8 +152,6 @@ def special(text: str) -> list[int]:
 # (multiply-shift hashing, Dietzfelbinger 1996).
 #
 # Letters: t templates, a atoms, w atoms of the longest template.
-
-
 MASK = (1 << 64) - 1
 
 

@@ -8,8 +8,6 @@ read as numbers, as the paper's released code reads them, 010 and 10 would be on
 algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from itertools import chain
 
 import numpy as np
 
-from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.arrays import Floats, Ints
 
@@ -49,52 +47,43 @@ class Clusters:
 def read(path: AnyPath) -> Clusters:
     """The clusters of a `paths` file, plain or .gz.
 
-    Raises:
-        DataError: the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
-            tabs; a word occurs twice; or a bit string is empty although there are several clusters.
+    Raises: DataError, the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
+    tabs; a word occurs twice; or a bit string is empty although there are several clusters.
     """
     name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
     without_bits = None
-    with open_text(path) as handle:
-        for number, line in enumerate(handle, start=1):
-            line = line.removeprefix("\ufeff") if number == 1 else line
-            if line.isspace():
-                continue
-            bits, word, count = _columns(line, name, number)
-            if word in paths:
-                raise DataError(name, number, f"the word {word!r} is here a second time")
-            if not bits and without_bits is None:
-                without_bits = number
-            paths[word], counts[word] = bits, count
+    for number, line in enumerate(lines_of(path), start=1):
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if line.isspace():
+            continue
+        columns = line.rstrip("\r\n").split("\t")
+        if len(columns) != 3:
+            hint = "bit string, word and count with tabs in between"
+            raise DataError(name, number, f"expected 3 columns, found {len(columns)}", hint)
+        bits, word, count = columns
+        if not _BITS.fullmatch(bits):
+            raise DataError(name, number, f"{bits!r} is not a string of 0 and 1")
+        if not word:
+            raise DataError(name, number, "the word is empty")
+        if not _COUNT.fullmatch(count):
+            raise DataError(name, number, f"the count {count!r} is not a whole number")
+        if word in paths:
+            raise DataError(name, number, f"the word {word!r} is here a second time")
+        if not bits and without_bits is None:
+            without_bits = number
+        paths[word], counts[word] = bits, int(count)
     clusters = Clusters(paths, counts)
     if not paths:
         raise DataError(name, None, "no word clusters", "the file is empty: was it downloaded in full?")
     if without_bits is not None and clusters.n_clusters > 1:
-        hint = "only a single cluster has none"
-        raise DataError(name, without_bits, "the bit string is empty", hint)
+        raise DataError(name, without_bits, "the bit string is empty", "only a single cluster has none")
     return clusters
-
-
-def _columns(line: str, name: str, number: int) -> tuple[str, str, int]:
-    """Bit string, word and count of a line."""
-    columns = line.rstrip("\r\n").split("\t")
-    if len(columns) != 3:
-        hint = "bit string, word and count with tabs in between"
-        raise DataError(name, number, f"expected 3 columns, found {len(columns)}", hint)
-    bits, word, count = columns
-    if not _BITS.fullmatch(bits):
-        raise DataError(name, number, f"{bits!r} is not a string of 0 and 1")
-    if not word:
-        raise DataError(name, number, "the word is empty")
-    if not _COUNT.fullmatch(count):
-        raise DataError(name, number, f"the count {count!r} is not a whole number")
-    return bits, word, int(count)
 
 
 def lines(clusters: Clusters) -> Iterator[str]:
     """The lines of a `paths` file, sorted by bit string, then falling count, then word.
 
-    Words must hold neither tabs nor line ends, which words of `text.sentences` never do.
+    Words must hold neither tabs nor line ends, which words of `corpus.words_in` never do.
     """
     words = sorted(clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word))
     return (f"{clusters.paths[word]}\t{word}\t{clusters.counts[word]}\n" for word in words)
@@ -111,19 +100,6 @@ def classes(clusters: Clusters, words: Sequence[str]) -> tuple[int, ...]:
     numbers = {path: k for k, path in enumerate(sorted({path for path in bits if path is not None}))}
     rest = len(numbers)
     return (rest, *(rest if path is None else numbers[path] for path in bits))
-
-
-def mutual_information(sentences: Iterable[Sequence[str]], clusters: Clusters) -> float:
-    """Mutual information, in nats, of the clusters of adjacent words in the text.
-
-    The text is one stream of words, see `induce`. Words without a cluster form one more cluster. 0 for a
-    text of fewer than two words.
-    """
-    stream = [clusters.paths.get(word) for word in chain.from_iterable(sentences)]
-    total = max(len(stream) - 1, 1)
-    pairs, left, right = Counter(zip(stream, stream[1:])), Counter(stream[:-1]), Counter(stream[1:])
-    terms = (n * np.log(n * total / (left[a] * right[b])) for (a, b), n in pairs.items())
-    return float(sum(terms) / total)
 
 
 # ---------------------------------------------------------------------------------------------- induction
@@ -190,7 +166,7 @@ class Agglomeration:
     def __init__(self, stream: Sequence[int], n_clusters: int) -> None:
         n_words, n_slots = max(stream) + 1, n_clusters + 1
         after, before = (stream[:-1], stream[1:]), (stream[1:], stream[:-1])
-        self._sides = [_Neighbours(*columns, n_words) for columns in (after, before)]
+        self._sides = [_neighbours(*columns, n_words) for columns in (after, before)]
         self.n_bigrams = len(stream) - 1
         numbers = np.arange(self.n_bigrams + 1)
         self._table: Floats = np.asarray(numbers * np.log(np.maximum(numbers, 1)), dtype=np.float64)
@@ -215,8 +191,11 @@ class Agglomeration:
         """Puts a word into a cluster of its own; there must be an empty slot."""
         slot, f, counts, merged = self._free.pop(), self._f, self.counts, self._merged
         self.slots[word], self._first[slot], self._members[slot] = slot, word, [word]
-        self._ends[:, slot] = [side.total(word) for side in self._sides]
-        new = np.array([side.by_slot(word, self.slots, len(counts)) for side in self._sides])
+        new = np.zeros((2, len(counts) + 1), dtype=np.int64)  # the last is slot -1: not added yet
+        for side, (neighbours, numbers) in enumerate(side[word] for side in self._sides):
+            self._ends[side, slot] = numbers.sum()
+            np.add.at(new[side], self.slots[neighbours], numbers)
+        new = new[:, :-1]
         counts[slot], counts[:, :, slot] = new, new[::-1].T
         sides, near = new.nonzero()
         times, others = new[sides, near], counts[:, sides, near]
@@ -230,16 +209,6 @@ class Agglomeration:
 
     def merge(self, kept: int, freed: int) -> None:
         """Moves the words of one slot to another."""
-        self._merge_counts(kept, freed)
-        self._ends[:, kept] += self._ends[:, freed]
-        self.slots[self._members[freed]] = kept
-        self._members[kept] += self._members[freed]
-        self._members[freed] = []
-        self._first[kept] = min(self._first[kept], self._first[freed])
-        self._free.append(freed)
-
-    def _merge_counts(self, kept: int, freed: int) -> None:
-        """The part of `merge` that concerns bigrams."""
         f, counts, merged = self._f, self.counts, self._merged
         one, other = counts[kept].copy(), counts[freed].copy()
         both = one + other
@@ -264,19 +233,17 @@ class Agglomeration:
         merged[:, rows] = merged[rows].T
         merged[kept] = merged[:, kept] = row
         self._stale[rows] = True
+        self._ends[:, kept] += self._ends[:, freed]
+        self.slots[self._members[freed]] = kept
+        self._members[kept] += self._members[freed]
+        self._members[freed] = []
+        self._first[kept] = min(self._first[kept], self._first[freed])
+        self._free.append(freed)
 
     def losses(self) -> Floats:
         """The loss of each merge, (S, S), in nats times bigrams; inf where there is no pair to merge."""
         rows = np.flatnonzero(self._stale)
-        self._losses[rows] = self._losses_of(rows)
-        self._losses[:, rows] = self._losses[rows].T
-        self._losses[rows, rows] = np.inf
-        self._losses[self._free] = self._losses[:, self._free] = np.inf
-        self._stale[:] = False
-        return self._losses
-
-    def _losses_of(self, rows: Ints) -> Floats:
-        """Rows (R, S) of the losses: terms of both clusters before, less the terms of the merged one."""
+        # Terms of both clusters before, less the terms of the merged one.
         f, counts, itself = self._f, self.counts[rows], self.counts[:, 0].diagonal()
         row_itself = itself[rows, None]
         before = self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(counts).sum(axis=1)
@@ -287,7 +254,12 @@ class Agglomeration:
             log = np.log(np.maximum(ends, 1))
             log_of_both = np.log(np.maximum(ends[rows, None] + ends, 1))
             losses += known[rows, None] * (log_of_both - log[rows, None]) + known * (log_of_both - log)
-        return losses
+        self._losses[rows] = losses
+        self._losses[:, rows] = losses.T
+        self._losses[rows, rows] = np.inf
+        self._losses[self._free] = self._losses[:, self._free] = np.inf
+        self._stale[:] = False
+        return self._losses
 
     def best_pair(self) -> tuple[int, int]:
         """The slots whose merge loses least; there must be two clusters.
@@ -302,25 +274,9 @@ class Agglomeration:
         return int(self.slots[one]), int(self.slots[other])
 
 
-class _Neighbours:
-    """The neighbours of each word on one side, with their counts."""
-
-    def __init__(self, words: Sequence[int], neighbours: Sequence[int], n_words: int) -> None:
-        pairs = np.array(words, dtype=np.int64) * n_words + np.array(neighbours, dtype=np.int64)
-        unique, self._times = np.unique(pairs, return_counts=True)
-        self._neighbours = unique % n_words
-        self._starts = np.searchsorted(unique, np.arange(n_words + 1) * n_words)
-
-    def _of(self, word: int) -> slice:
-        return slice(self._starts[word], self._starts[word + 1])
-
-    def total(self, word: int) -> int:
-        """The number of neighbours."""
-        return int(self._times[self._of(word)].sum())
-
-    def by_slot(self, word: int, slots: Ints, n_slots: int) -> Ints:
-        """(n_slots,): the number of neighbours in each slot."""
-        span = self._of(word)
-        result = np.zeros(n_slots + 1, dtype=np.int64)  # the last is slot -1: not added yet
-        np.add.at(result, slots[self._neighbours[span]], self._times[span])
-        return result[:-1]
+def _neighbours(words: Sequence[int], neighbours: Sequence[int], n_words: int) -> list[tuple[Ints, Ints]]:
+    """For each word, its neighbours on one side, and how often each is one."""
+    pairs = np.array(words, dtype=np.int64) * n_words + np.array(neighbours, dtype=np.int64)
+    unique, times = np.unique(pairs, return_counts=True)
+    borders = np.searchsorted(unique, np.arange(1, n_words) * n_words)
+    return list(zip(np.split(unique % n_words, borders), np.split(times, borders)))

@@ -4,27 +4,24 @@ The format is that of Universal Dependencies, https://universaldependencies.org/
 checks its form and the basic tree, but not the inventories of tags and relations. The `conllu` library reads
 the same files but silently accepts many faults (wrong column counts, heads outside the sentence, cycles, two
 sentences run together); this reader refuses them and names file and line. `conllu_writing` writes
-every byte back, and converts to that library's objects.
+every byte back.
 """
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Literal, TypeVar, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from dynet_vdgi.data.conllu_blocks import (
-    CHUNK,
     NUMBER,
+    TAGGERS,
     Block,
     BlockCheck,
     OnFault,
-    Passage,
     Repair,
     is_feats,
     is_other_format,
+    items,
     quoted,
-    raw_items,
     warn,
 )
 from dynet_vdgi.data.files import AnyPath
@@ -36,14 +33,9 @@ from dynet_vdgi.system.names import count
 
 Heads = Literal["optional", "partial", "required", "ignored"]
 
-Window = TypeVar("Window")
-
 TAG_COLUMNS = ("upos", "xpos")
 KNOWN = "known"
 """Reading for a tagger: tags are UPOS, `_` where that is missing."""
-
-FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
-"""Columns that only some readers need, by their names in `Sentence`."""
 
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
@@ -60,7 +52,7 @@ def read(
     heads: Heads = "optional",
     tags: str = "upos",
     on_error: OnFault | None = None,
-    on_repair: OnFault | None = None,
+    on_repair: OnFault = warn,
 ) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file, one after the other; memory does not grow with the file.
 
@@ -86,41 +78,48 @@ def read(
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """
-    if heads not in get_args(Heads):
-        raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
-    if tags not in (*TAG_COLUMNS, KNOWN):
-        raise ValueError(f"tags={tags!r}; expected 'upos', 'xpos' or 'known'")
-    return _told(_items(path, heads, tags), on_error, on_repair or warn)
+    return checked(items(path), heads, tags, on_error, on_repair)
 
 
-def _told(
-    items: Iterable[Window | DataError], on_error: OnFault | None, on_repair: OnFault
-) -> Iterator[Window]:
-    """The items without repairs and faults, which are reported, or raised; nothing after another format."""
+def checked(
+    items: Iterable[Block | DataError],
+    heads: Heads,
+    tags: str,
+    on_error: OnFault | None = None,
+    on_repair: OnFault = warn,
+) -> Iterator[Sentence]:
+    """The sentences of blocks, with the faults and repairs among them; arguments and errors as of `read`."""
+    told: set[str] = set()
     for item in items:
-        if not isinstance(item, DataError):
-            yield item
-        elif isinstance(item, Repair):
-            on_repair(item)
-        elif on_error is None:
-            raise item
+        repairs: list[DataError] = []
+        sentence = fault = None
+        if isinstance(item, Repair):
+            repairs.append(item)
+        elif isinstance(item, DataError):
+            fault = item
         else:
-            on_error(item)
-            if is_other_format(item.message):  # each further line is a fault
+            try:
+                sentence = sentence_of(item, heads, tags, repairs.append)
+            except DataError as error:
+                fault = error
+        if sentence is not None:
+            yield sentence
+        if fault is not None:
+            if on_error is None:
+                raise fault
+            on_error(fault)
+            if is_other_format(fault.message):  # each further line is a fault
                 return
+        for repair in repairs:
+            if repair.message not in told:
+                told.add(repair.message)
+                on_repair(repair)
 
 
 def sentence_of(
-    block: Block,
-    heads: Heads = "optional",
-    tags: str = "upos",
-    on_repair: OnFault = warn,
-    *,
-    columns: Collection[str] = FURTHER_COLUMNS,
+    block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn
 ) -> Sentence:
     """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
-
-    `columns`: those of FURTHER_COLUMNS to keep; all are checked nonetheless.
 
     Raises: `DataError` for a fault.
     """
@@ -128,7 +127,6 @@ def sentence_of(
     by_xpos = tags == "xpos"
     check = BlockCheck(name, first)
     (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags)
-    check.check_end(lines, len(rows))
     tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
     universal = tuple(map(sys.intern, upos))
     if "_" in universal and tags != KNOWN:
@@ -142,77 +140,33 @@ def sentence_of(
         tree,
         Source(name, first, tuple(lines), tuple(rows)),
         universal if by_xpos else (),
-        _known(lemmas) if "lemmas" in columns else (),
-        _known(xpos) if "xpos" in columns else (),
-        _known(feats) if "feats" in columns else (),
-        _known(deprels) if tree and "deprels" in columns else (),
+        _known(lemmas),
+        _known(xpos),
+        _known(feats),
+        _known(deprels) if tree else (),
     )
-
-
-def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:
-    """Sentences, faults and repairs in file order, as objects, so that callbacks run outside any `try`."""
-    told: set[str] = set()
-    for item in raw_items(path, CHUNK):
-        yield from _checked(item, heads, tags, told)
-
-
-def checked(items: Iterable[Passage | Block], heads: Heads, tags: str) -> Iterator[Sentence]:
-    """The sentences of parts of files; arguments, warnings and errors as of `read`."""
-    told: set[str] = set()
-    for item in items:
-        yield from _told(_checked(item, heads, tags, told), None, warn)
-
-
-def _checked(
-    item: Passage | Block | DataError, heads: Heads, tags: str, told: set[str]
-) -> Iterator[Sentence | DataError]:
-    """The sentences, faults and repairs in part of a file; `told` holds the repairs already reported."""
-    if isinstance(item, DataError):
-        yield item
-        return
-    repairs: list[DataError] = []
-    for block in item.blocks() if isinstance(item, Passage) else (item,):
-        try:
-            sentence = sentence_of(block, heads, tags, repairs.append)
-        except DataError as error:
-            yield error
-        else:
-            yield sentence
-        if repairs:
-            yield from [repair for repair in repairs if repair.message not in told]
-            told.update(repair.message for repair in repairs)
-            repairs.clear()
 
 
 def _columns(block: BlockCheck, lines: Sequence[str], tag_column: str) -> tuple[Columns, Sequence[int]]:
     """Columns and rows of the words of a block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
     rows: list[int] = []
-    next_id = "1"
-    for row, line in enumerate(lines):
-        if line[0] == "#":
-            block.check_comment(row, line)
-            continue
-        columns = line.split("\t")
-        if len(columns) != 10 or columns != line.split() or "\0" in line:
-            block.check_columns(row, line, columns)
+    for row, columns, is_word in block.token_lines(lines):
         if not is_feats(columns[5]):
             hint = "expected Name=Value|Name=Value, or _"
             raise block.fault(row, f"FEATS {quoted(columns[5])} is malformed", hint)
-        block.started = True
-        if columns[0] != next_id:
-            block.check_other_token(row, columns, len(rows))
+        if not is_word:
             continue
         if columns[3] == "_" and tag_column == "upos":
-            raise block.missing_upos(row, columns)
+            use_xpos = "to use column 5, XPOS: --set data.tags=xpos; otherwise "
+            hint = (use_xpos if columns[4] != "_" else "") + TAGGERS
+            raise block.fault(row, "column 4 (UPOS) is missing", hint)
         if columns[4] == "_" and tag_column == "xpos":
             hint = "tags are taken from there: fill it, or set data.tags=upos"
             raise block.fault(row, "column 5 (XPOS) is missing", hint)
         words.append(columns)
         rows.append(row)
-        next_id = str(len(rows) + 1)
-        block.empty_nodes = 0
-    return list(zip(*words)) or [()] * 10, rows
+    return list(zip(*words)), rows
 
 
 def _known(column: Sequence[str]) -> tuple[str, ...]:

@@ -1,33 +1,22 @@
-"""CoNLL-U as blocks of lines, cut without looking into them, and the faults of their form.
-
-Cuts CoNLL-U files into sentences without checking what is in them; `conllu` does that.
-
-While the ends of lines are regular, whole texts are cut at once.
-"""
-
-from __future__ import annotations
+"""CoNLL-U as blocks of lines, cut without looking into them, and the faults of their form."""
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dynet_vdgi.data.files import AnyPath, TextSource, open_source, shown
+from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import limit, to_raise
 
 OnFault = Callable[[DataError], None]
 
-TEXT = 1 << 20
-"""Bytes in a passage that make it worth handing on."""
+WINDOW = 1 << 20
+"""Characters of sentences that are handed on together. Dask's client and scheduler keep copies of the last
+thousand messages that have fewer than a million bytes."""
 
-CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes handed on at least, and looked at at most
 _LOGGER = logging.getLogger("dynet_vdgi")
-_NEWLINE = ord("\n")
-_LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
-_USUAL = frozenset(b"#0123456789\n")
-"""How most lines begin."""
 
 
 class Block(NamedTuple):
@@ -38,56 +27,49 @@ class Block(NamedTuple):
     lines: list[str]
 
 
-class Passage(NamedTuple):
-    """Some whole sentences with regular line ends and one empty line between each two."""
-
-    path: str
-    line: int  # number of its first line in the file
-    content: bytes  # UTF-8; ends with an empty line
-
-    @property
-    def text(self) -> str:
-        return self.content.decode()
-
-    def blocks(self) -> Iterator[Block]:
-        number = self.line
-        for block in self.text[:-2].split("\n\n"):
-            lines = block.split("\n")
-            yield Block(self.path, number, lines)
-            number += len(lines) + 1
-
-
-def blocks_of(item: Passage | Block) -> Iterable[Block]:
-    """The sentences of a passage, or the one of a block."""
-    return item.blocks() if isinstance(item, Passage) else [item]
-
-
 def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
     """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
 
     Raises: `DataError` where the file cannot be read, and for a file without sentences.
     """
-    for item in passages(path, on_repair, size=CHUNK):
-        if isinstance(item, Block):
-            yield item
-        else:
-            yield from item.blocks()
-
-
-def passages(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) -> Iterator[Passage | Block]:
-    """The sentences of a file, in passages of at least `size` bytes (the last may be smaller).
-
-    A sentence with an odd line comes as a block of its own.
-
-    Raises: as `blocks`.
-    """
-    for item in raw_items(path, size):
-        if isinstance(item, (Passage, Block)):
-            yield item
-        elif isinstance(item, Repair):
+    for item in items(path):
+        if isinstance(item, Repair):
             (on_repair or warn)(item)
-        else:
+        elif isinstance(item, DataError):
             raise item
+        else:
+            yield item
+
+
+def windows(blocks: Iterable[Block], times: int = 1) -> Iterator[list[Block]]:
+    """The blocks in lists of at least so many `times` WINDOW characters; the last may be smaller.
+
+    Raises: `DataError`, as the iterator of the blocks does, after the blocks before it.
+    """
+    window: list[Block] = []
+    size = 0
+    try:
+        for block in blocks:
+            window.append(block)
+            size += sum(map(len, block.lines))
+            if size >= times * WINDOW:
+                yield window
+                window, size = [], 0
+    except DataError:
+        if window:
+            yield window
+        raise
+    if window:
+        yield window
+
+
+def blocks_in(text: str, name: str) -> list[Block]:
+    """The sentences of a text with regular line ends and one empty line after each sentence."""
+    found, number = [], 1
+    for block in text[:-2].split("\n\n"):
+        found.append(Block(name, number, block.split("\n")))
+        number += len(found[-1].lines) + 1
+    return found
 
 
 def warn(repair: DataError) -> None:
@@ -95,18 +77,17 @@ def warn(repair: DataError) -> None:
     _LOGGER.warning("%s", repair)
 
 
-def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]:
-    """Texts of at least `size` bytes or blocks, faults of the file and repairs, in file order."""
+def items(path: AnyPath) -> Iterator[Block | DataError]:
+    """Blocks, faults of the file and repairs, in file order."""
     name = shown(path)
     hint = "the file is empty: was it downloaded in full?"
     try:
-        with open_source(path) as source:
-            for item in _read_passages(source, name, size):
-                if isinstance(item, Repair):
-                    hint = hint and "the file holds only empty lines"
-                else:
-                    hint = ""
-                yield item
+        for item in _cut(lines_of(path), name):
+            if not isinstance(item, Repair):
+                hint = ""
+            elif hint:
+                hint = "the file holds only empty lines"
+            yield item
     except DataError as error:
         yield error
     else:
@@ -114,60 +95,8 @@ def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]
             yield DataError(name, None, "no sentences", hint)
 
 
-def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage | Block | DataError]:
-    """The content of a file: texts while nothing is odd, then blocks between empty lines, and repairs.
-
-    A block that is too large appears as a fault in its place.
-    """
-    parts: list[bytes] = []
-    rest, n_ready, first, number = b"", 0, 1, 1
-    while len(rest) <= _LONGEST <= limit("line"):
-        piece = source.piece(size)
-        if piece is None:
-            break
-        ended, found, begun = (rest + piece).rpartition(b"\n\n")
-        is_whole = bool(piece) or not begun
-        n_lines = _plain_lines(ended + found) if is_whole else None
-        if n_lines is None:
-            rest += piece
-            break
-        rest = begun
-        if found:
-            parts += (ended, found)
-            n_ready += len(ended)
-            number += n_lines
-        if n_ready >= size or (parts and not piece):
-            yield Passage(name, first, b"".join(parts))
-            parts, n_ready, first = [], 0, number
-        if not piece:
-            return
-    if parts:
-        yield Passage(name, first, b"".join(parts))
-    yield from _blocks_line_by_line(source.text(rest, number - 1), name, number - 1)
-
-
-def _plain_lines(text: bytes) -> int | None:
-    """The number of lines; None: maybe two empty lines, white space before one, odd line ends or letters."""
-    import numpy as np  # late: the program's help imports modules that name CoNLL-U
-
-    data = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(data == _NEWLINE)
-    if text[:1] == b"\n" or (ends[2:] - ends[:-2] == 2).any() or b"\r" in text:
-        return None
-    try:
-        decoded = text.decode()
-    except UnicodeDecodeError:
-        return None
-    begins = np.flatnonzero(np.bincount(data[ends[:-1] + 1]))
-    if not _USUAL.issuperset((*text[:1], *begins.tolist())) and (
-        decoded[0].isspace() or decoded[0] == "\ufeff" or _LINE_BEGINS_BLANK.search(decoded)
-    ):
-        return None
-    return len(ends)
-
-
-def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Iterator[Block | DataError]:
-    """Blocks of the lines after the first `before`; finds the faults to repair.
+def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
+    """Blocks of lines; finds the faults to repair. A block that is too large appears as a fault in its place.
 
     Repairs precede their block, but follow that of line 1, which may show that the file is not CoNLL-U.
     """
@@ -180,17 +109,15 @@ def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Itera
             found.append(Repair(name, line, message, hint))
 
     def with_repairs(block: Block) -> list[Block | Repair]:
-        items: list[Block | Repair] = [*found, block]
-        if block.line == 1:
-            items = [block, *found]
+        items: list[Block | Repair] = [*found, block] if block.line > 1 else [block, *found]
         found.clear()
         return items
 
-    lines: list[str] = []
-    first, number, size = 0, before, 0
+    block: list[str] = []
+    first = number = size = 0
     most_lines, most_characters = limit("lines"), limit("sentence")
     is_skipped, ended = False, True  # the rest of a block that is too large, up to the next empty line
-    for number, line in enumerate(handle, before + 1):
+    for number, line in enumerate(lines, 1):
         if line[-1] != "\n":
             ended = False
             repair(number, "no line end after the last line", "added")
@@ -205,40 +132,34 @@ def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Itera
         if line and not line.isspace():
             if is_skipped:
                 continue
-            if not lines:
+            if not block:
                 first, size = number, 0
-            lines.append(line)
+            block.append(line)
             size += len(line)
-            if len(lines) > most_lines or size > most_characters:
-                what = "lines" if len(lines) > most_lines else "sentence"
-                yield _too_large(name, first, what)
-                lines, is_skipped = [], True
+            if len(block) > most_lines or size > most_characters:
+                what, unit = "lines", "lines"
+                if len(block) <= most_lines:
+                    what, unit = "sentence", "characters"
+                hint = f"not a CoNLL-U file? {to_raise(what)}"
+                yield DataError(name, first, f"no empty line in {limit(what)} {unit}", hint)
+                block, is_skipped = [], True
             continue
-        if not lines and not is_skipped:
+        if not block and not is_skipped:
             repair(number, "needless empty line", "skipped, here and below")
         elif line:
             repair(number, "white space in an empty line", "removed, here and below")
-        if lines:
-            yield from with_repairs(Block(name, first, lines))
-        lines, is_skipped = [], False
-    if lines:
+        if block:
+            yield from with_repairs(Block(name, first, block))
+        block, is_skipped = [], False
+    if block:
         if ended:
             repair(number, "no empty line after the last sentence", "added")
-        yield from with_repairs(Block(name, first, lines))
+        yield from with_repairs(Block(name, first, block))
     yield from found
-
-
-def _too_large(name: str, first: int, what: str) -> DataError:
-    """The fault of a block that begins in this line and exceeds a limit."""
-    unit = "lines" if what == "lines" else "characters"
-    message = f"no empty line in {limit(what)} {unit}"
-    return DataError(name, first, message, f"not a CoNLL-U file? {to_raise(what)}")
 
 
 # ----------------------------------------------------------------------------------------------------
 # Possible faults in the lines of a CoNLL-U sentence, one by one; used by `conllu.read`.
-
-
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"
@@ -278,13 +199,34 @@ class BlockCheck:
         self.range_row = self.range_start = self.range_end = 0  # of the last multiword range
         self.empty_nodes = 0  # since the last word
 
+    def token_lines(self, lines: Sequence[str]) -> Iterator[tuple[int, list[str], bool]]:
+        """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a fault."""
+        n_words, next_id = 0, "1"
+        for row, line in enumerate(lines):
+            if line[0] == "#":
+                self._check_comment(row, line)
+                continue
+            columns = line.split("\t")
+            if len(columns) != 10 or columns != line.split() or "\0" in line:
+                self._check_columns(row, line, columns)
+            self.started = True
+            if columns[0] == next_id:
+                n_words += 1
+                next_id = str(n_words + 1)
+                self.empty_nodes = 0
+                yield row, columns, True
+            else:
+                self._check_other_token(row, columns, n_words)
+                yield row, columns, False
+        self._check_end(lines, n_words)
+
     def fault(self, row: int, message: str, hint: str = "") -> DataError:
         return DataError(self.name, self.first + row, message, hint)
 
     def repair(self, row: int, message: str, hint: str) -> Repair:
         return Repair(self.name, self.first + row, message, hint)
 
-    def check_comment(self, row: int, line: str) -> None:
+    def _check_comment(self, row: int, line: str) -> None:
         if self.started:
             raise self.fault(row, "comment inside a sentence", "missing empty line before it?")
         self._check_characters(row, line)
@@ -298,14 +240,14 @@ class BlockCheck:
         if "\r" in line:
             raise self.fault(row, "carriage return inside a line", "line ends of an old Macintosh?")
 
-    def check_columns(self, row: int, line: str, columns: list[str]) -> None:
+    def _check_columns(self, row: int, line: str, columns: list[str]) -> None:
         """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is allowed."""
         self._check_characters(row, line)
         if line[0].isspace():
             raise self.fault(row, "white space at the start of the line", "remove it")
         n_columns = len(columns)
         if n_columns != 10 and not self.started and self.first + row == 1:
-            self._check_kind_of_file(row, line, columns)
+            self._check_format(row, line, columns)
         if n_columns != 10 and line[0] not in "0123456789":
             if line.startswith("version https://git-lfs"):
                 raise self.fault(row, "a Git LFS pointer instead of the data", "fetch it with: git lfs pull")
@@ -327,11 +269,10 @@ class BlockCheck:
             if found := fault_of_space(number, column):
                 raise self.fault(row, *found)
 
-    def _check_kind_of_file(self, row: int, line: str, columns: list[str]) -> None:
+    def _check_format(self, row: int, line: str, columns: list[str]) -> None:
         """Names the format of a file whose first line shows that it is not CoNLL-U."""
         if line[0] == "(":
-            hint = "convert it: vdgi convert wsj"
-            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", hint)
+            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", "convert it: vdgi convert wsj")
         if line[0] == "<":
             raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
@@ -342,14 +283,7 @@ class BlockCheck:
             hint = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"
             raise self.fault(row, message, hint)
 
-    def missing_upos(self, row: int, columns: list[str]) -> DataError:
-        """The fault of a word without a universal tag."""
-        if columns[4] != "_":
-            hint = f"to use column 5, XPOS: --set data.tags=xpos; otherwise {TAGGERS}"
-            return self.fault(row, "column 4 (UPOS) is missing", hint)
-        return self.fault(row, "column 4 (UPOS) is missing", TAGGERS)
-
-    def check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
+    def _check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
         """A line other than the next word: a range, an empty node, or a fault in the numbering."""
         token = columns[0]
         if match := _RANGE.fullmatch(token):
@@ -365,9 +299,7 @@ class BlockCheck:
                 raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
-            hint = "expected such as 1, 1-2 or 1.1"
-            if token[0] == "\ufeff":
-                hint = _JOINED
+            hint = _JOINED if token[0] == "\ufeff" else "expected such as 1, 1-2 or 1.1"
             raise self.fault(row, f"{quoted(token)} is not a valid ID", hint)
         elif token == "1":
             raise self.fault(row, f"ID 1 where {n_words + 1} was expected", _NEW_SENTENCE)
@@ -396,7 +328,7 @@ class BlockCheck:
                 message = f"column {number} ({COLUMNS[number - 1]}) of {owner} is filled"
                 raise self.fault(row, message, "write _ there")
 
-    def check_end(self, lines: list[str], n_words: int) -> None:
+    def _check_end(self, lines: Sequence[str], n_words: int) -> None:
         if n_words > limit("words"):
             raise self.fault(0, f"a sentence of {n_words} words", to_raise("words", n_words))
         if not self.started:

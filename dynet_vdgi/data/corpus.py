@@ -1,24 +1,19 @@
-"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice.
-
-The sentences of a CoNLL-U file, to be read any number of times; arguments that are files or sentences.
-"""
-
-from __future__ import annotations
+"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice."""
 
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import fault_of_text, fault_of_value
-from dynet_vdgi.data.files import AnyPath, check_named, check_path, shown
+from dynet_vdgi.data.files import AnyPath, check_named, check_path, is_conllu, lines_of, shown
 from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
+from dynet_vdgi.data.raw_text import check_raw
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, UsageError, check_kind
 from dynet_vdgi.system.names import count, limit, of_these, to_raise
@@ -72,8 +67,7 @@ def sentences_of(
 ) -> Iterable[Sentence]:
     """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
-    Raises:
-        UsageError: the argument is neither, or yields something that is not a sentence; says what to do.
+    Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.
     """
     if isinstance(given, (str, os.PathLike)):
         return read(given, heads=heads, tags=tags)
@@ -92,7 +86,6 @@ def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
 def _sentence(item: Any) -> Sentence:
     if not isinstance(item, Sentence):
         raise unfit(item, "a Sentence is")
-    check_text(item)
     return item
 
 
@@ -104,17 +97,6 @@ def up_to_an_error(sentences: Iterable[Sentence], failed: list[Exception]) -> It
         failed.append(error)
 
 
-def check_text(sentence: Sentence) -> None:
-    """Raises: UsageError, an entry of a column is no text, or one that no file can hold; names the word."""
-    columns = sentence.forms, sentence.tags, sentence.upos, sentence.lemmas, sentence.xpos, sentence.feats
-    try:
-        "".join(chain.from_iterable(columns)).encode()
-    except (TypeError, UnicodeEncodeError):
-        for word, value in chain.from_iterable(enumerate(column, 1) for column in columns):
-            if fault := fault_of_text(value):
-                raise UsageError(f"word {word} of {sentence.forms!r:.60}: {fault}") from None
-
-
 def unfit(found: Any, wanted: str) -> UsageError:
     """The error for a caller who gave something other than sentences."""
     kind = type(found).__name__
@@ -123,8 +105,37 @@ def unfit(found: Any, wanted: str) -> UsageError:
     if isinstance(found, (str, os.PathLike)):
         path = os.fspath(found)
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
-    remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
-    return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
+    article = "an" if kind[:1] in "aeiouAEIOU" else "a"
+    return UsageError(f"{article} {kind} where {wanted} expected: read() gives some")
+
+
+def words_in(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
+    """Words of each sentence of text files, in their order, for learning word vectors and word clusters.
+
+    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, without the words tagged PUNCT;
+    others as plain text, one sentence a line, words separated by spaces. Empty lines are skipped.
+
+    Raises: DataError, a file cannot be read, is malformed, or CoNLL-U under another name.
+    """
+    for name in names:
+        for words in _of_treebank(name) if is_conllu(name) else _of_text(name):
+            if words:
+                yield [word.lower() for word in words] if lowercase else words
+
+
+def _of_treebank(name: str) -> Iterator[list[str]]:
+    for sentence in conllu.read(name, heads="ignored", tags=conllu.KNOWN):
+        yield [form for form, tag in zip(sentence.forms, sentence.tags) if tag != "PUNCT"]
+
+
+def _of_text(name: str) -> Iterator[list[str]]:
+    is_begun = False
+    for number, line in enumerate(lines_of(name), 1):
+        if not is_begun:
+            check_raw(line, shown(name), number)
+            is_begun = line[0] != "#"
+        for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
+            yield sentence.split()
 
 
 _NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
@@ -152,18 +163,12 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
         raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-    for name, entries in known.items():
-        if entries and len(entries) != len(words):
-            number = count(len(entries), "entry", "entries")
-            raise UsageError(f"{name}: {number} for {count(len(words), 'word')}")
     feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
     return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)
 
 
 # ----------------------------------------------------------------------------------------------------
 # The sentences of a treebank that pass a protocol and length limits, with counts of those dropped.
-
-
 SHORTEST = 2
 """Words of the shortest sentence that is learnt from, because shorter ones have one derivation."""
 
@@ -185,6 +190,9 @@ class Dropped:
         return f"{self.reason}: {sentences}{count(self.words, 'word')}"
 
 
+_UNTESTED = "kept without the projectivity test (no trees)"
+
+
 class Filter:
     """Streams sentences through a protocol and length limits, and counts the losses.
 
@@ -200,43 +208,41 @@ class Filter:
         self._too_short = f"shorter than {count(min_len, 'word')}"
         self._too_long = "" if max_len is None else f"longer than {count(max_len, 'word')}"
         reasons = ("punctuation", "punctuation only", "not projective", self._too_short, self._too_long)
-        self._counts = {reason: [0, 0] for reason in reasons}  # sentences, words
-        self._untested = [0, 0]
+        self._counts = {reason: [0, 0] for reason in (*reasons, _UNTESTED)}  # sentences, words
 
     def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences that pass, each after the protocol's removals; lazily, in order."""
+        tests_projectivity = self.protocol.projective_only
         for original in sentences:
             sentence, _ = without_punctuation(original, self.protocol.removed_tags)
-            n_removed = len(original) - len(sentence)
-            if n_removed and not len(sentence):
+            n_words = len(sentence)
+            n_removed = len(original) - n_words
+            if n_removed and not n_words:
                 self._count("punctuation only", 1, n_removed)
                 continue
             self._count("punctuation", 0, n_removed)
-            if reason := self._fault(sentence):
-                self._count(reason, 1, len(sentence))
-                continue
-            if self.protocol.projective_only and sentence.heads is None:
-                self._untested = [n + more for n, more in zip(self._untested, (1, len(sentence)))]
-            yield sentence
+            if tests_projectivity and sentence.heads is not None and not is_projective(sentence.heads):
+                self._count("not projective", 1, n_words)
+            elif n_words < self.min_len:
+                self._count(self._too_short, 1, n_words)
+            elif self.max_len is not None and n_words > self.max_len:
+                self._count(self._too_long, 1, n_words)
+            else:
+                if tests_projectivity and sentence.heads is None:
+                    self._count(_UNTESTED, 1, n_words)
+                yield sentence
 
     @property
     def dropped(self) -> list[Dropped]:
         """One entry per filter that dropped anything, in the order in which they are applied."""
-        return [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
+        found = [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
+        return [item for item in found if item.reason != _UNTESTED]
 
     @property
     def notes(self) -> list[str]:
         """Requests of the protocol that could not be carried out."""
-        if not any(self._untested):
-            return []
-        return [str(Dropped("kept without the projectivity test (no trees)", *self._untested))]
-
-    def _fault(self, sentence: Sentence) -> str:
-        if self.protocol.projective_only and sentence.heads is not None and not is_projective(sentence.heads):
-            return "not projective"
-        if len(sentence) < self.min_len:
-            return self._too_short
-        return self._too_long if self.max_len is not None and len(sentence) > self.max_len else ""
+        untested = Dropped(_UNTESTED, *self._counts[_UNTESTED])
+        return [str(untested)] if untested.sentences else []
 
     def _count(self, reason: str, sentences: int, words: int) -> None:
         self._counts[reason] = [n + more for n, more in zip(self._counts[reason], (sentences, words))]
@@ -293,8 +299,6 @@ def prepare(
 
 # ----------------------------------------------------------------------------------------------------
 # Sentences that are given twice, such as those of a text whose trees were corrected in another file.
-
-
 T = TypeVar("T")
 
 

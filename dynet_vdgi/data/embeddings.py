@@ -1,8 +1,7 @@
 """Word vectors for the words of a vocabulary, read from a file by gensim, and word vectors learnt from text.
 
 Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also
-in .gz, and fastText's own binary format, from which a word that the file lacks gets a vector made of its
-character n-grams. gensim holds the whole file in memory, fastText's own format three times.
+in .gz. gensim holds the whole file in memory.
 
 Shapes: V words, D numbers in a vector.
 """
@@ -14,6 +13,7 @@ import os
 import re
 import struct
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
-_FASTTEXT_HEADER = struct.Struct("<2i12id3i")  # signature; arguments; words and labels, words, labels
+_FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?(\d{1,18}) ([1-9]\d{0,8})\s*\n")
 _TEXT = re.compile(rb"[^ ]* [-+]?[\d.]+(?:[eE][-+]?\d+)?[ \r\n]")  # a word and a number in digits
 _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
@@ -41,7 +40,7 @@ _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 # What gensim raises on damaged files, besides wrong arrays.
 _GENSIM_FAILS: tuple[type[Exception], ...]
 _GENSIM_FAILS = (ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, OSError, RuntimeError)
-_GENSIM_FAILS += (TypeError, ValueError, struct.error)
+_GENSIM_FAILS += (TypeError, ValueError, struct.error, zlib.error)
 
 # Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
 # With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.
@@ -68,28 +67,20 @@ class Embeddings:
 def load(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets the row of its lower-case form, or in fastText's own format a vector
-    made of its n-grams.
+    A word without a row of its own gets the row of its lower-case form.
 
     Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite number in a
     row that is needed, or has none of the words.
     """
-    with files.open_text(path, has_lines=False) as handle:
-        head = handle.buffer.read(1 << 16)
-    vectors = _read(path, head)
+    vectors, name = _read(path), files.shown(path)
     values = np.zeros((len(words), vectors.vector_size), np.float32)
     found = np.zeros(len(words), np.bool_)
-    times = Counter[str]()
+    n_lower = 0
     for i, word in enumerate(words):
-        if word in vectors.key_to_index:
-            values[i], found[i] = vectors.vectors[vectors.key_to_index[word]], True
-        elif word.lower() in vectors.key_to_index:
-            values[i], found[i] = vectors.vectors[vectors.key_to_index[word.lower()]], True
-            times["by the lower-case form"] += 1
-        elif _has_ngrams(vectors, word):
-            values[i], found[i] = vectors.get_vector(word), True
-            times["by character n-grams"] += 1
-    name = files.shown(path)
+        known = word if word in vectors.key_to_index else word.lower()
+        if known in vectors.key_to_index:
+            values[i], found[i] = vectors.vectors[vectors.key_to_index[known]], True
+            n_lower += known != word
     for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
         message = f"the vector of {words[i]!r} has a number that is not finite"
         raise DataError(name, None, message, "mend the row or delete it")
@@ -99,34 +90,22 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
         raise DataError(name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint)
     coverage = f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
     notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {name}"]
-    notes += [f"  {counted(times[how], 'word')} {how}" for how in sorted(times, reverse=True)]
+    notes += [f"  {counted(n_lower, 'word')} by the lower-case form"] if n_lower else []
     return Embeddings(values, found, tuple(notes))
 
 
-def _read(path: str, head: bytes) -> KeyedVectors:
-    """The vectors of a file that begins like this. Raises: DataError, gensim cannot read it."""
-    name = files.shown(path)
-    start = head.lstrip()
-    if not start or start.startswith((b"version https://git-lfs", b"<", b"PK\x03\x04", b"\x1f\x8b")):
-        hint = "a download that failed, or an archive? Fetch it again (git lfs pull), or unpack it"
-        raise DataError(name, None, "this is not a file of word vectors", hint)
-    is_fasttext = head.startswith(FASTTEXT)
-    header = None if is_fasttext else _HEADER.match(head)
-    if is_fasttext:
-        _check_fasttext(path, head)
-    elif header:
-        most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
-        if most < 2 * int(header[1]) * int(header[2]):
-            message = "the file is smaller than its header says"
-            raise DataError(name, None, message, "cut off? download it again")
-    from gensim.models import KeyedVectors
-    from gensim.models.fasttext import load_facebook_vectors
-
-    is_text = not header or _TEXT.match(head, header.end())
+def _read(path: str) -> KeyedVectors:
+    """The vectors of a file. Raises: DataError, gensim cannot read it."""
+    name, head = files.shown(path), b""
     try:
+        with files.open_bytes(path) as handle:
+            head = handle.read(1 << 16)
+        header = _HEADER.match(head)
+        _check(name, path, head, header)
+        from gensim.models import KeyedVectors
+
+        is_text = not header or _TEXT.match(head, header.end())
         with _quiet_gensim():
-            if is_fasttext:
-                return load_facebook_vectors(path)
             # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
             vectors = KeyedVectors.load_word2vec_format(
                 path, binary=not is_text, no_header=not header, encoding="utf-8-sig", unicode_errors="replace"
@@ -143,27 +122,17 @@ def _read(path: str, head: bytes) -> KeyedVectors:
         raise DataError(name, None, f"gensim cannot read it: {error}", hint) from None
 
 
-def _has_ngrams(vectors: KeyedVectors, word: str) -> bool:
-    """If the vectors have a format that makes one of n-grams; there is a mark at either end of the word."""
-    return bool(getattr(vectors, "bucket", 0)) and vectors.min_n <= min(vectors.max_n, len(word) + 2)
-
-
-def _check_fasttext(path: str, head: bytes) -> None:
-    """Refuses files that gensim gives no message for; a truncated file would make it wait for ever."""
-    name, again = files.shown(path), "download it again"
-    if name.lower().endswith(".gz"):
-        message = "vectors in fastText's binary format are read from a plain file only"
-        raise DataError(name, None, message, "unpack it")
-    if len(head) < _FASTTEXT_HEADER.size:
-        raise DataError(name, None, "the file was cut off", again)
-    fields = _FASTTEXT_HEADER.unpack_from(head)
-    dim, bucket, n_words, n_labels = fields[2], fields[10], fields[16], fields[17]
-    if n_labels > 0:
-        message = "this is a fastText classifier, not a file of word vectors"
-        raise DataError(name, None, message, "learn vectors with fasttext skipgram or cbow")
-    if os.path.getsize(path) < 4 * dim * (n_words + bucket):
-        again += "; a compressed model (.ftz) is of no use here"
-        raise DataError(name, None, "the file is smaller than its header says", again)
+def _check(name: str, path: str, head: bytes, header: re.Match[bytes] | None) -> None:
+    """Refuses a file that begins like this, if gensim has no message for it, or would wait for ever."""
+    start = head.lstrip()
+    if not start or start.startswith((b"version https://git-lfs", b"<", b"PK\x03\x04", b"\x1f\x8b")):
+        hint = "a download that failed, or an archive? Fetch it again (git lfs pull), or unpack it"
+        raise DataError(name, None, "this is not a file of word vectors", hint)
+    if head.startswith(_FASTTEXT):
+        raise DataError(name, None, "this is fastText's binary format", "name its text file (.vec) instead")
+    most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
+    if header and most < 2 * int(header[1]) * int(header[2]):
+        raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""Trees of the Penn Treebank as dependencies: head rules, and reading brackets.
-
-Head rules: which child of a constituent holds its head. The tables are text files in resources/heads.
-"""
+"""Trees of the Penn Treebank as dependencies: head rules, in resources/heads, and reading brackets."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.names import limit, read_table, to_raise
@@ -99,8 +96,6 @@ def parse(text: str, path: str) -> HeadRules:
 # the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB
 # always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always
 # DET.
-
-
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 SYMBOLS = frozenset({"#", "$"})
@@ -120,7 +115,7 @@ UPOS = {tag: upos for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS
 
 _BARE = re.compile("-[A-Z]+-|[^-=|]+")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
-_FILE = re.compile(r"wsj_([0-9]{2})[0-9]{2}\.mrg", re.IGNORECASE)
+_FILE = re.compile(r"wsj_[0-9]{4}\.mrg", re.IGNORECASE)
 _PLACES = ("*", "*/*", "parsed/mrg/wsj/*/*")
 
 
@@ -162,14 +157,8 @@ def find(folder: AnyPath) -> list[Path]:
 
 
 def section(path: Path) -> int:
-    """The section of a file that `find` found: the first two digits of its name.
-
-    >>> section(Path("wsj/23/wsj_2300.mrg"))
-    23
-    """
-    match = _FILE.fullmatch(path.name)
-    assert match is not None
-    return int(match[1])
+    """The section of a file that `find` found: the first two digits of its name."""
+    return int(path.name[4:6])
 
 
 # ------------------------------------------------------------------------------------------- brackets
@@ -183,6 +172,26 @@ class _Bracket:
         self.children: list[Tree] = []
         self.has_brackets = False  # empty elements count
 
+    def tree(self, name: str) -> Tree | None:
+        """The tree of a closed bracket; None for an empty element or a bracket of nothing else."""
+        label, forms = self.label or "", self.forms
+        fault = ""
+        if self.has_brackets:
+            if not forms:
+                return Tree(bare(label), tuple(self.children)) if self.children else None
+            fault = f"word {forms[0]!r} has no tag"
+        elif not forms:
+            fault = f"{label!r} alone in its bracket" if label else "nothing in the bracket"
+        elif len(forms) > 1:
+            fault = f"{len(forms)} words under one tag: {label} {' '.join(forms[:3])}"
+        elif label == EMPTY:
+            return None
+        elif bare(label) not in UPOS:
+            fault = f"{label!r} is not a part-of-speech tag of the Penn Treebank"
+        if fault:
+            raise DataError(name, self.line, fault, "expected (TAG word) or (LABEL (...) ...)")
+        return Tree(bare(label), (), forms[0])
+
 
 def read(path: AnyPath) -> Iterator[Tree]:
     """The trees of a file, without empty elements, function tags and outer brackets.
@@ -193,79 +202,51 @@ def read(path: AnyPath) -> Iterator[Tree]:
     name = shown(path)
     stack: list[_Bracket] = []
     any_tree, n_words, most_words = False, 0, limit("words")
-    with open_text(path) as handle:
-        for number, line in enumerate(handle, 1):
-            if "\0" in line:
-                raise DataError(name, number, "NUL byte", "a damaged or binary file, or UTF-16 text?")
-            if not stack and line.startswith("*x*"):
-                continue
-            for match in _TOKEN.finditer(line):
-                token = match[0]
-                if token == "(":
-                    _check_outside(stack, name)
-                    stack.append(_Bracket(number, starts_line=not match.start()))
-                elif not stack:
-                    hint = "one too many?" if token == ")" else "is this a .mrg file?"
-                    raise DataError(name, number, f"{token!r} outside brackets", hint)
-                elif token == ")":
-                    bracket = stack.pop()
-                    tree = _tree(bracket, name)
-                    if stack:
-                        stack[-1].children += [tree] if tree else []
-                        continue
-                    if tree is None:
-                        raise DataError(name, bracket.line, "tree without words", "only empty elements")
-                    while not tree.label and len(tree.children) == 1:
-                        tree = tree.children[0]
-                    yield tree
-                    any_tree, n_words = True, 0
-                elif stack[-1].label is None and not stack[-1].has_brackets:
-                    stack[-1].label = token
-                else:
-                    stack[-1].forms.append(token)
-                    n_words += 1
-                    if n_words > most_words:
-                        message = f"a tree of more than {most_words} words"
-                        raise DataError(name, stack[0].line, message, to_raise("words"))
+    for number, line in enumerate(lines_of(path), 1):
+        if "\0" in line:
+            raise DataError(name, number, "NUL byte", "a damaged or binary file, or UTF-16 text?")
+        if not stack and line.startswith("*x*"):
+            continue
+        for match in _TOKEN.finditer(line):
+            token = match[0]
+            if token == "(":
+                if stack:
+                    stack[-1].has_brackets = True
+                    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
+                    if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
+                        message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
+                        raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
+                    if len(stack) == MAX_DEPTH:
+                        raise DataError(name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep")
+                stack.append(_Bracket(number, starts_line=not match.start()))
+            elif not stack:
+                hint = "one too many?" if token == ")" else "is this a .mrg file?"
+                raise DataError(name, number, f"{token!r} outside brackets", hint)
+            elif token == ")":
+                bracket = stack.pop()
+                tree = bracket.tree(name)
+                if stack:
+                    stack[-1].children += [tree] if tree else []
+                    continue
+                if tree is None:
+                    raise DataError(name, bracket.line, "tree without words", "only empty elements")
+                while not tree.label and len(tree.children) == 1:
+                    tree = tree.children[0]
+                yield tree
+                any_tree, n_words = True, 0
+            elif stack[-1].label is None and not stack[-1].has_brackets:
+                stack[-1].label = token
+            else:
+                stack[-1].forms.append(token)
+                n_words += 1
+                if n_words > most_words:
+                    message = f"a tree of more than {most_words} words"
+                    raise DataError(name, stack[0].line, message, to_raise("words"))
     if stack:
         hint = f"open at the end of the file: {len(stack)}"
         raise DataError(name, stack[0].line, "bracket is never closed", hint)
     if not any_tree:
         raise DataError(name, None, "no trees", "was the file downloaded in full?")
-
-
-def _check_outside(stack: list[_Bracket], name: str) -> None:
-    """Checks the brackets around one that opens."""
-    if not stack:
-        return
-    stack[-1].has_brackets = True
-    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
-    if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
-        message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
-        raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
-    if len(stack) == MAX_DEPTH:
-        raise DataError(name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep")
-
-
-def _tree(bracket: _Bracket, name: str) -> Tree | None:
-    """The tree of a closed bracket; None for an empty element or a bracket of nothing else."""
-    label, forms = bracket.label or "", bracket.forms
-    fault = ""
-    if bracket.has_brackets:
-        if not forms:
-            return Tree(bare(label), tuple(bracket.children)) if bracket.children else None
-        fault = f"word {forms[0]!r} has no tag"
-    elif not forms:
-        fault = f"{label!r} alone in its bracket" if label else "nothing in the bracket"
-    elif len(forms) > 1:
-        fault = f"{len(forms)} words under one tag: {label} {' '.join(forms[:3])}"
-    elif label == EMPTY:
-        return None
-    elif bare(label) not in UPOS:
-        fault = f"{label!r} is not a part-of-speech tag of the Penn Treebank"
-    if fault:
-        raise DataError(name, bracket.line, fault, "expected (TAG word) or (LABEL (...) ...)")
-    return Tree(bare(label), (), forms[0])
 
 
 def bare(label: str) -> str:

@@ -1,9 +1,4 @@
-"""Inventories of tags, and protocols: which words and trees count.
-
-Part-of-speech tags: the inventory of Universal Dependencies, and punctuation tags of other inventories.
-"""
-
-from __future__ import annotations
+"""Inventories of part-of-speech tags, and protocols: which words and trees count."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
@@ -41,8 +36,6 @@ def ud_version(tags: Container[str]) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Protocols: which words and trees count. Figures under different ones cannot be compared.
-
-
 UD_PUNCTUATION = frozenset({"PUNCT"})
 
 
@@ -82,17 +75,17 @@ PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (STAND
 SCORING_PROTOCOLS: dict[str, Protocol] = {**PROTOCOLS, EVERY_WORD.name: EVERY_WORD}
 
 
-def protocol_named(name: str, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
-    """The protocol called `name`. Raises: ConfigError, naming the choices."""
-    if name not in among:
-        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(among)})")
-    return among[name]
-
-
 def protocol_of(protocol: str | Protocol, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
-    """The protocol itself, or the one of that name. Raises: as `protocol_named`; UsageError, neither."""
+    """The protocol itself, or the one of that name.
+
+    Raises: ConfigError, there is none, naming the choices; UsageError, the argument is neither.
+    """
     check_kind("protocol", protocol, (str, Protocol), "a Protocol or the name of one")
-    return protocol_named(protocol, among) if isinstance(protocol, str) else protocol
+    if isinstance(protocol, Protocol):
+        return protocol
+    if protocol not in among:
+        raise ConfigError(f"no protocol {protocol!r} (choose from {', '.join(among)})")
+    return among[protocol]
 
 
 def scoring_protocol(protocol: str | Protocol) -> Protocol:

@@ -3,8 +3,6 @@
 Words are numbered 1..n, head 0 is the root.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -73,12 +71,6 @@ def cycle(heads: Sequence[int]) -> list[int]:
                 found.append(heads[found[-1] - 1])
             return sorted(found)
     return []
-
-
-def kept_positions(sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION) -> tuple[int, ...]:
-    """Positions (from 1) of the words whose universal tags are not removed."""
-    universal = sentence.upos or sentence.tags
-    return tuple([p for p, tag in enumerate(universal, 1) if tag not in removed_tags])
 
 
 def without_punctuation(
@@ -179,10 +171,9 @@ def restore_punctuation(
     takes that mark's head. In a sentence without kept words, the first word is the root and the head of the
     others.
 
-    A projective tree with one root stays one, and `heads_without` undoes it. Linear time for such trees.
+    A projective tree with one root stays one, and `heads_without` undoes it.
 
-    Raises:
-        ValueError: the kept words have no tree.
+    Raises: ValueError, the kept words have no tree.
 
     >>> restore_punctuation([2, 0, 4, 2], [1, 2, 4, 5], ["They", "left", ",", "as", "ordered", "."])
     (2, 0, 5, 5, 2, 2)
@@ -194,7 +185,8 @@ def restore_punctuation(
         return tuple(kept_heads)
     if not len(positions):
         return tuple(min(k, 1) for k in range(n))
-    tree = _KeptTree(kept_heads, n)
+    if cycle(kept_heads) or not all(0 <= head <= len(kept_heads) for head in kept_heads):
+        raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     kept = set(positions)
     inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
     places = [0, *positions]
@@ -204,7 +196,7 @@ def restore_punctuation(
         if word in kept:
             head, gap, before = kept_heads[gap], gap + 1, 0
         else:
-            head = tree.head_of_mark(gap, inner[word])
+            head = _head_of_mark(kept_heads, gap, inner[word])
             crosses = not gap < head <= before if before > gap else before < head <= gap
             if before and crosses:  # the arc of the mark beside it
                 head = before
@@ -232,76 +224,36 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
     return inner
 
 
-class _KeptTree:
-    """A tree of m kept words among n, with what a mark must know. Word 0 stands before the first one."""
+def _head_of_mark(heads: Sequence[int], gap: int, inner: int) -> int:
+    """The head of a mark in a gap of a tree, whose partner is in the gap `inner`, or -1."""
+    arcs = [(min(arc), max(arc)) for arc in enumerate(heads, 1)]
+    over = [(low, high) for low, high in arcs if low <= gap < high]  # the mark, so that it stays below them
 
-    def __init__(self, heads: Sequence[int], n_words: int) -> None:
-        """Raises: ValueError, the heads are no tree."""
-        self._heads, size = heads, n_words + 2
-        self._depth = self._depths(size)
-        m, low, high = len(heads), list(range(size)), list(range(size))  # how far the arcs of a word reach
-        for word, head in enumerate(heads, 1):
-            low[word], high[word] = min(low[word], head), max(high[word], head)
-            if head:
-                low[head], high[head] = min(low[head], word), max(high[head], word)
-        high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
-        self._left_wall = [0] * size  # of each gap: the nearest word before it with an arc to one after it
-        self._left_cover = [0] * size  # of each word: the nearest one before it with an arc to one after it
-        self._right_wall, self._right_cover = [0] * size, [0] * size  # the same from the other side
-        stack = [0]
-        for word in range(1, m + 1):
-            while high[stack[-1]] <= word:
-                stack.pop()
-            self._left_cover[word] = stack[-1]
-            if high[word] > word:
-                stack.append(word)
-            self._left_wall[word] = stack[-1]
-        stack = [m + 1]
-        for word in range(m, 0, -1):
-            while low[stack[-1]] >= word:
-                stack.pop()
-            self._right_cover[word] = stack[-1]
-            if low[word] < word:
-                stack.append(word)
-            self._right_wall[word - 1] = stack[-1]
-
-    def _depths(self, size: int) -> list[int]:
-        """The number of arcs from the root to each word."""
-        m = len(self._heads)
-        depth = [0] + [-1] * m + [0] * (size - m - 1)
-        for start in range(1, m + 1):
-            word = start
-            path: list[int] = []
-            while depth[word] < 0:
-                if len(path) == m:
-                    raise ValueError(f"the heads {', '.join(map(str, self._heads))} are no tree")
-                path.append(word)
-                word = self._heads[word - 1]
-            for below, passed in enumerate(reversed(path), depth[word] + 1):
-                depth[passed] = below
-        return depth
-
-    def head_of_mark(self, gap: int, inner: int) -> int:
-        """The head of a mark in a gap, whose partner is in the gap `inner`, or -1."""
-        left = right = 0
-        if gap > 0 and inner <= gap:
-            left = self._highest(gap, max(self._left_wall[gap], inner + 1, 1), gap)
-        if gap < len(self._heads) and (inner < 0 or inner > gap):
-            last = self._right_wall[gap]
-            right = self._highest(gap + 1, gap + 1, min(last, inner) if inner > gap else last)
-        if left == 0 or right == 0:
-            return left + right
-        return left if self._depth[left] >= self._depth[right] else right
-
-    def _highest(self, start: int, first: int, last: int) -> int:
+    def highest(start: int, first: int, last: int) -> int:
         """The last word on the way up from `start`, staying within first..last, that a mark can reach.
 
         The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
         covers the mark.
         """
         word = found = start
-        while first <= self._heads[word - 1] <= last:
-            word = self._heads[word - 1]
-            if self._right_cover[word] > start if word < start else self._left_cover[word] < start:
+        while first <= heads[word - 1] <= last:
+            word = heads[word - 1]
+            if all(low <= gap < high for low, high in arcs if low < word < high):
                 found = word
         return found
+
+    def depth(word: int) -> int:
+        n_above = 0
+        while word:
+            word, n_above = heads[word - 1], n_above + 1
+        return n_above
+
+    left = right = 0
+    if gap > 0 and inner <= gap:
+        left = highest(gap, max([low for low, _ in over] + [inner + 1, 1]), gap)
+    if gap < len(heads) and (inner < 0 or inner > gap):
+        ends = [high for _, high in over] + [inner] * (inner > gap)
+        right = highest(gap + 1, gap + 1, min(ends, default=len(heads)))
+    if left == 0 or right == 0:
+        return left + right
+    return left if depth(left) >= depth(right) else right

@@ -1,9 +1,4 @@
-"""Raw text and its tokens, as CoNLL-U records them.
-
-Unicode normalisation: text is compared and looked up in the form NFC, and written as it came.
-"""
-
-from __future__ import annotations
+"""Raw text and its tokens, as CoNLL-U records them. Text is looked up in the form NFC."""
 
 import os
 import re
@@ -11,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, blocks, quoted
@@ -44,8 +40,6 @@ def as_in(text: str, model: str) -> str:
 # values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
 # here, includes control characters and byte-order marks, because a form cannot hold them; format characters
 # between tokens are recorded with it.
-
-
 _USUAL = {" ": "_", "": "SpaceAfter=No"}
 """MISC after a space, and after none."""
 
@@ -111,13 +105,6 @@ FORMAT = re.compile(
 GAP = re.compile(f"(?:{SPACES.pattern}|{FORMAT.pattern})+")
 """What may stand between tokens."""
 
-_LINE_ENDS = str.maketrans("\r\x85\u2028", "\n\n\n")
-
-
-def lined(text: str) -> str:
-    """A text whose lines end with \\n, character for character: one without any may have other line ends."""
-    return text if "\n" in text else text.translate(_LINE_ENDS)
-
 
 def is_named(path: AnyPath) -> bool:
     """Whether a file is raw text by its name."""
@@ -149,28 +136,13 @@ def token_block(block: Block) -> TokenBlock:
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []
     n_words = 0
-    for row, line in enumerate(block.lines):
-        if line[0] == "#":
-            check.check_comment(row, line)
-            continue
-        columns = line.split("\t")
-        if len(columns) != 10 or columns != line.split() or "\0" in line:
-            check.check_columns(row, line, columns)
-        check.started = True
-        if columns[0] != str(n_words + 1):
-            check.check_other_token(row, columns, n_words)
-            if "-" in columns[0]:
-                tokens.append((columns, []))
-                rows.append(row)
-            continue
-        n_words += 1
-        check.empty_nodes = 0
-        if n_words <= check.range_end:
+    for row, columns, is_word in check.token_lines(block.lines):
+        n_words += is_word
+        if is_word and n_words <= check.range_end:
             tokens[-1][1].append(columns)
-        else:
-            tokens.append((columns, [columns]))
+        elif is_word or "-" in columns[0]:
+            tokens.append((columns, [columns] if is_word else []))
             rows.append(row)
-    check.check_end(block.lines, n_words)
     return TokenBlock(block, tokens, rows)
 
 
@@ -199,8 +171,6 @@ def documents_of(sentences: Iterable[Block]) -> Iterator[Document]:
 
 
 class _Builder:
-    """A document in the making."""
-
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.length = 0
@@ -211,26 +181,23 @@ class _Builder:
     def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
-        if (said := _said_text(sentence.block)) is not None:
+        comments = takewhile(lambda line: line[0] == "#", sentence.block.lines)
+        if said := next((found[1] for line in comments if (found := _TEXT.fullmatch(line))), ""):
             spaces = _agreed(sentence, said, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
         tokens = []
         for n, (form, space, (_, words)) in enumerate(zip(forms, spaces, sentence.tokens)):
+            before = " " if self.after is None else self.after
             if n == 0 and begins_paragraph and self.sentences and self.after in (None, ""):
-                self._put("\n\n")
-            else:
-                self._put(" " if self.after is None else self.after)
-            self._put(space.before)
-            start = self.length
-            self._put(form)
+                before = "\n\n"
+            before += space.before
+            start = self.length + len(before)
+            self.pieces += [before, form]
+            self.length = start + len(form)
             tokens.append(Token(start, self.length, tuple([word[1] for word in words])))
             self.after = space.after
         self.sentences.append(TokenisedSentence(tuple(tokens), begins_paragraph))
-
-    def _put(self, piece: str) -> None:
-        self.pieces.append(piece)
-        self.length += len(piece)
 
     def finished(self) -> Document:
         text = "".join(self.pieces) + (self.after or "")
@@ -255,15 +222,6 @@ def _spaces(misc: str) -> _Spaces:
     if "SpacesAfter" in found:
         after = unescaped(found["SpacesAfter"])
     return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)
-
-
-def _said_text(block: Block) -> str | None:
-    for line in block.lines:
-        if line[0] != "#":
-            break
-        if found := _TEXT.fullmatch(line):
-            return found[1] or None
-    return None
 
 
 def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
@@ -319,26 +277,22 @@ def conllu(document: Document, first: int = 1, *, begins: bool = True, is_follow
     before, number = text[: starts[0]] if begins else "", 0
     for n, sentence in enumerate(sentences):
         last = number + len(sentence.tokens)
+        nexts = starts[number + 1 : last + 1]
         is_last = n + 1 == len(sentences) or sentences[n + 1].begins_paragraph
         whole = text[starts[number] : sentence.tokens[-1].end]
         form = form_of(whole)
         to_form = str if form == whole else form_of
-        if FORMAT.search(whole):
-            form = _visible(text, sentence, starts[number + 1 : last + 1])
-        ends = "_" if is_followed and n + 1 == len(sentences) else _USUAL[""]
-        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last, to_form, ends)
+        if FORMAT.search(whole):  # `# text` has no format characters between tokens
+            pieces = []
+            for (start, end, _), begin in zip(sentence.tokens, nexts):
+                pieces += [form_of(text[start:end]), form_of(FORMAT.sub("", text[end:begin]))]
+            form = "".join(pieces[:-1])
+        at_end = "_" if is_followed and n + 1 == len(sentences) else _USUAL[""]
+        rows = _rows(text, sentence, nexts, before, is_last, to_form, at_end)
         paragraph = "# newpar\n" if sentence.begins_paragraph else ""
         out.append(f"{paragraph}# sent_id = {first + n}\n# text = {form}\n{rows}\n")
         number, before = last, ""
     return "".join(out)
-
-
-def _visible(text: str, sentence: TokenisedSentence, nexts: list[int]) -> str:
-    """The text of a sentence as its `# text` has it: without the format characters between tokens."""
-    pieces = []
-    for (start, end, _), begin in zip(sentence.tokens, nexts):
-        pieces += [form_of(text[start:end]), form_of(FORMAT.sub("", text[end:begin]))]
-    return "".join(pieces[:-1])
 
 
 def _rows(
@@ -382,11 +336,11 @@ def form_of(text: str) -> str:
     >>> form_of("20 \\n 000")
     '20 000'
     """
-    return text if text.isprintable() and "  " not in text else SPACES.sub(_one_space, text)
-
-
-def _one_space(run: re.Match[str]) -> str:
-    return run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " "
+    if text.isprintable() and "  " not in text:
+        return text
+    return SPACES.sub(
+        lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ", text
+    )
 
 
 def escaped(text: str) -> str:
@@ -408,9 +362,9 @@ def _escape(character: str) -> str:
 
 def unescaped(value: str) -> str:
     """The text that `escaped` made a value; an unknown escape stays as it is."""
-    return _ESCAPE.sub(_meant, value) if "\\" in value else value
 
+    def meant(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, found[0])
 
-def _meant(found: re.Match[str]) -> str:
-    said = found[1]
-    return chr(int(said[1:], 16)) if len(said) == 5 else _ESCAPED.get(said, found[0])
+    return _ESCAPE.sub(meant, value) if "\\" in value else value

@@ -41,7 +41,7 @@ class Vocabulary:
     tags: tuple[str, ...]
     words: tuple[str, ...] = ()
     lowercase: bool = True
-    classes: tuple[int, ...] = ()
+    classes: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = ()
 
     @cached_property
     def _tag_ids(self) -> dict[str, int]:
@@ -61,17 +61,18 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
-        return {name: list(x) if isinstance(x, tuple) else x for name, x in asdict(self).items()}
+        own = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
     @classmethod
     def from_json(cls, content: bytes | str) -> Vocabulary:
         """The vocabulary from the JSON of `to_json`.
 
-        Raises: ModelError, it is damaged: a field is missing or of another type, a tag or word occurs twice,
-        or there is not a class for each word.
+        Raises: ModelError, it is damaged: a field is of another type, a tag or word occurs twice, or there is
+        not a class for each word.
         """
         try:
-            stored = msgspec.json.decode(content, type=_StoredVocabulary)
+            stored = msgspec.json.decode(content, type=cls)
         except msgspec.MsgspecError as error:
             raise ModelError(f"the model file is damaged: vocabulary: {error}") from None
         for name, entries in (("tags", stored.tags), ("words", stored.words)):
@@ -80,16 +81,7 @@ class Vocabulary:
         if stored.classes and len(stored.classes) != len(stored.words) + 1:
             found = f"{len(stored.classes)} classes for {len(stored.words)} words"
             raise ModelError(f"the model file is damaged: vocabulary: {found}")
-        return cls(stored.tags, stored.words, stored.lowercase, stored.classes)
-
-
-class _StoredVocabulary(msgspec.Struct):
-    """The fields of `Vocabulary.to_json`, for the validation library."""
-
-    tags: tuple[str, ...]
-    words: tuple[str, ...]
-    lowercase: bool
-    classes: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+        return stored
 
 
 def build_vocabulary(

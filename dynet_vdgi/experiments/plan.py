@@ -342,8 +342,8 @@ def _carry_out(todo: Sequence[Job], executor: Executor) -> list[str]:
 def _executor(at_a_time: int, scheduler: str | None) -> Iterator[Executor]:
     """What jobs are handed to: threads, each waiting for a process that ends with the block, or a cluster."""
     if scheduler is not None:
-        with connected(scheduler) as cluster:
-            yield cluster.client.get_executor(pure=False)
+        with connected(scheduler) as client:
+            yield client.get_executor(pure=False)
         return
     threads = ThreadPoolExecutor(at_a_time)
     try:

@@ -121,15 +121,14 @@ def _result(path: Path) -> list[TableRow]:
 
 
 def _csv(path: Path) -> Iterator[TableRow]:
-    with files.open_text(path) as handle:
-        lines = csv.DictReader(handle)
-        for cells in lines:
-            values: dict[str, object] = {name: cell for name, cell in cells.items() if name and cell}
-            values["dda"] = {name: cell for name, cell in values.items() if re.fullmatch(r"<=\d+|all", name)}
-            try:
-                yield msgspec.convert(values, TableRow, strict=False)
-            except msgspec.ValidationError as error:
-                raise DataError(str(path), lines.line_num, f"not a row of a run: {error}") from None
+    lines = csv.DictReader(files.lines_of(path))
+    for cells in lines:
+        values: dict[str, object] = {name: cell for name, cell in cells.items() if name and cell}
+        values["dda"] = {name: cell for name, cell in values.items() if re.fullmatch(r"<=\d+|all", name)}
+        try:
+            yield msgspec.convert(values, TableRow, strict=False)
+        except msgspec.ValidationError as error:
+            raise DataError(str(path), lines.line_num, f"not a row of a run: {error}") from None
 
 
 def rows_as_csv(rows: Sequence[TableRow]) -> str:
@@ -329,7 +328,7 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
     for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
         of = ", ".join(system for system, own in runs.items() if name in {row.protocol for row in own})
-        notes.append(f"Protocol {name} ({of}): {protocols.protocol_named(name).description}.")
+        notes.append(f"Protocol {name} ({of}): {protocols.protocol_of(name).description}.")
     for name, own in runs.items():
         uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
         notes += [f"† {name} used gold trees: {'; '.join(uses)}."] if uses else []

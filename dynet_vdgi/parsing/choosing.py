@@ -24,7 +24,7 @@ import numpy as np
 
 from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.punctuation import kept_positions, without_punctuation
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
@@ -198,7 +198,7 @@ def to_correct(
         return without_punctuation(replace(sentence, heads=None, deprels=(), source=None), removed)[0]
 
     def confidence(sentence: Sentence, parse: Parse) -> list[float]:
-        return [(parse.confidence or ())[p - 1] or 0.0 for p in kept_positions(sentence, removed)]
+        return [(parse.confidence or ())[p - 1] or 0.0 for p in without_punctuation(sentence, removed)[1]]
 
     new = {sentence.forms: k for k, sentence in reversed([*enumerate(text)]) if sentence.forms not in seen}
     chosen = choose(

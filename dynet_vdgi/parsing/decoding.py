@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dynet_vdgi.data.punctuation import cycle, heads_without, kept_positions
+from dynet_vdgi.data.punctuation import cycle, without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
@@ -95,7 +95,8 @@ def conflict_in(sentence: Sentence, removed_tags: frozenset[str]) -> str | None:
     heads = sentence.heads
     if heads is None or FREE not in heads:
         return None
-    return conflict(heads) if FREE in heads_without(heads, kept_positions(sentence, removed_tags)) else None
+    bare, _ = without_punctuation(sentence, removed_tags)
+    return conflict(heads) if FREE in (bare.heads or ()) else None
 
 
 def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] | None:

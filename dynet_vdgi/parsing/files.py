@@ -5,8 +5,6 @@ which check, parse and render them; this process only cuts the file and writes. 
 way at a time.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import pickle
@@ -17,13 +15,12 @@ from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import conllu_blocks, conllu_writing, files
+from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, Passage, blocks_of
+from dynet_vdgi.data.conllu_blocks import Block, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -40,10 +37,7 @@ from dynet_vdgi.system.side_by_side import connected, processes
 logger = logging.getLogger("dynet_vdgi")
 
 
-WINDOW = conllu_blocks.TEXT
-"""Characters that are parsed together, unless an engine asks for more."""
-
-Window = list[Block | Passage]
+Window = list[Block]
 """Sentences that are parsed together."""
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
@@ -118,7 +112,7 @@ class FileParser:
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
         with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-            for parsed in self.windows(steps.passages(names), partial(steps.accuracy, names)):
+            for parsed in self.windows(steps.blocks(names), partial(steps.accuracy, names)):
                 if not totals.n_words and parsed.unknown_tags.total() == parsed.n_words:
                     known = self.parser.model.vocabulary.tags
                     where = ", ".join(map(files.shown, names))
@@ -133,7 +127,7 @@ class FileParser:
         return totals
 
     def windows(
-        self, items: Iterable[Passage | Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
+        self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
     ) -> Iterator[Parsed]:
         """The parsed windows of a text in order.
 
@@ -143,10 +137,10 @@ class FileParser:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died, or the cluster failed.
         """
-        parser, items = self._adapted(iter(items), tag_accuracy)
+        parser, blocks = self._adapted(iter(given), tag_accuracy)
         named: set[tuple[str, str]] = set()
         with ExitStack() as resources:
-            for parsed in self._in_order(parser, _windows(items, parser.engine.windows), resources):
+            for parsed in self._in_order(parser, windows(blocks, parser.engine.windows), resources):
                 for error in parsed.unfilled:
                     logger.error("%s", error)
                 for repair in parsed.repairs:
@@ -158,20 +152,19 @@ class FileParser:
                     raise parsed.fault
 
     def _adapted(
-        self, items: Iterator[Passage | Block], tag_accuracy: Callable[[int], float]
-    ) -> tuple[Parser, Iterable[Passage | Block]]:
+        self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]
+    ) -> tuple[Parser, Iterator[Block]]:
         """The parser for this text, whose beginning is measured, and the text."""
         if not self.parser.needs_text and self.parser.labeller.verb_order is not None:
-            return self.parser, items
-        held: list[Passage | Block] = []
+            return self.parser, blocks
+        held: list[Block] = []
         faults: list[DataError] = []
 
         def sentences() -> Iterator[Sentence]:
             try:
-                for item in items:
-                    held.append(item)
-                    for block in blocks_of(item):
-                        yield sentence_of(block, "ignored", tags, _not_yet, columns={"xpos", "feats"})
+                for block in blocks:
+                    held.append(block)
+                    yield sentence_of(block, "ignored", tags, _not_yet)
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
 
@@ -184,33 +177,36 @@ class FileParser:
             measured.measures.tell()
             tell_unsuited(seen)
 
-        def whole() -> Iterator[Passage | Block]:
+        def whole() -> Iterator[Block]:
             yield from held
-            yield from items
-            yield from _raised(faults)
+            yield from blocks
+            for fault in faults:
+                raise fault
 
         return parser, whole()
 
-    def _in_order(self, parser: Parser, windows: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
+    def _in_order(self, parser: Parser, parts: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = self.how, self.relations
         if self.scheduler is not None:
-            cluster = resources.enter_context(connected(self.scheduler))
+            client = resources.enter_context(connected(self.scheduler))
             # Not scattered: a function's result is computed again if the workers that held it have died.
-            sent = cluster.client.submit(_received, __version__, pickle.dumps(parser))
-            submit: Callable[[Window], Any] = partial(cluster.submit, parse_window, sent, *work)
-            n_under_way: Callable[[], int] = cluster.n_under_way
+            sent = client.submit(_received, __version__, pickle.dumps(parser))
+            submit: Callable[[Window], Any]
+            submit = partial(client.get_executor(pure=False).submit, parse_window, sent, *work)
+            n_under_way: Callable[[], int]  # its workers come and go
+            n_under_way = lambda: 2 * max(1, sum(map(int, client.nthreads().values())))  # noqa: E731
         elif self.jobs > 1:
             begin = resources.enter_context(processes(self.jobs, _start_worker, parser))
             submit = partial(begin, _work, *work)
             n_under_way = lambda: 2 * self.jobs  # noqa: E731
         else:
-            yield from (parse_window(parser, *work, window) for window in windows)
+            yield from (parse_window(parser, *work, window) for window in parts)
             return
         pending: deque[Any] = deque()
         fault = None
         try:
-            for window in windows:
+            for window in parts:
                 pending.append(submit(window))
                 if len(pending) >= n_under_way():
                     yield pending.popleft().result()
@@ -254,28 +250,6 @@ class FileParser:
         )
 
 
-def _windows(items: Iterable[Passage | Block], times: int) -> Iterator[Window]:
-    """Consecutive items, as many as complete a window of so many `times` the usual size.
-
-    If the source of the items raises a `DataError`, the items before it are yielded first.
-    """
-    window: Window = []
-    size = 0
-    try:
-        for item in items:
-            window.append(item)
-            size += len(item.content) if isinstance(item, Passage) else sum(map(len, item.lines))
-            if size >= times * WINDOW:
-                yield window
-                window, size = [], 0
-    except DataError:
-        if window:
-            yield window
-        raise
-    if window:
-        yield window
-
-
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
     """The parsed sentences of a window, up to the first malformed one."""
     parser = copy(parser)  # threads of a cluster's worker share it
@@ -287,7 +261,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> P
     repairs: list[DataError] = []
     fault = None
     try:
-        for place, block in enumerate(chain.from_iterable(map(blocks_of, window))):
+        for place, block in enumerate(window):
             sentence = sentence_of(block, heads, tags, repairs.append)
             if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
                 message = f"left as it is, since its heads cannot be kept: {reason}"
@@ -334,12 +308,6 @@ def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
 
 def _not_yet(repair: DataError) -> None:
     """The treatment of a repair that the sentence's window reports."""
-
-
-def _raised(faults: Sequence[DataError]) -> Iterator[Passage | Block]:
-    yield from ()
-    for fault in faults:
-        raise fault
 
 
 _worker: Parser | None = None

@@ -19,7 +19,7 @@ import numpy as np
 from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.data.files import check_path
-from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.protocols import protocol_of
 from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
@@ -148,7 +148,7 @@ class Parser:
 
     def __init__(self, model: ModelFile, labels: LabelTable | None = None) -> None:
         self.model, self.labels = model, labels
-        self.protocol = protocol_named(model.settings.data.protocol)
+        self.protocol = protocol_of(model.settings.data.protocol)
         self._recipe = RECIPES.named(model.settings.recipe)
         self.keeps_heads: bool = self._recipe.keeps_heads
         self.engine: Engine = self._recipe.engine(model)

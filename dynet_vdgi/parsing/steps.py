@@ -11,13 +11,13 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynet_vdgi.data import conllu_blocks, files
+from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import KNOWN, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_blocks import Block, blocks, blocks_in, windows
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # most inputs need neither
     from dynet_vdgi.tagging.tagger import Tagger
     from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
-_UNTAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t_\t", re.MULTILINE)
+_UNTAGGED = re.compile(r"[0-9]+\t[^\t]*\t[^\t]*\t_\t")
 """The beginning of a word without UPOS."""
 
-_TAG_CONFIDENCE = re.compile(rb"[\t|]TagConf=([01](?:\.[0-9]+)?)")
-_TAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t(?!_\t)", re.MULTILINE)
+_TAGGED = re.compile(r"[0-9]+\t[^\t]*\t[^\t]*\t(?!_\t)")
+_TAG_CONFIDENCE = re.compile(r"[\t|]TagConf=([01](?:\.[0-9]+)?)")
 
 LOAD = "load(MODEL, tokeniser=FILE, tagger=FILE), or train with them"
 MEMORY = "<memory>"
@@ -58,7 +58,7 @@ class Steps:
 
     `files`: those of the steps, by name (`model_file.STEPS`). `reads_text`: standard input and files of other
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
-    `noted`: for each input, the number of words in passages with TagConf=, and of wrong tags, by that.
+    `noted`: for each input, the number of words in windows with TagConf=, and of wrong tags, by that.
     `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a sentence.
     """
 
@@ -119,7 +119,7 @@ class Steps:
                 known = self.tagger.accuracy
                 n_guessed += n_tagged
                 n_wrong += n_tagged * (1 - (OF_A_LIST if known is None else known))
-        # More words may have been read than these, because passages are read as a whole.
+        # More words may have been read than these, because windows are read as a whole.
         return 1 - n_wrong / max(1, n_guessed, n_words)
 
     def is_raw(self, name: AnyPath) -> bool:
@@ -139,35 +139,28 @@ class Steps:
             raise UsageError(NO_LINES)
         if "tagger" not in self.files and raw:
             if os.path.isfile(raw[0]):
-                with files.open_text(raw[0]) as text:
-                    text.read(1)  # raises, if it is no text at all, such as a Word file
+                next(files.lines_of(raw[0]), "")  # raises, if it is no text at all, such as a Word file
             raise UsageError(f"{shown(raw[0])}: {NO_TAGGER}")
         if "tagger" not in self.files and self.retag:
             raise UsageError(NO_RETAG)
 
-    def passages(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
+    def blocks(self, names: Iterable[AnyPath]) -> Iterator[Block]:
         """The sentences of inputs, tokenised and tagged where they were not.
 
         Raises: DataError, an input is malformed, not UTF-8, or has no sentences.
         """
-        items = self._tokenised(names)
-        if "tagger" not in self.files:
-            yield from items
-            return
-        for is_missing, group in groupby(items, self._lacks_tags):
-            if is_missing:
-                yield from self._tagged(group)
-            else:
-                yield from group
+        for is_missing, group in groupby(self._tokenised(names), self._lack_tags):
+            found = chain.from_iterable(group)
+            yield from self._tagged(found) if is_missing else found
 
-    def _tokenised(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
+    def _tokenised(self, names: Iterable[AnyPath]) -> Iterator[list[Block]]:
         n_sentences, every = 0, list(names)
         for number, name in enumerate(every, 1):
             self.tagged[shown(name)] = 0
             if not self.is_raw(name):
-                for item in conllu_blocks.passages(name):
-                    self._note(item)
-                    yield item
+                for window in windows(blocks(name)):
+                    self._note(window)
+                    yield window
                 continue
             assert self.tokeniser is not None
             is_followed = number < len(every)
@@ -175,24 +168,25 @@ class Steps:
             for document, text in read:
                 n_sentences += len(document.sentences)
                 if document.sentences:
-                    yield Passage(shown(name), 1, text.encode())
+                    yield blocks_in(text, shown(name))
 
-    def _note(self, item: Passage | Block) -> None:
-        """Counts the words of a passage that was tagged by a tagger, and their expected errors."""
-        content = _content(item)
-        if self.retag or b"TagConf=" not in content:
+    def _note(self, window: list[Block]) -> None:
+        """Counts the words of a window that was tagged by a tagger, and their expected errors."""
+        lines = [line for block in window for line in block.lines]
+        if self.retag or not any("TagConf=" in line for line in lines):
             return
-        wrong = sum(1 - float(found[1]) for found in _TAG_CONFIDENCE.finditer(content))
-        n_words, before = self.noted.get(item.path, (0, 0.0))
-        self.noted[item.path] = n_words + len(_TAGGED.findall(content)), before + wrong
+        wrong = sum(1 - float(found[1]) for line in lines for found in _TAG_CONFIDENCE.finditer(line))
+        n_words, before = self.noted.get(window[0].path, (0, 0.0))
+        self.noted[window[0].path] = n_words + sum(map(bool, map(_TAGGED.match, lines))), before + wrong
 
-    def _lacks_tags(self, item: Passage | Block) -> bool:
-        return self.retag or _UNTAGGED.search(_content(item)) is not None
+    def _lack_tags(self, window: list[Block]) -> bool:
+        if "tagger" not in self.files:
+            return False
+        return self.retag or any(_UNTAGGED.match(line) for block in window for line in block.lines)
 
-    def _tagged(self, items: Iterable[Passage | Block]) -> Iterator[Block]:
+    def _tagged(self, untagged: Iterable[Block]) -> Iterator[Block]:
         assert self.tagger is not None
-        blocks = (block for item in items for block in conllu_blocks.blocks_of(item))
-        sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
+        sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in untagged)
         for tagged in self.tagger.stream(sentences, retag=self.retag):
             source = (tagged.noted if self.notes else tagged.sentence).source
             assert source is not None
@@ -222,8 +216,8 @@ class Steps:
         document = self.tokeniser.tokenise(text, lines=lines)
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
-        blocks = Passage(MEMORY, 1, raw_text.conllu(document).encode()).blocks()
-        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
+        untagged = blocks_in(raw_text.conllu(document), MEMORY)
+        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, _ignore) for block in untagged)
 
 
 def step_file(name: str, path: AnyPath) -> StepFile:
@@ -275,10 +269,6 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
         loaded(name, path)  # refused if it cannot be used
         found[name] = Path(file.path).read_bytes() if file.content is None else file.content
     return found
-
-
-def _content(item: Passage | Block) -> bytes:
-    return item.content if isinstance(item, Passage) else "\n".join(item.lines).encode()
 
 
 def _ignore(fault: DataError) -> None:

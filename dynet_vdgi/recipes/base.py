@@ -44,11 +44,11 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as is known before learning."""
-        from dynet_vdgi.data.protocols import protocol_named
+        from dynet_vdgi.data.protocols import protocol_of
         from dynet_vdgi.runs.model_file import Provenance
 
         material, settings = self.material, self.settings
-        protocol = protocol_named(settings.data.protocol)
+        protocol = protocol_of(settings.data.protocol)
         sections = settings.sections.values()
         named = {role: name for section in sections for role, name in section.files.items()}
         gold_trees = [*self.reading.gold_trees, *(line for each in sections for line in each.gold_trees)]

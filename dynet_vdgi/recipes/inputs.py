@@ -11,10 +11,10 @@ from pathlib import Path
 
 from dynet_vdgi.data import conllu, conllu_blocks, conllu_writing, corpus, files, raw_text
 from dynet_vdgi.data import files as file_checks
-from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.conllu_blocks import Block, blocks_in
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.corpus import superseded
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, protocol_named
+from dynet_vdgi.data.protocols import UD_PUNCTUATION, protocol_of
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
@@ -76,7 +76,7 @@ def _blocks(given: Given) -> Iterator[Block]:
         if not raw_text.is_named(name):
             yield from conllu_blocks.blocks(name)
     if given.sentences:
-        yield from Passage(MEMORY, 1, "".join(map(unchanged, given.sentences)).encode()).blocks()
+        yield from blocks_in("".join(map(unchanged, given.sentences)), MEMORY)
 
 
 def words_of(block: Block) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
 
 def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
     """The sentences with the tags they have, before anything is tagged."""
-    yield from conllu.checked(steps.passages(given.names), "ignored", conllu.KNOWN)
+    yield from conllu.checked(steps.blocks(given.names), "ignored", conllu.KNOWN)
     yield from given.sentences
 
 
@@ -125,7 +125,7 @@ class Given:
         """The sentences in order."""
         for name in self.names:
             if self.steps is not None:
-                yield from conllu.checked(self.steps.passages([name]), heads, tags)
+                yield from conllu.checked(self.steps.blocks([name]), heads, tags)
             else:
                 yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
@@ -404,7 +404,7 @@ class RunReader:
     def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
         """The sentences of each text."""
         texts: dict[str, list[Sentence]] = {}
-        protocol = protocol_named(self.data.protocol)
+        protocol = protocol_of(self.data.protocol)
         for label, given in inputs.texts.items():
             if not given:
                 continue
@@ -475,7 +475,7 @@ class RunReader:
 
         `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts removed punctuation.
         """
-        protocol = protocol_named(self.data.protocol)
+        protocol = protocol_of(self.data.protocol)
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
         read = corpus.with_few_tags(given.read(self.data.tags, heads))

@@ -29,7 +29,6 @@ from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, TEACHERS, Exclusions, Settings, TeacherSettings
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
-from dynet_vdgi.system import side_by_side
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.common import Base, Teacher
@@ -110,7 +109,6 @@ def teach(
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
-    side_by_side.give_back()
     alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
     return TaughtText(balanced(trees), marginals, *alone, votes)
 

@@ -1,7 +1,4 @@
-"""Model files: a zip of plain data, never code, and what a model is made of.
-
-The zip archive of a model file, which is unpacked only if the sizes it declares are plausible.
-"""
+"""Model files: a zip of plain data, never code, unpacked only if the sizes it declares are plausible."""
 
 from __future__ import annotations
 
@@ -58,9 +55,8 @@ class Archive:
     """
 
     def __init__(self, path: str | Path, content: bytes | None = None) -> None:
-        if content is None and not stat.S_ISREG(
-            os.stat(path).st_mode
-        ):  # a device may never end, and a pipe may never begin
+        # A device may never end, and a pipe may never begin.
+        if content is None and not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelError("not a file, but a folder, a device or a pipe")
         self._zip = zipfile.ZipFile(path if content is None else io.BytesIO(content))
         try:
@@ -78,9 +74,6 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         return self._zip.read(name)
-
-    def text(self, name: str) -> str:
-        return self._zip.read(name).decode()
 
     def json(self, name: str) -> Any:
         """A small member as JSON. Raises: ModelError, it is larger than the limit of tables."""
@@ -153,8 +146,7 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
 
     content: what the file holds, if it is inside another one, which `path` then names.
 
-    Raises:
-        ModelError: no such file, none of this program's, or damaged; anything else that the block raises.
+    Raises: ModelError, no such file, none of this program's, or damaged; anything else that the block raises.
     """
     try:
         with Archive(path, content) as archive:
@@ -199,20 +191,16 @@ def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
     """
     check_path("path", path)
     with atomic_bytes_writer(str(path)) as handle:
-        _pack(handle, entries)
+        handle.write(packed(entries))
 
 
 def packed(entries: Mapping[str, bytes]) -> bytes:
-    """What `write` would write."""
+    """What `write` writes."""
     buffer = io.BytesIO()
-    _pack(buffer, entries)
-    return buffer.getvalue()
-
-
-def _pack(handle: IO[bytes], entries: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
         for name, data in entries.items():
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
 def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -235,8 +223,6 @@ def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 # sums, averages and lambda after the last update) and `progress.json` (how far training has come). Random
 # numbers are drawn from the seed and the number of the update, so these two are the state of the
 # generators.
-
-
 FORMAT = 3
 
 
@@ -297,12 +283,17 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls, **told: Any) -> Provenance:
-        """A provenance with the present versions, machine and time."""
+        """A provenance with the present versions, machine and time, in UTC.
+
+        SOURCE_DATE_EPOCH (seconds since 1970) replaces the time, so equal runs make equal files.
+        """
+        epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+        now = time.gmtime(int(epoch) if epoch.isdecimal() else None)
         return cls(
             python=platform.python_version(),
             numpy=np.__version__,
             machine=platform.machine(),
-            created=_now(),
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", now),
             **told,
         )
 
@@ -377,10 +368,10 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
     Raises: ModelError, no such file, not a model file, damaged, or of another format.
     """
     with opened(path) as archive:
-        return _read(archive, str(path), training)
+        return _read(archive, training)
 
 
-def _read(archive: Archive, path: str, training: bool) -> ModelFile:
+def _read(archive: Archive, training: bool) -> ModelFile:
     """The content of an archive. Raises: any exception, it is damaged."""
     meta = archive.json("meta.json")
     if step := archive.step:
@@ -396,10 +387,16 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         raise ModelError(
             f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
         )
-    provenance = _provenance(meta)
+    if (recipe := meta.get("recipe")) not in RECIPES.names():
+        raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
+    provenance = msgspec.convert(meta, Provenance)
     try:
-        settings = from_toml(archive.text("settings.toml"), "settings.toml")
-        rules = _rules(archive.text("rules.txt"), "rules.txt", settings)
+        settings = from_toml(archive.read("settings.toml").decode(), "settings.toml")
+        text = archive.read("rules.txt").decode()
+        if text or "rules" not in settings.without_effect():  # else its recipe has no rules
+            rules = parse_rules(_OF_EARLIER_STUDENTS.sub("", text), "rules.txt")
+        else:
+            rules = RuleSet(())
     except ConfigError as error:
         raise ModelError(f"{error}; the model file is damaged, or {of_earlier_version(provenance)}") from None
     if settings.recipe != provenance.recipe:
@@ -423,23 +420,10 @@ _OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|
 """Options of lines in tables of earlier versions: what a student that is gone did not see."""
 
 
-def _rules(text: str, where: str, settings: Settings) -> RuleSet:
-    """The rules of a model; none if its recipe has no rules."""
-    has_none = not text and "rules" in settings.without_effect()
-    return RuleSet(()) if has_none else parse_rules(_OF_EARLIER_STUDENTS.sub("", text), where)
-
-
 def of_earlier_version(provenance: Provenance) -> str:
     """What to say about a model that this version cannot read or use: how to make it again."""
     again = shlex.join(provenance.command) or f"vdgi train --preset {provenance.preset}"
     return f"made by version {provenance.version}, which had other parsers; make it again: {again}"
-
-
-def _provenance(meta: Mapping[str, Any]) -> Provenance:
-    """Raises: msgspec.ValidationError, ModelError."""
-    if (recipe := meta.get("recipe")) not in RECIPES.names():
-        raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
-    return msgspec.convert(meta, Provenance)
 
 
 def differences(
@@ -462,9 +446,3 @@ def differences(
 def data_keys(data: tuple[DataFile, ...]) -> list[tuple[str, str, str]]:
     """The properties by which data files are compared."""
     return [(item.role, item.name, item.sha256) for item in data]
-
-
-def _now() -> str:
-    """The UTC time; SOURCE_DATE_EPOCH (seconds since 1970) replaces it, so equal runs make equal files."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said) if said.isdecimal() else None))

@@ -1,7 +1,4 @@
-"""The folder of a run: names that stand for files, its log, and the material that it learns from.
-
-Names that stand for files: the folder of a run for its model, a model for its rules.
-"""
+"""The folder of a run: names that stand for files, its log, and the material that it learns from."""
 
 from __future__ import annotations
 
@@ -114,8 +111,6 @@ def rules_named(name: str) -> NamedRules:
 
 # ----------------------------------------------------------------------------------------------------
 # The log of a run: each evaluation as a JSON object in `log.jsonl` and as a row on the console.
-
-
 COLUMNS = (
     ("phase", "phase", "8", ""),
     ("epoch", "epoch", "6", ".1f"),
@@ -153,7 +148,11 @@ class RunLog:
 
     def restart(self, after_update: int) -> None:
         """Drops the rows after an update, so that a resumed run logs nothing twice."""
-        rows = [row for row in self.rows() if _update(row) <= after_update]
+        rows = []
+        for row in self.rows():
+            update = row.get("update", 0)
+            if not isinstance(update, (int, float)) or update <= after_update:
+                rows.append(row)
         if self.path is None:
             self._rows = rows
             return
@@ -191,16 +190,8 @@ class RunLog:
         return rows
 
 
-def _update(row: dict[str, Any]) -> float:
-    """The update that a row belongs to; 0 if it is missing or not a number."""
-    update = row.get("update", 0)
-    return update if isinstance(update, (int, float)) else 0
-
-
 # ----------------------------------------------------------------------------------------------------
 # Training material of every recipe: sentences, trees, vocabulary, rules. No DyNet, no files.
-
-
 @dataclass(frozen=True)
 class Material:
     """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may be FREE.

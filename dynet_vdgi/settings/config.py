@@ -4,13 +4,11 @@ A module is imported when its name is first used, so that parsing imports no tea
 nothing. Other packages add their own with `register`.
 """
 
-from __future__ import annotations
-
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -27,8 +25,7 @@ class Registry(Generic[Item]):
 
     def __init__(self, setting: str, places: dict[str, str]) -> None:
         self.setting = setting
-        self._places: dict[str, str] = places
-        self._found: dict[str, Item] = {}
+        self._places = places
 
     def names(self) -> list[str]:
         return [*self._places]
@@ -36,7 +33,6 @@ class Registry(Generic[Item]):
     def register(self, name: str, place: str) -> None:
         """Adds or replaces a name; `place` is `module:attribute`."""
         self._places[name] = place
-        self._found.pop(name, None)
 
     def named(self, name: str) -> Item:
         """The object of this name. Raises: ConfigError, the name is unknown."""
@@ -45,10 +41,7 @@ class Registry(Generic[Item]):
                 f"config: '{self.setting}' must be one of {', '.join(self._places)}, not {name!r}"
                 + did_you_mean(str(name), self._places)
             )
-        if name not in self._found:
-            module, _, attribute = self._places[name].partition(":")
-            self._found[name] = cast(Item, getattr(importlib.import_module(module), attribute))
-        return self._found[name]
+        return cast(Item, resolve_name(self._places[name]))
 
 
 RECIPES: Registry[Any] = Registry(
@@ -83,8 +76,6 @@ TEACHERS: Registry[Any] = Registry(
 
 # ----------------------------------------------------------------------------------------------------
 # Files that come with the package: rules, presets, head tables, plans, the demo treebank.
-
-
 def resources() -> Path:
     """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
     package = Path(__file__).resolve().parents[1]
@@ -120,8 +111,6 @@ def rules_path(name: str) -> Path:
 # no section. The `recipe` decides which parser is trained and how, and has sections of its own: see
 # `recipes`. `teacher.kind` decides which settings the teacher has: they are defined beside its code in
 # `teachers`.
-
-
 # The files that a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
 FAST_NAME = "fast.vdgi"  # the student of a universal parser
@@ -293,36 +282,28 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""
-        return _effective(msgspec.to_builtins(self), self.without_effect())
+        idle, kept = self.without_effect(), dict[str, Any]()
+        for name, value in msgspec.json.decode(msgspec.json.encode(self)).items():
+            if isinstance(value, dict):
+                value = {key: inner for key, inner in value.items() if f"{name}.{key}" not in idle}
+            if name not in idle and value != {}:
+                kept[name] = value
+        return kept
 
     def to_toml(self) -> str:
         """The settings as the text of a preset file, from which they can be read back."""
-        return "\n".join(_toml_lines(self.to_dict())) + "\n"
+        values = self.to_dict()
+        lines = _toml_lines({name: value for name, value in values.items() if not isinstance(value, dict)})
+        for name, value in values.items():
+            if isinstance(value, dict):
+                lines += [f"\n[{name}]", *_toml_lines(value)]
+        return "\n".join(lines) + "\n"
 
 
-def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """The values without idle ones and empty sections."""
-    kept: dict[str, Any] = {}
-    for key, value in values.items():
-        name = prefix + key
-        if name in idle:
-            continue
-        found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
-        found = list(found) if isinstance(found, tuple) else found  # as TOML has it
-        if found != {}:
-            kept[key] = found
-    return kept
-
-
-def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in values.items():
-        if not isinstance(value, dict):
-            # TOML and JSON have the same literals except for two escapes.
-            yield f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield f"\n[{prefix}{name}]"
-            yield from _toml_lines(value, f"{prefix}{name}.")
+def _toml_lines(values: Mapping[str, Any]) -> list[str]:
+    """TOML and JSON have the same literals except for two escapes."""
+    literals = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+    return [f"{name} = " + value.replace("\x7f", "\\u007f") for name, value in literals.items()]
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

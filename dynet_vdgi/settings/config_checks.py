@@ -1,10 +1,8 @@
 """Settings from nested values, each checked, with messages for the people who wrote them."""
 
-from __future__ import annotations
-
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -42,25 +40,20 @@ class SettingPlace(NamedTuple):
         return f"{self.section}.{self.key}".lstrip(".")
 
 
-def every_setting() -> Iterator[SettingPlace]:
+def every_setting() -> list[SettingPlace]:
     """Every setting of every recipe and teacher."""
     found: dict[tuple[str, str, type[Section]], list[str]] = {}
+    teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
     for recipe in RECIPES.names():
-        for section, key, kind in _settings_of(RECIPES.named(recipe).settings):
-            found.setdefault((section, key, kind), []).append(recipe)
-    for (section, key, kind), recipes in found.items():
-        yield SettingPlace(tuple(recipes), section, key, kind)
-
-
-def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Section]]]:
-    for name, hint in hints_of(recipe).items():
-        if not _is_section(hint):
-            yield "", name, recipe if name not in Settings.__struct_fields__ else Settings
-            continue
-        teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
-        for kind in teachers if hint is TeacherSettings else [hint]:
-            for key in kind.__struct_fields__:
-                yield name, key, kind
+        settings = RECIPES.named(recipe).settings
+        for name, hint in hints_of(settings).items():
+            places = [("", name, Settings if name in Settings.__struct_fields__ else settings)]
+            if _is_section(hint):
+                kinds = teachers if hint is TeacherSettings else [hint]
+                places = [(name, key, kind) for kind in kinds for key in kind.__struct_fields__]
+            for place in places:
+                found.setdefault(place, []).append(recipe)
+    return [SettingPlace(tuple(recipes), *place) for place, recipes in found.items()]
 
 
 @cache
@@ -92,7 +85,6 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
 
 
 def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
-    """Reads a section of this type."""
     found: dict[str, Any] = {}
     hints = hints_of(kind)
     for key, value in values.items():
@@ -105,29 +97,15 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
             continue
         if not isinstance(value, Mapping):
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
-        inner, numbers = _kind_of(kind, key, name, value)
+        inner, numbers = hint, dict(value)
+        if hint is TeacherSettings:  # chosen by its kind
+            default = next(item.default for item in msgspec.structs.fields(kind) if item.name == key)
+            said = numbers.pop("kind", default.kind)
+            if not isinstance(said, str):
+                raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
+            inner = TEACHERS.named(said).settings
         found[key] = _read(inner, name, numbers, recipe)
     return kind(**found)
-
-
-def _kind_of(
-    owner: type[Section], key: str, name: str, values: Mapping[str, Any]
-) -> tuple[type[Section], dict[str, Any]]:
-    """The type of a nested section, chosen by its `kind` if it has one, and its other values."""
-    hint = hints_of(owner)[key]
-    numbers = {key: value for key, value in values.items() if key != "kind"}
-    default = next(item.default for item in msgspec.structs.fields(owner) if item.name == key)
-    tag = default.__struct_config__.tag
-    if tag is None:
-        return hint, dict(values)
-    said = values.get("kind", tag)
-    if not isinstance(said, str):
-        raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
-    if hint is TeacherSettings:
-        return TEACHERS.named(said).settings, numbers
-    if said != tag:
-        raise ConfigError(f"config: '{name}.kind' must be {tag}, not {said!r}")
-    return hint, numbers
 
 
 def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
@@ -138,7 +116,7 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
         return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
     parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
     name = parts[0] if parts else name
-    places = list(every_setting())
+    places = every_setting()
     if elsewhere := [place for place in places if place.name == name]:
         if of := dict.fromkeys(
             other for place in elsewhere if recipe not in place.recipes for other in place.recipes
@@ -181,8 +159,8 @@ def checked(
 
     Messages begin with `owner`, by default the tag of the kind.
 
-    Raises:
-        ConfigError: a setting is unknown or out of its range; or both settings and single values are given.
+    Raises: ConfigError, a setting is unknown or out of its range; or both settings and single values are
+    given.
     """
     owner = owner or str(kind.__struct_config__.tag)
     for name in numbers:
@@ -262,7 +240,6 @@ def _wanted(hint: Any, value: Any) -> str:
 
 
 def _range(bounds: Meta) -> str:
-    """The range of a number, in words."""
     if bounds.gt is not None:
         return f"above {bounds.gt}"
     if bounds.le is not None:

@@ -1,7 +1,5 @@
 """Settings of the neural parser: the shape of its networks, and how they are trained."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta

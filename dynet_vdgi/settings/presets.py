@@ -6,8 +6,6 @@ the kind of teacher drops the settings that lower layers gave the old one. A lay
 effect is refused.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
@@ -103,8 +101,7 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
 def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some of them changed.
 
-    Raises:
-        ConfigError: see `config_checks.from_dict`; or a change has no effect.
+    Raises: ConfigError, see `config_checks.from_dict`; or a change has no effect.
     """
     return _checked(merged(settings.to_dict(), changes), changes)
 
@@ -138,54 +135,35 @@ def load_settings(
     """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
     before, and then of single changes: `section.key=value`, or nested values, which win.
 
-    Raises:
-        ConfigError: no such preset; see `config_checks.from_dict`; or a setting of a layer has no effect.
+    Raises: ConfigError, no such preset; see `config_checks.from_dict`; or a setting of a layer has no effect.
     """
     check_kind("preset", presets, (str, os.PathLike, Iterable), "the name of a preset, or the path of one,")
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
     values, applied = Values(), list[Path]()
     for name in names:
         check_kind("preset", name, (str, os.PathLike), "the name of a preset, or the path of one,")
-        alone = Values()  # a setting without effect on top of another preset may have one alone
-        for path in _chain(str(os.fspath(name))):
-            layer = _read(path)
-            layer.pop("base", None)
-            alone = merged(alone, layer)
+        for path, layer in _chain(str(os.fspath(name))):
             if path in applied:
                 continue
             applied.append(path)
             values = merged(values, layer)
-            _check_preset(path, layer, values, alone)
-    top = _top(assignments, changes or {})
+            try:
+                _checked(values, layer)
+            except ConfigError as error:
+                raise ConfigError(f"{path}: {error}") from None
+    top = changed(assignments, changes or {})
     return _checked(merged(values, top), top)
 
 
-def _check_preset(path: Path, layer: Values, values: Values, alone: Values) -> None:
-    """Raises: ConfigError, a preset is at fault both on top of the others and alone."""
-    try:
-        _checked(values, layer)
-    except ConfigError as error:
-        try:
-            _checked(alone, layer)
-        except ConfigError:
-            raise ConfigError(f"{path}: {error}") from None
-
-
-def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
-    """The layer of assignments and changes."""
+def changed(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
+    """Assignments and changes as nested values."""
     top: Values = {}
     for assignment in assignments:
         top = _with(top, parse_assignment(assignment))
     return _with(top, changes)
 
 
-def said_in(assignments: Iterable[str], changes: Mapping[str, Any]) -> list[str]:
-    """Full names of the settings in assignments and changes."""
-    return said(_top(assignments, changes))
-
-
 def _with(layer: Values, other: Mapping[str, Any]) -> Values:
-    """One layer from two parts."""
     result = dict(layer)
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
@@ -231,37 +209,27 @@ def nested(name: str, value: Any) -> Values:
     return dict(value)
 
 
-def _chain(preset: str) -> list[Path]:
-    """The files of a preset, its base first. Raises: ConfigError, the bases form a circle."""
-    chain: list[Path] = []
+def _chain(preset: str) -> list[tuple[Path, Values]]:
+    """The files of a preset and their values, its base first. Raises: ConfigError, bases form a circle."""
+    chain: list[tuple[Path, Values]] = []
     name: Any = preset
-    folder = Path()
+    folder, names = Path(), preset_names()
     while name is not None:
-        try:
-            path = _preset_path(str(name), folder)
-        except ConfigError as error:
-            raise ConfigError(f"{chain[-1]}: {error}" if chain else str(error)) from None
-        if path in chain:
+        if name.endswith(".toml"):
+            path = folder / name  # a base that a file names is looked for beside that file
+        elif name in names:
+            path = bundled("presets")[name]
+        else:
+            where = f"{chain[-1][0]}: " if chain else ""
+            raise ConfigError(f"{where}config: no preset '{name}'{of_these(name, names)}")
+        if any(path == before for before, _ in chain):
             raise ConfigError(f"{path}: its base leads back to itself")
-        chain.append(path)
-        name, folder = _read(path).get("base"), path.parent
+        values = read_toml(path, "preset")
+        name, folder = values.pop("base", None), path.parent
+        chain.append((path, values))
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"{path}: base must be the name of a preset, not {name!r}")
     return chain[::-1]
-
-
-def _preset_path(preset: str, folder: Path) -> Path:
-    """The file of a preset; a base that a file names is looked for beside that file."""
-    if preset.endswith(".toml"):
-        return folder / preset
-    names = preset_names()
-    if preset not in names:
-        raise ConfigError(f"config: no preset '{preset}'{of_these(preset, names)}")
-    return bundled("presets")[preset]
-
-
-def _read(path: Path) -> Values:
-    return read_toml(path, "preset")
 
 
 def read_toml(path: Path, what: str) -> Values:

@@ -1,9 +1,4 @@
-"""Types of arrays, and sparse weights as arrays of a model file.
-
-Types of arrays by what they hold.
-"""
-
-from __future__ import annotations
+"""Types of arrays by what they hold, and sparse weights as arrays of a model file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -25,8 +20,6 @@ Bytes = NDArray[np.int8]
 # Weights of hashed features as arrays of a model file: the rows that are not zero.
 #
 # Letters: B buckets, k rows that are not zero.
-
-
 Arrays = dict[str, NDArray[Any]]
 
 MOST_LOG2_BUCKETS = 26

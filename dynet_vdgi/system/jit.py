@@ -6,8 +6,6 @@ computer: as long as parsing hundreds of words in Python. So nothing here import
 been asked for that much.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -53,7 +51,6 @@ class Compiled:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type that numba gives an object that a compiled function names."""
         return self.dispatcher._numba_type_
 
     @cached_property
@@ -203,23 +200,12 @@ def _is_own(folder: Path) -> bool:
 
 
 def imported_numba() -> Any:
-    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError."""
+    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy."""
     # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
     except (ImportError, OSError) as error:
-        if isinstance(error, OSError) and _has_little_memory():
-            raise MemoryError from None
         message = f"this needs the package numba, which cannot be used ({error})"
         raise VdgiError(f"{message}; install it: pip install --upgrade --force-reinstall numba") from None
     return numba
-
-
-def _has_little_memory() -> bool:
-    """Whether somebody has limited the memory of this process (ulimit -v)."""
-    if sys.platform == "win32":
-        return False
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

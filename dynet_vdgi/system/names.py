@@ -1,9 +1,4 @@
-"""Names, numbers and tables in messages; limits of inputs, and optional packages.
-
-Names and numbers in messages: the nearest of some names, and nouns in the plural.
-"""
-
-from __future__ import annotations
+"""Names, numbers and tables in messages; limits of inputs, and optional packages."""
 
 import os
 import re
@@ -103,25 +98,16 @@ def told(text: str) -> str:
     >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'
     """
-    text = _LONG_WORD.sub(lambda found: _ends(found[0], 80), plain(text))
-    lines = (_ends(line, 300) if len(line) > LONGEST_LINE else line for line in text.split("\n"))
-    return "\n".join(lines)
 
+    def ends(text: str, size: int) -> str:
+        return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
 
-def _ends(text: str, size: int) -> str:
-    return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
-
-
-LONGEST_LINE = 20_000
-"""Characters of a line of a message."""
-
-_LONG_WORD = re.compile(r"\S{1001,}")
+    text = re.sub(r"\S{1001,}", lambda found: ends(found[0], 80), plain(text))
+    return "\n".join([ends(line, 300) if len(line) > 20_000 else line for line in text.split("\n")])
 
 
 # ----------------------------------------------------------------------------------------------------
 # Tables as plain text and as Markdown, from rows of cells; the first row is the heading.
-
-
 GAP = "  "
 """Between the columns of an aligned table."""
 
@@ -185,8 +171,6 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 #
 # The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:
 # `VDGI_LIMITS="words=50000 line=20_000_000"`.
-
-
 VARIABLE = "VDGI_LIMITS"
 
 DEFAULTS: Mapping[str, int] = MappingProxyType(
@@ -254,8 +238,6 @@ def read_table(path: str | Path, what: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # Optional packages, which setup.py names as extras, and how to install them.
-
-
 def how_to_install(extra: str) -> str:
     """The command that installs an extra into the environment that runs this program.
 

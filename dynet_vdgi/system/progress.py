@@ -1,7 +1,4 @@
-"""Progress of long work, and an orderly end when a signal asks for it.
-
-Progress of long work, if messages are wanted: a bar on a terminal, elsewhere a line now and then.
-"""
+"""Progress of long work, if messages are wanted, and an orderly end when a signal asks for it."""
 
 from __future__ import annotations
 
@@ -105,8 +102,6 @@ def over(items: Iterable[T], unit: str) -> Iterator[T]:
 
 # ----------------------------------------------------------------------------------------------------
 # Signals that end the program as Ctrl-C does: work under way is abandoned, and nothing is left behind.
-
-
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -144,13 +139,11 @@ def ended_by_signals() -> Iterator[list[int]]:
 
 def end_with_parent() -> None:
     """From now on, ends this `multiprocessing` process when its parent is gone."""
-    threading.Thread(target=_wait_for_parents_end, daemon=True).start()
-
-
-def _wait_for_parents_end() -> None:
     import multiprocessing  # slow, and this module is the first to be imported
 
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    def wait() -> None:
+        if (parent := multiprocessing.parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

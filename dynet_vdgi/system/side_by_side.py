@@ -1,16 +1,11 @@
 """Work in processes of this machine or of a Dask cluster, with one thread of BLAS each."""
 
-from __future__ import annotations
-
-import ctypes
 import importlib
 import logging
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
@@ -52,57 +47,17 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 
 # ----------------------------------------------------------------------------------------------------
 # Work on Dask clusters; needs the optional package distributed.
-
-
-class ClusterCall:
-    """A call that a cluster works on."""
-
-    def __init__(self, future: Any) -> None:
-        self._future = future
-
-    def result(self) -> Any:
-        """The result of the call. Raises: VdgiError, the cluster is lost or the call failed there."""
-        try:
-            return self._future.result()
-        except VdgiError:
-            raise
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A cluster with a `distributed.Client`."""
-
-    client: Any
-
-    def submit(self, function: Any, *arguments: Any) -> ClusterCall:
-        """Hands out a call. Raises: VdgiError, the cluster is lost."""
-        try:
-            return ClusterCall(self.client.get_executor(pure=False).submit(function, *arguments))
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-    def n_under_way(self) -> int:
-        """How many calls keep its workers busy, who come and go. Raises: VdgiError, the cluster is lost."""
-        try:
-            return 2 * max(1, sum(map(int, self.client.nthreads().values())))
-        except Exception as error:
-            raise lost_or_failed(error) from error
-
-
 @contextmanager
-def connected(address: str) -> Iterator[Cluster]:
-    """The cluster of the scheduler at an address; at the end, work not yet begun is cancelled.
+def connected(address: str) -> Iterator[Any]:
+    """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
 
     Raises: UsageError, distributed is not installed; VdgiError, no scheduler answers within the time set in
-    Dask's configuration.
+    Dask's configuration, or in the block the cluster is lost, or a call failed there.
     """
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
     except ImportError:
-        message = f"--scheduler needs the package distributed: {how_to_install('cluster')}"
-        raise UsageError(message) from None
+        raise UsageError(f"--scheduler needs the package distributed: {how_to_install('cluster')}") from None
     # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
     patience = dask.config.get("distributed.comm.timeouts.connect")
     for name in logging.root.manager.loggerDict:  # errors are reported once, here
@@ -117,7 +72,11 @@ def connected(address: str) -> Iterator[Cluster]:
             logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)
         # A model may be large, but it is sent only once, so Dask's warning is not needed.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            yield Cluster(client)
+            yield client
+    except VdgiError:
+        raise
+    except Exception as error:
+        raise lost_or_failed(error) from error
     finally:
         client.close()
 
@@ -135,67 +94,13 @@ def lost_or_failed(error: Exception) -> VdgiError:
 #
 # The matrices here are so small that several threads wait for each other, on a busy machine ten times as
 # long.
-
-
-_lock = threading.Lock()
-_inside = 0  # Python threads that are in a block
-_before: Any = None  # the numbers that the first of them found
-_here = threading.local()
-
-
 @cache
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process, looked up once because that takes milliseconds."""
     return ThreadpoolController().select(user_api="blas")
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A block in which BLAS uses one thread; blocks may be nested.
-
-    Blocks of several Python threads may overlap. The number belongs to the process: the first thread that
-    enters sets it, the last that leaves restores it. OpenBLAS with OpenMP keeps one for each Python thread,
-    so there each thread sets and restores its own.
-    """
-    global _inside, _before
-    if getattr(_here, "inside", False):
-        yield
-        return
-    with _lock:
-        if not _inside:
-            _anyone_may_set()
-            _before = _controller().limit(limits=1)
-        _inside += 1
-        own = _controller().select(threading_layer="openmp").limit(limits=1)
-    _here.inside = True
-    try:
-        yield
-    finally:
-        _here.inside = False
-        with _lock:
-            own.restore_original_limits()
-            _inside -= 1
-            if not _inside:
-                _anyone_may_set()
-                _before.restore_original_limits()
-                _anyone_may_set()
-
-
-def _anyone_may_set() -> None:
-    """Makes threadpoolctl obey this thread.
-
-    Newer versions ignore all threads but the first that sets a number, as long as that one lives.
-    """
-    for library in _controller().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Giving free memory back to the system.
-
-
-def give_back() -> None:
-    """Makes the C library return free small blocks to the system, because it would keep them."""
-    with suppress(OSError, AttributeError, TypeError):  # not glibc
-        ctypes.CDLL(None).malloc_trim(0)
+def one_thread() -> AbstractContextManager[object]:
+    """A block in which BLAS uses one thread; blocks may be nested."""
+    found: AbstractContextManager[object] = _controller().limit(limits=1)
+    return found

@@ -165,8 +165,7 @@ class Crf:
     ) -> Crf:
         """Learns from tokens with labels (N,) in 0..n_labels-1 or FREE.
 
-        Raises:
-            ValueError: a label is out of range, or there is not one a token.
+        Raises: ValueError, a label is out of range, or there is not one a token.
         """
         if labels.shape != (len(tokens.uses),) or not ((labels >= FREE) & (labels < n_labels)).all():
             raise ValueError(f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens")
@@ -223,8 +222,7 @@ class Crf:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str, what: str = "tagger") -> Crf:
         """The random field with these arrays; others are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they do not fit together.
+        Raises: ModelError, an array is missing, or they do not fit together.
         """
         weights, n_labels = weights_from_arrays(arrays, prefix, what)
         bigrams = checked(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)

@@ -1,9 +1,8 @@
 """Lemmas and bundles of features, lists of words with their tags, and how many tags are right.
 
-Lemmas: those of words seen with them, and rules about endings for other words.
-
-A rule is text: `s>` takes an s off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is
-the form as it is written. Which rule a word gets is learnt as its FEATS are, see `bundles`.
+Lemmas are those of words seen with them; others follow rules about endings. A rule is text: `s>` takes an s
+off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is the form as it is written. Which
+rule a word gets is learnt as its FEATS are, see `Bundles`.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_blocks import has_stray_space, is_feats
-from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.data.raw_text import form_of, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.jit import Kernel, compiled
+from dynet_vdgi.system.jit import Kernel, as_python, compiled
 from dynet_vdgi.system.names import count, did_you_mean, listed
 from dynet_vdgi.tagging.chain import Numbers, Sparse
 from dynet_vdgi.tagging.crf import (
@@ -104,8 +103,6 @@ def known_lemmas(words: Iterable[Word]) -> dict[str, str]:
 # A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag list`
 # writes, with tabs between them; FEATS and what follows may be left out. Lines whose UPOS is `_` are not
 # filled in.
-
-
 logger = logging.getLogger("dynet_vdgi")
 
 UNKNOWN = "_"
@@ -122,34 +119,26 @@ class TagList:
     n_empty: int = 0
     name: str = "the list"
 
-    @cached_property
-    def has_feats(self) -> bool:
-        """Whether some word has FEATS, so `_` means that the others have none; else theirs are unknown."""
-        return any(feats != UNKNOWN for _, feats in self.tags.values())
-
     @classmethod
     def read(cls, path: AnyPath) -> TagList:
         """The list in a file.
 
-        Raises:
-            DataError: it cannot be read, a line is malformed, a form occurs twice, or no word has a tag.
+        Raises: DataError, it cannot be read, a line is malformed, a form occurs twice, or no word has a tag.
         """
         tags: dict[str, tuple[str, str]] = {}
         lines: dict[str, int] = {}
         name = shown(path)
-        with open_text(path) as handle:
-            for number, line in enumerate(handle, 1):
-                line = line.removeprefix("\ufeff")  # of spreadsheets
-                if not line.strip():
-                    continue
-                form, upos, feats = _columns(name, number, line.rstrip("\r\n"))
-                if form in lines:
-                    raise DataError(
-                        name, number, f"{form!r} is also on line {lines[form]}", "keep its usual tag only"
-                    )
-                lines[form] = number
-                if upos != UNKNOWN:
-                    tags[form] = upos, feats
+        for number, line in enumerate(lines_of(path), 1):
+            line = line.removeprefix("\ufeff")  # of spreadsheets
+            if not line.strip():
+                continue
+            form, upos, feats = _columns(name, number, line.rstrip("\r\n"))
+            if form in lines:
+                where = f"{form!r} is also on line {lines[form]}"
+                raise DataError(name, number, where, "keep its usual tag only")
+            lines[form] = number
+            if upos != UNKNOWN:
+                tags[form] = upos, feats
         if not tags:
             raise DataError(name, None, "no word has a tag", "fill in the second column with UPOS")
         return cls(tags, len(lines) - len(tags), name)
@@ -170,15 +159,13 @@ class TagList:
             if tag != UNKNOWN and pair and pair[0] != tag
         }
         upos, bundles = list(tags), list(zip(tags, feats))
+        # If no word of the list has FEATS, they are unknown; otherwise `_` means that a word has none.
+        has_feats = any(feats != UNKNOWN for _, feats in self.tags.values())
         for k, (form, pair) in enumerate(zip(forms, pairs)):
             if tags[k] == UNKNOWN and pair and form.lower() not in ambiguous:
                 upos[k] = pair[0]
-                bundles[k] = pair if self.has_feats else (UNKNOWN, UNKNOWN)
-        self._warn(ambiguous, {form.lower() for form in found})
-        return upos, bundles
-
-    def _warn(self, ambiguous: set[str], lower: set[str]) -> None:
-        """Tells of words without an effect, given the ambiguous lower-cased forms, and all of the text."""
+                bundles[k] = pair if has_feats else (UNKNOWN, UNKNOWN)
+        lower = {form.lower() for form in found}
         if absent := [form for form in self.tags if form not in lower]:
             words = listed(absent, SHOWN)
             logger.warning("%s: %s never in the text: %s", self.name, count(len(absent), "word"), words)
@@ -187,6 +174,7 @@ class TagList:
             logger.info("%s: %s %s: %s", self.name, count(len(other), "word"), what, listed(other, SHOWN))
         if self.n_empty:
             logger.info("%s: %s without a tag yet", self.name, count(self.n_empty, "word"))
+        return upos, bundles
 
 
 def without_letters(form: str) -> tuple[str, str] | None:
@@ -223,8 +211,6 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
 
 # ----------------------------------------------------------------------------------------------------
 # How many words have the right tags.
-
-
 METRICS = ("UPOS", "XPOS", "FEATS", "UPOS and FEATS", "lemma")
 
 
@@ -243,22 +229,22 @@ class TagScores:
 
 def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
     """The scores of sentences with the same words. Raises: UsageError, their words are not the same."""
-    right, n_words = dict.fromkeys(METRICS, 0), 0
+    right = dict.fromkeys(METRICS, 0)
     ours, theirs = list(gold), list(found)
     if [sentence.forms for sentence in ours] != [sentence.forms for sentence in theirs]:
         raise UsageError("the sentences to score do not have the words of the gold sentences")
-    for one, other in zip(ours, theirs):
-        for mine, its in zip(zip(*_columns_of_label_scores(one)), zip(*_columns_of_label_scores(other))):
-            upos, xpos, feats, lemma = (a == b for a, b in zip(mine, its))
-            for name, is_right in zip(METRICS, (upos, xpos, feats, upos and feats, lemma)):
-                right[name] += is_right
-            n_words += 1
+
+    def words(sentences: Iterable[Sentence]) -> list[tuple[str, ...]]:
+        nothing = repeat("_")
+        columns = ((s.upos or s.tags, s.xpos or nothing, s.feats or nothing, s.lemmas) for s in sentences)
+        return [word for upos, *more, lemmas in columns for word in zip(upos, *more, lemmas or nothing)]
+
+    n_words = sum(map(len, ours))
+    for mine, its in zip(words(ours), words(theirs)):
+        upos, xpos, feats, lemma = (a == b for a, b in zip(mine, its))
+        for name, is_right in zip(METRICS, (upos, xpos, feats, upos and feats, lemma)):
+            right[name] += is_right
     return TagScores(n_words, right)
-
-
-def _columns_of_label_scores(sentence: Sentence) -> list[Sequence[str]]:
-    optional = (sentence.xpos, sentence.feats, sentence.lemmas)
-    return [sentence.upos or sentence.tags, *(column or "_" * len(sentence) for column in optional)]
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -269,8 +255,6 @@ def _columns_of_label_scores(sentence: Sentence) -> list[Sequence[str]]:
 # which other bundles have, too, and of the bundle itself, so that rare bundles profit from frequent ones.
 #
 # Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
-
-
 class Parts(NamedTuple):
     """Bundles, sorted by group, and what they consist of."""
 
@@ -446,19 +430,13 @@ class Bundles:
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
         """The probabilities of the bundles of a group, for one of the words."""
         items, uses, _ = tokens
-        known, found = self.weights.known, self.weights.found(items)
-        scores = np.zeros(max(1, self.n_parts))
-        for item in uses[word].tolist():
-            for feature in found[items.first[item] : items.first[item + 1]].tolist():
-                if feature >= 0:
-                    its = slice(known.starts[feature], known.starts[feature + 1])
-                    scores[known.labels[its]] += self.weights.values[its]
-        of_bundle, first = self.parts.of_bundle, self.parts.first
-        bundles = range(self.parts.groups[group], self.parts.groups[group + 1])
-        totals = np.array([scores[of_bundle[first[b] : first[b + 1]]].sum() for b in bundles])
-        odds = np.exp(totals - totals.max())
-        shares: Floats = odds / odds.sum()
-        return shares
+        weights, (start, end) = self.weights, self.parts.groups[group : group + 2].tolist()
+        scores, found = np.zeros(max(1, self.n_parts)), np.zeros(end - start)
+        of_items = items.first, weights.found(items), uses[word], weights.known, weights.values
+        as_python(add_part_scores)(*of_items, scores)
+        as_python(bundle_scores)(self.parts, scores, start, end, found)
+        as_python(softmax)(found, end - start)
+        return found
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads; the bundles are not part of them."""

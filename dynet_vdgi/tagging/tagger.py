@@ -1,7 +1,7 @@
 """The tagger: learns from tagged sentences and raw ones, and gives words UPOS, FEATS, XPOS and lemmas.
 
 It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
-they say of all occurrences of a word type is a feature of the second random field (`type_means`). FEATS and
+they say of all occurrences of a word type is a feature of the second random field (`TypeMeans`). FEATS and
 UPOS are chosen together: the best by p(UPOS | sentence) p(FEATS | UPOS, spelling).
 
 Letters: N words, T tags.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
@@ -30,9 +31,8 @@ from dynet_vdgi.tagging import tagger_file
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import Bundles, TagList, applied, key_of, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import WordTypes, with_items
+from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes, with_items
 from dynet_vdgi.tagging.tagger_file import UNKNOWN, TaggerState, feats_parts, plain_parts
-from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5
 """Random fields of the first pass; each leaves out another fifth of the tagged sentences."""
@@ -337,25 +337,20 @@ def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
     fields = []
     fold_of = np.arange(n_sentences) % FOLDS
     for fold in range(min(FOLDS, n_sentences)):
-        kept, others = (_sentences(tokens, fold_of == fold, is_in) for is_in in (False, True))
-        if n_sentences == 1:
-            kept = others
-        part = _part(tokens, *kept)
-        loss = Likelihood(part, gold[kept[0]], n_tags, known, features)
+        held = fold_of == fold
+        part, own = _part(tokens, ~held if n_sentences > 1 else held)
+        loss = Likelihood(part, gold[own], n_tags, known, features)
         fields.append(Crf.minimum(loss, 0.1, ITERATIONS[0]))
-        held = _part(tokens, *others)
-        marginals[others[0]] = fields[-1].marginals(fields[-1].scores(held), held.first)
+        part, others = _part(tokens, held)
+        marginals[others] = fields[-1].marginals(fields[-1].scores(part), part.first)
     return Crf.mean_of(fields), marginals
 
 
-def _sentences(tokens: Tokens, of_fold: np.ndarray, is_in: bool) -> tuple[Ints, Ints]:
-    """The tokens of the sentences that are in a fold, or are not, and where these begin and end."""
+def _part(tokens: Tokens, of_sentences: NDArray[np.bool_]) -> tuple[Tokens, Ints]:
     lengths = np.diff(tokens.first)
-    return np.flatnonzero(np.repeat(of_fold == is_in, lengths)), np.cumsum([0, *lengths[of_fold == is_in]])
-
-
-def _part(tokens: Tokens, chosen: Ints, first: Ints) -> Tokens:
-    return Tokens(tokens.items, np.ascontiguousarray(tokens.uses[chosen]), first)
+    chosen = np.flatnonzero(np.repeat(of_sentences, lengths))
+    first = np.cumsum([0, *lengths[of_sentences]])
+    return Tokens(tokens.items, np.ascontiguousarray(tokens.uses[chosen]), first), chosen
 
 
 def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:

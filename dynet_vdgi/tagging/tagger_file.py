@@ -1,9 +1,4 @@
-"""What a tagger has learnt, and its file: a zip of plain data, never code.
-
-What a tagger has learnt, and what its bundles consist of.
-"""
-
-from __future__ import annotations
+"""What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,7 +17,7 @@ from dynet_vdgi.runs.model_file import Archive, npz, opened
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import Bundles, Parts, is_lemma
-from dynet_vdgi.tagging.type_means import TypeMeans
+from dynet_vdgi.tagging.spelling import TypeMeans
 
 UNKNOWN = "_"
 
@@ -76,8 +71,6 @@ def _parts(
 #
 # `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the
 # arrays.
-
-
 FORMAT = 1
 KIND = "tagger"
 
@@ -175,7 +168,6 @@ def describe(archive: Archive) -> list[tuple[str, str]]:
 
 
 def _check(texts: TagTexts) -> None:
-    """Raises: ModelError, learning does not make such tags."""
     known = set(texts.tags)
     if not texts.tags or texts.tags != sorted(known):
         raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")
@@ -184,15 +176,11 @@ def _check(texts: TagTexts) -> None:
     for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    feats, xpos = ([value for _, value in pairs] for pairs in (texts.bundles, texts.xpos))
-    for name, values in (("UPOS", texts.tags), ("FEATS", feats), ("XPOS", xpos)):
-        for value in values:
-            if not value or any(letter.isspace() or letter == "\0" for letter in value):
-                raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(value)} as {name}")
-            if name == "FEATS" and not is_feats(value):
-                raise ModelError(f"the tagger is damaged: {quoted(value)} are no FEATS")
-    for lemma in texts.lemmas.values():
-        if not is_lemma(lemma):
-            raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(lemma)} as a lemma")
+    values = (*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs))
+    odd = [value for value in values if not value or any(c.isspace() or c == "\0" for c in value)]
+    odd += [feats for _, feats in texts.bundles if not is_feats(feats)]
+    odd += [lemma for lemma in texts.lemmas.values() if not is_lemma(lemma)]
+    if odd:
+        raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(odd[0])}")
     if not all(rule for _, rule in texts.rules):
         raise ModelError("the tagger is damaged: a rule is empty")

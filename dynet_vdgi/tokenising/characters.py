@@ -1,6 +1,4 @@
-"""Text as symbols, and what the tokeniser sees of it.
-
-Text as symbols: a symbol is a character with its kind, or a run of white space.
+"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white space.
 
 A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
 nothing of each other: symbols EDGE are between them.
@@ -62,7 +60,7 @@ class Symbols(NamedTuple):
 def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
-    known, ids = _distinct(points)
+    known, ids = np.unique(points, return_inverse=True)
     table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
     is_white = table[ids, 1] == WHITE
     kept = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
@@ -78,22 +76,14 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     codes[borders] = kinds[borders] = 0
     numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
     numbers[kinds == 0] = EDGE
-    codes, kinds, ids, places = (
+    codes, kinds, symbols, places = (
         np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, numbers, kept)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))
     distinct = np.zeros(len(known) + FIRST, np.int32)
-    distinct[ids] = np.arange(len(ids))
-    return Symbols(codes, kinds, ids, distinct, units.astype(np.int32), places[units], first)
-
-
-def _distinct(points: Numbers) -> tuple[Numbers, Numbers]:
-    """The different code points, and the number of each one among these."""
-    times = np.bincount(points)
-    known, table = np.flatnonzero(times).astype(np.int32), np.zeros(len(times), np.int32)
-    table[known] = np.arange(len(known))
-    return known, table[points]
+    distinct[symbols] = np.arange(len(symbols))
+    return Symbols(codes, kinds, symbols, distinct, units.astype(np.int32), places[units], first)
 
 
 def code_and_kind(character: str) -> tuple[int, int]:
@@ -113,8 +103,6 @@ def code_and_kind(character: str) -> tuple[int, int]:
 # never begins or makes a word, but stays with what is before it; after white space it counts as white
 # space. It is seen if it mostly begins words in the text learnt from; and between two letters, if the text
 # has it often, such as the zero-width non-joiner in Persian, but no word ends before it then.
-
-
 JOINER = "\u200d"
 """It makes one picture of several emoji."""
 

@@ -5,8 +5,6 @@ A chunk is what stands between white space.
 Letters: as in `characters`; K features of a unit, F features with weights, L labels.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -34,7 +34,6 @@ from dynet_vdgi.data.raw_text import (
     TokenisedSentence,
     as_in,
     form_of,
-    lined,
 )
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Ints
@@ -63,9 +62,6 @@ N_LABELS = 6
 _SENTENCES = (SENTENCE, SPLIT_SENTENCE)
 _NEVER = -1e9
 """The score of a label that is impossible."""
-
-MOST_FORMS = 1 << 16
-"""Tokens of a text whose words are remembered."""
 
 LONG = 80
 """Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have more."""
@@ -109,23 +105,25 @@ class Tokeniser:
 
         lines: each line is a sentence.
         """
-        parts = list(self.parts(text, name, lines=lines))
-        sentences = [sentence for part, offset in parts for sentence in moved(part.sentences, offset)]
+        sentences = []
+        for part, offset in self.parts(text, name, lines=lines):
+            for sentence in part.sentences:
+                tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
+                sentences.append(sentence._replace(tokens=tuple(tokens)))
         return Document(text, tuple(sentences), name)
 
     def parts(self, text: str, name: str = "", *, lines: bool = False) -> Iterator[tuple[Document, int]]:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
-        words_of = lru_cache(MOST_FORMS)(self._words_of)
+        words_of = lru_cache(1 << 16)(self._words_of)
         known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
-        for start, passage, is_paragraph in passages(lined(text)):
+        for start, passage, is_paragraph in passages(text):
             seen = Seen.of(passage, self.own, known)
             symbols = symbols_of(seen.text, lines=lines)
             labels = self._best_labels(symbols, seen, lines)
-            original = text[start : start + len(passage)]
-            sentences = _sentences(original, passage, symbols, seen, labels, words_of, lines)
+            sentences = _sentences(passage, symbols, seen, labels, words_of, lines)
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
-            yield Document(original, tuple(sentences), name), start
+            yield Document(passage, tuple(sentences), name), start
 
     def read(
         self, name: AnyPath, first: int = 1, *, lines: bool = False, is_followed: bool = False
@@ -134,11 +132,9 @@ class Tokeniser:
 
         Warns of very long sentences. lines: each line is a sentence. is_followed: by another file's.
 
-        Raises:
-            DataError: the text is not UTF-8, is CoNLL-U, or has nothing but white space.
+        Raises: DataError, the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
-        with files.open_text(name) as source:
-            text = source.read().removeprefix(BYTE_ORDER_MARK)
+        text = files.read_text(name).removeprefix(BYTE_ORDER_MARK)
         raw_text.check_raw(text, files.shown(name))
         label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
         for part, start in self.parts(text, label, lines=lines):
@@ -162,7 +158,6 @@ class Tokeniser:
         return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
 
     def _is_known(self, character: str) -> bool:
-        """Whether a character is in what was learnt from."""
         code, _ = code_and_kind(character)
         with np.errstate(over="ignore"):
             key = np.uint64(as_python(features.single_key)(0, code, 0))
@@ -213,8 +208,7 @@ class Tokeniser:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], splitter: Splitter) -> Tokeniser:
         """The tokeniser with these numbers; other arrays are ignored.
 
-        Raises:
-            ModelError: an array is missing, or they do not fit together.
+        Raises: ModelError, an array is missing, or they do not fit together.
         """
         crf = Crf.from_arrays(arrays, "tokeniser/", "tokeniser")
         labels = arrays.get("tokeniser/kinds", np.zeros(0)).tolist()
@@ -249,15 +243,7 @@ def passages(text: str) -> Iterator[tuple[int, str, bool]]:
         start, is_paragraph = end, found is not None and found.re is _BORDERS[0]
 
 
-def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[TokenisedSentence]:
-    """The sentences with an offset added to all places."""
-    for sentence in sentences:
-        tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
-        yield sentence._replace(tokens=tuple(tokens))
-
-
 def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
-    """The first unit of a stretch and the one after its last."""
     first, end = np.searchsorted(symbols.places, [found.start, found.end]).tolist()
     return first, end
 
@@ -302,17 +288,13 @@ def _kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[st
 
 def _sentences(
     text: str,
-    with_lines: str,
     symbols: Symbols,
     seen: Seen,
     labels: Ints,
     words_of: Callable[[str, bool], tuple[str, ...]],
     lines: bool,
 ) -> list[TokenisedSentence]:
-    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines.
-
-    with_lines: the text with the line ends that count.
-    """
+    """The sentences of a text whose units have these labels (U,); `lines`: they are its lines."""
     ends = np.flatnonzero(labels >= TOKEN)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
     paragraphs = np.isin(begins, symbols.first[:-1])
@@ -330,18 +312,23 @@ def _sentences(
     tokens = tuple(map(Token, starts, stops, words))
     n_words = list(accumulate(map(len, words), initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], _SENTENCES)) + 1).tolist()
-    limits = _limited(borders, n_words, limit("words"))
+    limits, most = [], limit("words")
+    for start, end in zip(borders, borders[1:]):
+        # A list without an end is cut, because readers would refuse it.
+        while n_words[end] - n_words[start] > most and start + 1 < end:
+            cut = max(start + 1, bisect_right(n_words, n_words[start] + most) - 1)
+            limits.append((start, cut))
+            start = cut
+        limits.append((start, end))
 
     def begins_paragraph(token: int) -> bool:
-        follows = token > 0 and lines and _n_lines(with_lines, stops[token - 1], starts[token]) < 2
-        return bool(paragraphs[token]) and not follows
+        if token == 0 or not lines:
+            return bool(paragraphs[token])
+        gap = text[stops[token - 1] : starts[token]]
+        n_ends = gap.count("\n") + 2 * gap.count("\u2029")  # a paragraph separator counts twice
+        return bool(paragraphs[token]) and n_ends > 1
 
     return [TokenisedSentence(tokens[a:b], begins_paragraph(a)) for a, b in limits]
-
-
-def _n_lines(text: str, start: int, end: int) -> int:
-    """The number of line ends in a stretch of a text; a paragraph separator counts twice."""
-    return text.count("\n", start, end) + 2 * text.count("\u2029", start, end)
 
 
 def _told_of_long(document: Document, name: str, n_before: int) -> bool:
@@ -366,18 +353,7 @@ def _has_space(form: str) -> bool:
     return any(map(str.isspace, form))
 
 
-def _limited(borders: Sequence[int], n_words: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """First tokens and ends of sentences; a list without an end is cut, because readers would refuse it."""
-    for start, end in zip(borders, borders[1:]):
-        while n_words[end] - n_words[start] > most and start + 1 < end:
-            cut = max(start + 1, bisect_right(n_words, n_words[start] + most) - 1)
-            yield start, cut
-            start = cut
-        yield start, end
-
-
 def _gold_labels(document: Document, symbols: Symbols) -> Ints:
-    """The labels (U,) of a text's units, as its sentences say."""
     labels = np.full(len(document.text), NOTHING, np.int64)
     for sentence in document.sentences:
         for start, end, words in sentence.tokens:

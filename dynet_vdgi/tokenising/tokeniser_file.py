@@ -4,11 +4,8 @@
 `tokeniser.npz` the weights. Equal treebanks give equal bytes.
 """
 
-from __future__ import annotations
-
 import json
 import logging
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,10 +14,8 @@ from msgspec import Struct
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import files
-from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.data.raw_text import Document, conllu, documents_of, read_documents
-from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.evaluation.raw_scores import Score, score_files
+from dynet_vdgi.data.raw_text import Document, read_documents
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_file import Archive, npz, opened, write
 from dynet_vdgi.system.names import count
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
@@ -30,9 +25,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 FORMAT = 1
 WHAT = "tokeniser"
-FEWEST_MEASURED, MOST_MEASURED = 25, 2_000
-"""Sentences of which a fifth can be kept aside; so many that learning twice takes long, and all goes well."""
-
 FEW_SHOW_SPACES = 0.2
 """Share of sentences with `# text` or SpaceAfter=No; with fewer, 6 to 97 points of sentence F1 are lost."""
 
@@ -51,12 +43,8 @@ class Made(Struct, frozen=True):
 def train(treebanks: Sequence[str], output: str) -> Made:
     """Learns a tokeniser from CoNLL-U files and writes it; returns what it was made from.
 
-    Raises:
-        DataError: a file is malformed.
-        UsageError: the output is standard output, or cannot be written.
+    Raises: DataError, a file is malformed; UsageError, the output cannot be written.
     """
-    if output == files.STANDARD:
-        raise UsageError("-o -: a tokeniser is not text; name a file")
     documents = read_documents(treebanks)
     sentences = [sentence for document in documents for sentence in document.sentences]
     made = Made(
@@ -70,7 +58,8 @@ def train(treebanks: Sequence[str], output: str) -> Made:
 
 def learnt(documents: Sequence[Document]) -> Tokeniser:
     """A tokeniser that has learnt from documents; warns if these hardly show where spaces are missing."""
-    n_sentences, n_known = _n_with_spaces(documents)
+    n_sentences = sum(len(document.sentences) for document in documents)
+    n_known = n_sentences - sum(document.n_silent for document in documents)
     if n_known < FEW_SHOW_SPACES * n_sentences:
         logger.warning(
             "%s `# text` or SpaceAfter=No, which show where spaces are missing: the tokeniser expects "
@@ -80,36 +69,6 @@ def learnt(documents: Sequence[Document]) -> Tokeniser:
         )
     logger.info("learning to tokenise from %s", count(n_sentences, "sentence"))
     return Tokeniser.fit(documents)
-
-
-def _n_with_spaces(documents: Sequence[Document]) -> tuple[int, int]:
-    """The number of sentences, and of those that say where spaces are missing."""
-    n_sentences = sum(len(document.sentences) for document in documents)
-    return n_sentences, n_sentences - sum(document.n_silent for document in documents)
-
-
-def kept_aside(treebanks: Sequence[str]) -> dict[str, Score] | None:
-    """Scores, as of `raw_scores.compared`, on the last fifth of the sentences of a tokeniser of the others.
-
-    None: there are too few sentences for that, or many, or they hardly show where spaces are missing.
-
-    Raises: DataError, a file is malformed.
-    """
-    sentences = [block for name in treebanks for block in blocks(name)]
-    if not FEWEST_MEASURED <= len(sentences) <= MOST_MEASURED:
-        return None
-    cut = len(sentences) * 4 // 5
-    known, gold = list(documents_of(sentences[:cut])), list(documents_of(sentences[cut:]))
-    n_sentences, n_known = _n_with_spaces([*known, *gold])
-    if n_known < FEW_SHOW_SPACES * n_sentences:
-        return None
-    logger.info("estimating its quality from %s kept aside", count(len(sentences) - cut, "sentence"))
-    tokeniser = Tokeniser.fit(known)
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / name for name in ("gold.conllu", "found.conllu")]
-        for path, documents in zip(paths, (gold, [tokeniser.tokenise(each.text) for each in gold])):
-            path.write_text("".join(map(conllu, documents)), encoding="utf-8", errors="surrogateescape")
-        return score_files(paths[0], paths[1:])[str(paths[1])]
 
 
 def members(tokeniser: Tokeniser, made: Made) -> dict[str, bytes]:
@@ -150,6 +109,4 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
             newer = f"it is a {made.kind} of format {made.format}, this program reads format {FORMAT}"
             raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
         splitter = archive.content("splitter.json", Splitter)
-        if not splitter.is_bounded:
-            raise ModelError("no tokeniser: splitter.json has tokens of more words than there are")
         return Tokeniser.from_arrays(archive.arrays("tokeniser.npz"), splitter)

@@ -1,6 +1,6 @@
 """Knowledge of texts in all languages: what stays whole, rare marks, multiword tokens.
 
-What stays whole in all languages: addresses, numbers with separators, times, @names and #tags.
+Addresses, numbers with separators, times, @names and #tags stay whole in all languages.
 
 A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by what it has
 seen, kind by kind.
@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_blocks import has_stray_space
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence, form_of
@@ -109,8 +108,6 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 # A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are
 # tokens of their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full
 # stop is.
-
-
 _NO_LETTER = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff]|[\d_]")
 """Characters of no word; marks of the scripts of South Asia are none to `re`."""
 
@@ -147,23 +144,17 @@ def invented(documents: Sequence[Document]) -> list[Document]:
     if not words or 2 * n_spaces < n_tokens:
         return []
     rng = random.Random(1)
-    return [
-        _document(
-            [{"O": its[0], "C": its[-1]}.get(c) or (rng.choice(words) if c == "w" else c) for c in form]
-        )
-        for its, forms in _FORMS
-        if min(marks[mark] for mark in its) < RARE
-        for form in forms
-    ]
-
-
-def _document(pieces: Sequence[str]) -> Document:
-    tokens, place = [], 0
-    for piece in pieces:
-        if piece != " ":
-            tokens.append(Token(place, place + len(piece), (piece,)))
-        place += len(piece)
-    return Document("".join(pieces), (TokenisedSentence(tuple(tokens), True),))
+    made = []
+    for pair, pattern in ((pair, pattern) for pair, patterns in _FORMS for pattern in patterns):
+        if min(marks[mark] for mark in pair) < RARE:
+            tokens, text = [], ""
+            for c in pattern:
+                piece = {"O": pair[0], "C": pair[-1]}.get(c) or (rng.choice(words) if c == "w" else c)
+                if piece != " ":
+                    tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
+                text += piece
+            made.append(Document(text, (TokenisedSentence(tuple(tokens), True),)))
+    return made
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -176,8 +167,6 @@ def _document(pieces: Sequence[str]) -> Document:
 # Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms
 # that it has never seen. For these a logistic regression looks at the endings and lengths of the known
 # forms, each as if it had not been seen.
-
-
 GLUE = "\x1f"
 """Between words that are rewritten as one text; in none of them."""
 
@@ -185,7 +174,7 @@ LONGEST = 12
 """Characters of a beginning or ending that rules look at."""
 
 MOST_WORDS, MOST_LETTERS = 32, 1000
-"""Of a token; what has more is not learnt, and a file that says so is refused. UD's longest has 10 words."""
+"""Of a token; what has more is not learnt. UD's longest has 10 words."""
 
 WORDS_A_LETTER = 4
 """Most words of a token for each of its characters, which bounds what a damaged file can make of a text."""
@@ -234,15 +223,6 @@ class Splitter(Struct, frozen=True):
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]
         return replace(splitter, others=frozenset(others))
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether no token has more words, or longer ones, than `fit` learns."""
-        rewritten = [text.split(GLUE) for _, text in (*self.begins.values(), *self.ends.values())]
-        return all(
-            len(words) <= MOST_WORDS and sum(map(len, words)) <= MOST_LETTERS
-            for words in (*self.words.values(), *rewritten)
-        )
-
     def is_split(self, form: str, is_probable: bool) -> bool:
         """Whether a token is to be split; `is_probable`: the context says so, and decides for known forms."""
         low = form.lower()
@@ -258,22 +238,21 @@ class Splitter(Struct, frozen=True):
         low = form.lower()
         if len(low) != len(form):  # a letter whose small form is two
             return (form,)
-        words = _with_case(form, self.words.get(low) or self._rewritten(form, low))
-        is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and all(map(_is_form, words))
+        words = self.words.get(low)
+        if not words:
+            sizes = range(min(LONGEST, len(low)), -1, -1)
+            n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
+            n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
+            if n_begin + n_end > len(low):
+                n_begin, begin = 0, ""
+            words = tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
+        if len(form) > 1 and form.isupper():
+            words = tuple([word.upper() for word in words])
+        elif form[0].isupper():
+            words = words[0][:1].upper() + words[0][1:], *words[1:]
+        can_be_written = all(w != "" and w == form_of(w) and not has_stray_space(w) for w in words)
+        is_sound = 1 < len(words) <= WORDS_A_LETTER * len(form) and can_be_written
         return words if is_sound else (form,)
-
-    def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
-        sizes = range(min(LONGEST, len(low)), -1, -1)
-        n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
-        n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
-        if n_begin + n_end > len(form):
-            n_begin, begin = 0, ""
-        return tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
-
-
-def _is_form(word: str) -> bool:
-    """Whether a word can be written: what has been learnt may give others."""
-    return word != "" and word == form_of(word) and not has_stray_space(word)
 
 
 def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
@@ -307,23 +286,19 @@ def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[f
                 break
             share = (n_split[ending] - its + share) / n_all[ending]  # of the other forms, and the smoothing
         rows.append(_evidence(form, share))
-    weights = _logistic(np.array(rows), np.array(list(is_split.values()), float))
+    # A logistic regression by Newton's method, with a penalty on squared weights.
+    x, y = np.array(rows), np.array(list(is_split.values()), float)
+    weights, penalty = np.zeros(x.shape[1]), 0.1
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        slope = x.T @ (p - y) + penalty * weights
+        curvature = (x.T * (p * (1 - p))) @ x + penalty * np.eye(len(weights))
+        weights = weights - np.linalg.solve(curvature, slope)
     shares = {"": 0.0}
     for ending in sorted(n_all, key=len):
         shares[ending] = round((n_split[ending] + shares[ending[1:]]) / (n_all[ending] + 1), 3)
     kept = {e: share for e, share in shares.items() if e and share != shares[e[1:]]}
     return kept, tuple(weights.tolist())
-
-
-def _logistic(x: NDArray[np.float64], y: NDArray[np.float64], l2: float = 0.1) -> NDArray[np.float64]:
-    """The weights of a logistic regression of y (N,), 0 or 1, on x (N, columns), by Newton's method."""
-    weights = np.zeros(x.shape[1])
-    for _ in range(20):
-        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (p - y) + l2 * weights
-        curvature = (x.T * (p * (1 - p))) @ x + l2 * np.eye(len(weights))
-        weights = weights - np.linalg.solve(curvature, slope)
-    return weights
 
 
 def _evidence(form: str, share: float) -> tuple[float, float, float]:
@@ -347,12 +322,3 @@ def rewritings(form: str, words: str) -> tuple[Rewriting, Rewriting]:
     """
     i, j, size = SequenceMatcher(None, form, words, autojunk=False).find_longest_match()
     return (i, words[:j]), (len(form) - i - size, words[j + size :])
-
-
-def _with_case(form: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The words in capitals, or with a capital at first, as the token is."""
-    if len(form) > 1 and form.isupper():
-        return tuple([word.upper() for word in words])
-    if form[0].isupper():
-        return words[0][:1].upper() + words[0][1:], *words[1:]
-    return tuple(words)

@@ -285,8 +285,7 @@ def _with_tokeniser(path: Path) -> None:
 
 
 def _raw(path: Path) -> None:
-    with files.open_text(path) as handle:
-        text = handle.read()
+    text = files.read_text(path)
     document = _sound_tokeniser(path.parent).tokenise(text)
     written = path.with_name("written.conllu")
     written.write_text(raw_text.conllu(document), encoding="utf-8")
