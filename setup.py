@@ -42,6 +42,7 @@ setup(
         "msgspec>=0.18",
         "wcwidth>=0.2.6",
         "gensim>=4.3",
+        "conllu>=5.0",
         "jinja2>=3.1",
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
@@ -62,7 +63,6 @@ setup(
             "pytest-xdist>=3.7",
             "pytest-timeout>=2.3",
             "hypothesis>=6.100",
-            "conllu>=5.0",  # a second reader, as a witness
             "ruff>=0.9",
             "mypy>=1.14",
             "import-linter>=2.1",

@@ -304,6 +304,8 @@ FUNCTIONS = (
     "draw",
     "rules",
     "prepare",
+    "from_conllu",
+    "to_conllu",
 )
 CLASSES = (
     "Sentence",

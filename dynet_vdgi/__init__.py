@@ -11,14 +11,18 @@ Names are loaded when they are first used, so that importing the package costs n
 # ruff: noqa: I001 - the public names of a module stand together
 from __future__ import annotations
 
-from dynet_vdgi._version import __version__ as __version__
+from dynet_vdgi._version import __version__
 
 TYPE_CHECKING = False  # known to type checkers; to import `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules as rules, train as train
-    from dynet_vdgi.data.conllu_writing import write as write
+    from dynet_vdgi.data.conllu_writing import (
+        from_conllu as from_conllu,
+        to_conllu as to_conllu,
+        write as write,
+    )
     from dynet_vdgi.data.corpus import Corpus as Corpus, prepare as prepare, read as read
     from dynet_vdgi.data.protocols import Protocol as Protocol
     from dynet_vdgi.data.sentence import Sentence as Sentence
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": "rules train",
-    "data.conllu_writing": "write",
+    "data.conllu_writing": "from_conllu to_conllu write",
     "data.corpus": "Corpus prepare read",
     "data.protocols": "Protocol",
     "data.sentence": "Sentence",
@@ -62,7 +66,7 @@ _HOMES = {
 }
 """The public names of each module."""
 
-__all__ = sorted(["__version__", *" ".join(_HOMES.values()).split()])
+__all__ = ["__version__", *sorted(" ".join(_HOMES.values()).split())]
 
 
 if not TYPE_CHECKING:  # type checkers would take any name for one that there is

@@ -299,7 +299,7 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
         (lambda p: p.pipe(ONE), "one Sentence where sentences are expected: put it into a list"),
         (
             lambda p: list(p.pipe(conllu.parse(TOKENS))),
-            "a TokenList where a Sentence is expected",
+            "a TokenList where a Sentence is expected: .*from_conllu",
         ),
         (
             lambda p: list(p.pipe(["x.conllu"])),
@@ -347,6 +347,7 @@ def test_what_is_no_sentence_is_refused_with_a_remedy(parser: Parser, call: Any,
         ("path", vdgi.load),
         ("path", lambda wrong: vdgi.load("universal").save(wrong)),
         ("name", vdgi.rules),
+        ("sentence", vdgi.to_conllu),
         ("parsed", lambda wrong: vdgi.evaluate([ONE], wrong)),
         ("protocol", lambda wrong: vdgi.evaluate([ONE], [ONE], protocol=wrong)),
         ("max_lens", lambda wrong: vdgi.evaluate([ONE], [ONE], max_lens=wrong)),

@@ -9,6 +9,7 @@ import itertools
 import logging
 import random
 import re
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conllu import parse_token_and_metadata
+from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu, conllu_writing, raw_text
 from dynet_vdgi.data.conllu import Repair, read
-from dynet_vdgi.data.conllu_writing import render, write
+from dynet_vdgi.data.conllu_writing import from_conllu, render, to_conllu, unchanged, write
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -413,13 +414,15 @@ BAD_VALUES = ["a\tb", "a\nb", "a\r", "a\0", " a", "a  b", "a\u00a0", "a\ud800"]
         ("deprels", 8, ["n subj", *BAD_VALUES]),
     ],
 )
-def test_what_a_column_cannot_hold_is_not_written(column: str, number: int, bad: list[str]) -> None:
+def test_what_a_column_cannot_hold_is_refused_by_every_writer(
+    column: str, number: int, bad: list[str]
+) -> None:
     made = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0), deprels=("nsubj", "root"))
     good = {"feats": "A=b"}.get(column, "x")
     for value in bad:
-        bad_sentence = replace(made, **{column: (good, value)})  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match=rf"word 2.*(column {number} \(|lone surrogate)"):
-            write([bad_sentence], io.StringIO())
+        for writer in (lambda s: write([s], io.StringIO()), to_conllu):
+            with pytest.raises(UsageError, match=rf"word 2.*(column {number} \(|lone surrogate)"):
+                writer(replace(made, **{column: (good, value)}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -437,8 +440,9 @@ def test_what_a_column_cannot_hold_is_not_written(column: str, number: int, bad:
 )
 def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], message: str) -> None:
     made = Sentence(("w",) * len(heads), ("X",) * len(heads), heads)
-    with pytest.raises(DataError, match=re.escape(message)):
-        write([made], io.StringIO())
+    for writer in (lambda s: write([s], io.StringIO()), to_conllu):
+        with pytest.raises(DataError, match=re.escape(message)):
+            writer(made)  # type: ignore[no-untyped-call]
 
 
 def test_nothing_known_is_written_as_such() -> None:
@@ -466,6 +470,27 @@ def test_only_paths_and_text_files_are_written_to() -> None:
     for source, output in (("", "f"), ([Sentence(("a",), ("X",))], "")):
         with pytest.raises(UsageError, match="the name of the .* is empty"):
             write(source, output)
+
+
+# The conllu library
+
+
+def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
+    tokens = [to_conllu(sentence) for sentence in read(file_of(GOOD))]
+    assert "".join(item.serialize() for item in tokens) == GOOD
+    assert [token["head"] for token in tokens[0]] == [None, 2, 3, 0, None, 3]
+    assert tokens[0].metadata["sent_id"] == "kites-1"
+
+
+def test_token_list_of_other_sentences(file_of: Callable[[str], str]) -> None:
+    made = Sentence(("Kites", "glide"), ("NOUN", "VERB"))
+    assert [token["head"] for token in to_conllu(made)] == [None, None]
+    assert [token["head"] for token in to_conllu(replace(made, heads=(2, 0)))] == [2, 0]
+
+
+def test_the_library_is_imported_only_when_used() -> None:
+    code = "import sys, dynet_vdgi.data.conllu; sys.exit('conllu' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
 
 
 # Cost
@@ -601,6 +626,40 @@ def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "out.conllu").read_text() == "old"
 
 
+def test_objects_of_the_library_come_back_as_they_were(file_of: Callable[[str], str]) -> None:
+    for sentence in read(file_of(GOOD + TREE + BARE)):
+        back = from_conllu(to_conllu(sentence))
+        assert sentence.source is not None
+        assert back.source is not None
+        assert back == replace(sentence, source=back.source)
+        assert (back.source.lines, back.source.rows) == (sentence.source.lines, sentence.source.rows)
+
+
+def test_what_the_library_parses_is_taken(file_of: Callable[[str], str]) -> None:
+    """With ranges, empty nodes, FEATS of two values, DEPS and MISC, which that library takes apart."""
+    text = (
+        "# sent_id = a\n# text = du lac\n"
+        "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\tGloss=of|Lang=fr\n"
+        "2\tle\tle\tDET\tD\tDefinite=Def|Number=Sing\t3\tdet\t_\t_\n"
+        "3\tlac\tlac\tNOUN\t_\tNumber=Plur,Sing\t0\troot\t0:root\t_\n"
+        "3.1\tx\tx\tX\t_\t_\t_\t_\t3:dep\t_\n\n"
+        "1\tva\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n"
+    )
+    found = [from_conllu(tokens) for tokens in parse(text)]
+    assert found == [replace(s, source=found[k].source) for k, s in enumerate(read(file_of(text)))]
+    assert "".join(map(unchanged, found)) == text
+
+
+def test_an_object_that_is_no_sound_sentence_is_refused(file_of: Callable[[str], str]) -> None:
+    tokens = to_conllu(next(read(file_of(GOOD))))
+    tokens[1]["head"] = 77
+    with pytest.raises(DataError, match="<TokenList>:4: HEAD 77 is outside the sentence"):
+        from_conllu(tokens)
+    with pytest.raises(UsageError, match="SentenceList where a TokenList is expected: convert its items"):
+        from_conllu(parse(GOOD))  # type: ignore[arg-type]
+
+
 NBSP = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\tSpacesAfter=\u00a0\n\n"
 
 
@@ -641,3 +700,13 @@ def test_other_columns_are_refused_by_their_names(
     assert list(map(str, faults)) == [message]
     with pytest.raises(DataError, match=re.escape(message)):
         raw_text.read_documents([path])
+
+
+def test_an_object_of_the_library_without_words_is_refused() -> None:
+    for tokens in parse("1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n\n# end of file\n")[1:]:
+        with pytest.raises(DataError, match="<TokenList>:1: a sentence with no words"):
+            from_conllu(tokens)
+    tokens = to_conllu(Sentence(("a",), ("X",)))
+    tokens[0]["misc"] = "x\n\ny"
+    with pytest.raises(DataError, match="<TokenList>:2: a sentence with an empty line"):
+        from_conllu(tokens)

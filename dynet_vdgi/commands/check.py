@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,8 +105,7 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     texts = (files.read_text(name, are_limited=False) for name in names)
     found = form.messages(texts, language, level)
-    for line in _lines(found, names, most):
-        print(told(line))
+    _show(found, names, most)
     program, *given = form.command(language, level) or [""]
     n_errors = sum(message.is_error for message in found)
     said = f"{counted(n_errors, 'error')}, {counted(len(found) - n_errors, 'warning')}"
@@ -115,7 +114,7 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
 
 
-def _lines(found: Sequence[Message], names: Sequence[str], most: int) -> Iterator[str]:
+def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
     from dynet_vdgi.validation.form import grouped
 
     for group in grouped(found):

@@ -105,8 +105,8 @@ def unfit(found: Any, wanted: str) -> UsageError:
     if isinstance(found, (str, os.PathLike)):
         path = os.fspath(found)
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
-    article = "an" if kind[:1] in "aeiouAEIOU" else "a"
-    return UsageError(f"{article} {kind} where {wanted} expected: read() gives some")
+    remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
+    return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
 
 
 def words_in(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
