@@ -67,7 +67,7 @@ def of_a_rival(teacher, rules):
 
 RIVALS = (
     of_a_rival(partial(HdpDmv, iterations=1, subsymbols=2), "hdp-dmv"),
-    of_a_rival(partial(LcDmv, iterations=1, depth=2, chunk=1), "lc-dmv"),
+    of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
     of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
     of_a_rival(partial(RasooliFaili, iterations=2), "rasooli-faili"),
 )

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
@@ -122,11 +123,17 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's table
     makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the id T - 1.
+    Arguments are settings of `kind` or single numbers of them; the seed is for teachers that draw some.
+
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
+    kind: ClassVar[type[TeacherSettings]]
     settings: TeacherSettings
 
-    def __init__(self) -> None:
+    def __init__(self, settings: TeacherSettings | None = None, seed: int = 1, **numbers: Any) -> None:
+        self.settings = checked(self.kind, numbers, settings)
+        self.seed = checked_seed(seed, self.settings.kind)
         self.prior: Prior
         self.symbols: tuple[str, ...] = ()
         self._model: Model | None = None

@@ -19,7 +19,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import (
@@ -62,12 +61,12 @@ class EmIteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DmvModel:
-    """The model's distributions, and the record of EM."""
+    """The model's distributions, and the record of learning."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
     stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[EmIteration, ...] = ()
+    log: tuple[Any, ...] = ()  # a named tuple an iteration
 
     @classmethod
     def uniform(cls, n_tags: int) -> DmvModel:
@@ -319,18 +318,11 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
 
 # ---------------------------------------------------------------------------------------------- the teacher
 class Dmv(SymbolTeacher[DmvModel]):
-    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
-    """
+    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`."""
 
     name = "DMV"
+    kind = DmvSettings
     settings: DmvSettings
-
-    def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
-        super().__init__()
-        self.settings = checked(DmvSettings, numbers, settings)
 
     def _learnt(self, text: SymbolText) -> DmvModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
