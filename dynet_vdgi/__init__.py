@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dynet_vdgi.students.word_perceptron import WordPerceptron
     from dynet_vdgi.tagging.tagger import Tagger
     from dynet_vdgi.teachers.dmv import Dmv
-    from dynet_vdgi.variational.neural import Neural
 
 _HOMES = {
     "api": "rules train",
@@ -51,7 +50,6 @@ _HOMES = {
     "students.word_perceptron": "WordPerceptron",
     "tagging.tagger": "Tagger",
     "teachers.dmv": "Dmv",
-    "variational.neural": "Neural",
 }
 """The public names of each module."""
 
@@ -65,7 +63,6 @@ __all__ = [
     "How",
     "KeepError",
     "ModelError",
-    "Neural",
     "Parse",
     "Parser",
     "Prior",

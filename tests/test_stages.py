@@ -223,19 +223,11 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
         {**RELEASED, **RL_BL, "finetune": {**RL_BL["finetune"], "form": "released"}},
         {"dev": True},
     ),
-    "rule-aware, with trees, averaged": (
-        {"train": {"average": 0.9, "select": "dev"}, "finetune": {"score": "loo", "objective": "rules"}},
+    "rl-sn, with trees, averaged": (
+        {"train": {"average": 0.9, "select": "dev"}, "finetune": {"score": "rl-sn"}},
         {"dev": True, "trees": True},
     ),
-    "a teacher's trees, then the text under the prior": (
-        {
-            "teacher": {"kind": "dmv"},
-            "rules": "best",
-            "posterior": {"features": "potentials"},
-            "train": {"select": "teacher"},
-        },
-        {"trees": True},
-    ),
+    "a teacher's trees, then the text": ({"teacher": {"kind": "dmv"}}, {"trees": True}),
     "released lambda, averaged, the other engine": (
         {
             "train": {"engine": "per_sentence"},

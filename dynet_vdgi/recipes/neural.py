@@ -59,14 +59,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
             )
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))
-        if not inputs.facts:
-            return
-        if settings.sums_potentials and len([given for given in inputs.texts.values() if given]) > 1:
-            raise UsageError(
-                "--language-facts: with posterior.features=potentials one prior serves all texts, so there "
-                "can be no facts about a single language"
-            )
-        if not settings.teacher.teaches and not settings.sums_potentials:
+        if inputs.facts and not settings.teacher.teaches:
             raise UsageError(
                 "--language-facts would have no effect: without a teacher, rules are only counted; "
                 "choose a preset with a teacher, such as best"
@@ -88,7 +81,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
         has_table = rules.table is not None and bool(rules.table.settings)
-        by_table = (settings.teacher.teaches or settings.sums_potentials) and has_table
+        by_table = settings.teacher.teaches and has_table
         reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
         check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
         tell_of_tags(trees, texts)
@@ -112,11 +105,8 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 
         settings, material = prepared.settings, prepared.material
         if settings.teacher.teaches and material.sentences:
-            chooses = settings.train.select == "teacher"
-            lesson = teach(
-                material, settings.teacher, seed=settings.seed, with_marginals=chooses, log=place.log
-            )
-            material = replace(material, taught=lesson.trees, marginals=lesson.marginals)
+            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log)
+            material = replace(material, taught=lesson.trees)
         trainer = Trainer(settings, material, provenance, place.folder)
         if place.checkpoint:
             trainer.resume(place.checkpoint)
@@ -161,15 +151,10 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
     if not settings.learns_from_text:
         return rules
     posterior = settings.posterior
-    if posterior.features == "potentials" and rules.table is None:
+    if posterior.dynamics != "off" and not len(rules):
         raise ConfigError(
-            "config: 'posterior.features' = potentials needs a rule table with parts, and "
-            f"{settings.rules!r} has none; set rules=best, for example"
-        )
-    if posterior.features == "counts" and posterior.dynamics != "off" and not len(rules):
-        raise ConfigError(
-            f"config: 'posterior.features' = counts has nothing to count: {settings.rules!r} has no rules, "
-            "only exceptions; set posterior.features=potentials, for example"
+            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
+            "set rules=ud, for example"
         )
     if posterior.expectations == "rules" or posterior.dynamics == "off":
         return rules

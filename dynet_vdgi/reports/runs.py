@@ -210,7 +210,6 @@ CURVES = (
     ("ELBO per word", "elbo_per_word", 1.0),
     ("|lambda|", "lambda_norm", 1.0),
     ("Rules per sentence", "rules_per_sentence", 1.0),
-    ("Log-potential per sentence", "prior_per_sentence", 1.0),
     ("Entropy of the encoder", "entropy", 1.0),
 )
 """Title, key of a log's rows, factor."""

@@ -25,7 +25,6 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.table import Fact
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import bundled, rules_path
-from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
@@ -229,12 +228,9 @@ class NeuralMaterial(Material):
     """The material of the neural parser.
 
     `vectors` are word vectors; `start` are weights to start from instead of random ones. `taught` are the
-    teachers' trees of the texts, for a first stage that does not see the texts themselves. `marginals` are
-    the teacher's probabilities of each sentence's arcs, (n + 1, n) by head and dependent; they are empty
-    unless the teacher is to choose the model.
+    teachers' trees of the texts, for a first stage that does not see the texts themselves.
     """
 
     vectors: Embeddings | None = None
     start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     taught: list[Sentence] = field(default_factory=list)
-    marginals: list[Floats] = field(default_factory=list)
