@@ -25,7 +25,7 @@ from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.side_by_side import one_thread
@@ -46,7 +46,7 @@ def trainer_of(sentences: list[Sentence], word_dim: int, folder: str) -> Trainer
     """A trainer with the preset paper."""
     settings = load_settings("paper", changes={"parser": {"word_dim": word_dim}})
     vocabulary = build_vocabulary(sentences, lexicalised=word_dim > 0, min_freq=settings.words.min_freq)
-    material = NeuralMaterial({"": sentences}, vocabulary, load_rules(rules_path("ud")))
+    material = Material({"": sentences}, vocabulary, load_rules(rules_path("ud")))
     return Trainer(settings, material, Provenance(), Path(folder))
 
 

@@ -23,7 +23,7 @@ from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer
@@ -90,7 +90,7 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     vocabulary = build_vocabulary([*sentences, *gold], lexicalised=False)
     settings = tiny.settings(changes or SUPERVISED)
     chosen = gold if dev else []
-    material = NeuralMaterial({"": sentences}, vocabulary, data.rules, gold, chosen)
+    material = Material({"": sentences}, vocabulary, data.rules, gold, chosen)
     return Trainer(settings, material, Provenance(), folder)
 
 

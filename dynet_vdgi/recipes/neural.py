@@ -16,7 +16,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.expectations import estimated_in
-from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine
 from dynet_vdgi.recipes.base import (
@@ -26,29 +25,26 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     no_start,
-    refuse_treebanks,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader, tell_of_tags
+from dynet_vdgi.recipes.inputs import Inputs, RunReader
 from dynet_vdgi.recipes.taught import teach
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import load as load_model
-from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-NeuralPrepared = Preparation[NeuralSettings, NeuralMaterial]
 
-
-class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
+class NeuralRecipe(Recipe[NeuralSettings]):
     settings = NeuralSettings
+    continues_models = True
     keeps_heads = False
     lacks_calibration = "is neural: train with --preset best"
 
     def check(self, inputs: Inputs, settings: NeuralSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
-        refuse_treebanks(inputs)
+        super().check(inputs, settings, jobs)
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError(
                 "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
@@ -57,43 +53,35 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
             raise UsageError(
                 f"--jobs {jobs} would have no effect: without a teacher, one processor does it all"
             )
-        if inputs.facts or inputs.without:
-            inputs.check_facts(self.idle(inputs, settings).get("rules"))
         if inputs.facts and not settings.teacher.teaches:
             raise UsageError(
                 "--language-facts would have no effect: without a teacher, rules are only counted; "
                 "choose a preset with a teacher, such as best"
             )
 
-    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> NeuralPrepared:
+    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
         reading = RunReader(settings.data)
         rules = _rules(inputs, settings, reading)
-        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
-        texts = reading.texts(inputs)
-        trees = reading.trees(inputs.trees)
-        dev = reading.dev(inputs.dev, settings.train.dev_max_len)
-        every = [*(sentence for text in texts.values() for sentence in text), *trees]
-        start: Mapping[str, Any] = {}
-        vectors: Embeddings | None = None
+        material = reading.material(inputs, rules, longest_dev=settings.train.dev_max_len)
+        every = [*material.sentences, *material.trees]
         if inputs.init:
             vocabulary, start, settings = _initial(inputs.init, settings, every)
-        else:
+            material = replace(material, vocabulary=vocabulary, start=start)
+        elif settings.parser.word_dim:
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
+            material = replace(material, vocabulary=vocabulary, vectors=vectors)
         has_table = rules.table is not None and bool(rules.table.settings)
         by_table = settings.teacher.teaches and has_table
         reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
         check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
-        tell_of_tags(trees, texts)
-        relation = reading.punctuation.relation
-        material = NeuralMaterial(
-            texts, vocabulary, rules, trees, dev, facts, relation, vectors=vectors, start=start
-        )
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Preparation(settings, material, reading, files)
 
-    def learn(self, prepared: NeuralPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.variational.trainer import Trainer
@@ -167,11 +155,9 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
 
 
 def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
-    """Tags; in lexicalised models also words, their classes and their pretrained vectors."""
+    """Tags, words, their classes and their pretrained vectors."""
     from dynet_vdgi.data import brown, embeddings
 
-    if not settings.parser.word_dim:
-        return build_vocabulary(sentences, lexicalised=False), None
     words = settings.words
     vocabulary = build_vocabulary(
         sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase

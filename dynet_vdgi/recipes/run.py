@@ -39,8 +39,8 @@ logger = logging.getLogger("dynet_vdgi")
 FEW = 50
 """A run with fewer training sentences gets a warning."""
 
-AnyRecipe = Recipe[Any, Any]
-AnyPrepared = Preparation[Any, Any]
+AnyRecipe = Recipe[Any]
+AnyPrepared = Preparation[Any]
 
 
 def run(

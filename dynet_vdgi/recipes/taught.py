@@ -22,8 +22,6 @@ from dynet_vdgi.recipes.base import (
     base_of,
     check_ignored,
     chosen_rules,
-    no_start,
-    refuse_treebanks,
 )
 from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, TEACHERS, Exclusions, Settings, TeacherSettings
@@ -179,7 +177,7 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     )
 
 
-class Taught(Recipe[TaughtSettings, "Material"]):
+class Taught(Recipe[TaughtSettings]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
@@ -188,37 +186,20 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
     def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
-        if inputs.init:
-            raise no_start(inputs.init)
-        refuse_treebanks(inputs)
+        super().check(inputs, settings, jobs)
         if not settings.teacher.teaches and not inputs.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
-        if inputs.facts or inputs.without:
-            inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
-    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings, Material]:
-        from dynet_vdgi.data.vocabulary import build_vocabulary
-        from dynet_vdgi.grammar.facts import load_facts
-        from dynet_vdgi.recipes.inputs import RunReader, tell_of_tags
-        from dynet_vdgi.runs.run_folder import Material
+    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
+        from dynet_vdgi.recipes.inputs import RunReader
 
         reading = RunReader(settings.data)
-        rules = chosen_rules(inputs, settings)
-        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
-        texts = reading.texts(inputs, is_lean=True)
-        trees = reading.trees(inputs.trees)
-        dev = reading.dev(inputs.dev)
-        every = [*(sentence for text in texts.values() for sentence in text), *trees]
-        vocabulary = build_vocabulary(every, lexicalised=False)
+        material = reading.material(inputs, chosen_rules(inputs, settings), is_lean=True)
         check_ignored(settings, has_effect=True)
-        tell_of_tags(trees, texts)
-        relation = reading.punctuation.relation
-        return Preparation(
-            settings, Material(texts, vocabulary, rules, trees, dev, facts, relation), reading, {}
-        )
+        return Preparation(settings, material, reading)
 
     def learn(
-        self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         from dynet_vdgi.parsing.confidence import CALIBRATION_SENTENCES
 
@@ -249,7 +230,7 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
 
 def _learnt(
-    prepared: Preparation[TaughtSettings, Material],
+    prepared: Preparation[TaughtSettings],
     lesson: TaughtText,
     provenance: Provenance,
     place: Workplace,

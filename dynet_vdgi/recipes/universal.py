@@ -70,14 +70,14 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 
 
 @dataclass
-class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
+class _PreparedUniversal(Preparation[UniversalSettings]):
     start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
     treebanks: Sequence[GoldTreebank] = ()
     start_name: str = SHIPPED
     tag_accuracy: float = 1.0  # of the text
 
 
-class Universal(Recipe[UniversalSettings, "Material"]):
+class Universal(Recipe[UniversalSettings]):
     settings = UniversalSettings
     learns_from_treebanks = True
     lacks_calibration = "was learnt without a calibration"
@@ -114,9 +114,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
             idle["learning.invented"] = "one treebank has no other to take an order of words from"
         return idle
 
-    def prepare(
-        self, inputs: Inputs, settings: UniversalSettings
-    ) -> Preparation[UniversalSettings, Material]:
+    def prepare(self, inputs: Inputs, settings: UniversalSettings) -> Preparation[UniversalSettings]:
         from dynet_vdgi.recipes.inputs import RunReader
 
         reading = RunReader(settings.data)
@@ -139,7 +137,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         )
 
     def learn(
-        self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
@@ -277,9 +275,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     rules = load_rules(rules_path(settings.rules))
     material = replace(prepared.material, texts=texts, vocabulary=vocabulary, rules=rules, dev=[])
     provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(every))
-    model = TAUGHT.learn(
-        Preparation(settings, material, prepared.reading, {}), provenance, Workplace(place.log)
-    )
+    model = TAUGHT.learn(Preparation(settings, material, prepared.reading), provenance, Workplace(place.log))
     path = place.folder / FAST_NAME
     save_model(path, model)
     logger.info("fast student: %s", path)

@@ -28,7 +28,7 @@ from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog, console_row, heading
+from dynet_vdgi.runs.run_folder import Material, RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.system.arrays import Floats
@@ -97,7 +97,7 @@ class Trainer:
     def __init__(
         self,
         settings: NeuralSettings,
-        data: NeuralMaterial,
+        data: Material,
         provenance: Provenance,
         run_dir: Path | None = None,
     ) -> None:
@@ -319,7 +319,7 @@ class Trainer:
         return dda
 
 
-def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
+def _gold_trees(settings: NeuralSettings, data: Material) -> list[str]:
     """The uses that this learner makes of gold trees."""
     used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
     if data.dev:
