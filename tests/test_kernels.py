@@ -39,7 +39,7 @@ def of_charts(trees):
 
 
 def of_the_word_perceptron(trees):
-    parser = WordPerceptron(log2_buckets=12, seeds=(1,)).fit(trees)
+    parser = WordPerceptron(log2_buckets=12, orders=1).fit(trees)
     return [parser.weights, *(part for pair in parser.predict_with_margins(trees) for part in pair)]
 
 

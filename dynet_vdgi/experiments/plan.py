@@ -1,6 +1,4 @@
-"""A plan of treebanks x systems x seeds, and its runs in order, those done before left out.
-
-Plans of experiments: treebanks x systems x seeds, in a TOML file.
+"""A plan of treebanks x systems x seeds in a TOML file, and its runs in order, those done before left out.
 
 The keys are explained in resources/experiments/demo.toml. Files that a plan names, also in `set`, are looked
 for in the folder given, else beside the plan and in the folder that the environment variable VDGI_DATA
@@ -36,6 +34,8 @@ from dynet_vdgi.settings.config import Settings, bundled, leaves, resources
 from dynet_vdgi.settings.presets import load_settings, read_toml
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import did_you_mean
+
+logger = logging.getLogger("dynet_vdgi")
 
 Name = Annotated[str, Meta(pattern=r"^\w[\w.+-]*$")]  # names a folder
 Names = tuple[str, ...]
@@ -267,13 +267,7 @@ def _age(path: str, language: str) -> tuple[bool, list[int]]:
     return published_on, [int(number) for number in re.findall(r"\d+", version)]
 
 
-# ----------------------------------------------------------------------------------------------------
-# Carries out the jobs of an experiment, several at a time.
-
-
-logger = logging.getLogger("dynet_vdgi")
-
-
+# ------------------------------------------------------------------------------------------- runs
 def carry_out(jobs: Sequence[Job], out: Path, *, at_a_time: int = 1) -> list[str]:
     """Does the unfinished jobs in the experiment's folder; returns what failed, a line each.
 

@@ -1,6 +1,7 @@
 """The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
 
-The data that engines and training phases exchange; plain NumPy.
+All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
+loop that differs only in who chooses; every faster engine is tested against this one.
 """
 
 from __future__ import annotations
@@ -39,13 +40,6 @@ class Samples:
 
 Phase = Callable[[Encoded, Samples], "tuple[Floats, Floats]"]
 """From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the loss."""
-
-
-# ----------------------------------------------------------------------------------------------------
-# The reference engine: one dynamic graph a sentence, batched automatically by DyNet.
-#
-# All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
-# loop that differs only in who chooses; every faster engine is tested against this one.
 
 
 @dataclass

@@ -66,12 +66,12 @@ from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import PREFIX as CRF
-from dynet_vdgi.teachers.arc_crf import ArcCrf, mixed, n_known_heads, share_of_unsupervised
+from dynet_vdgi.teachers.arc_crf import ArcCrf, CrfSettings, mixed, n_known_heads, share_of_unsupervised
 from dynet_vdgi.teachers.common import Base
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
-SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
-"""The longest sentences to learn from, in words: of text (default), and of gold trees."""
+SHORTEST, LONGEST_TEXT = 2, 40
+"""The shortest sentences to learn from, and by default the longest of text, in words."""
 
 
 @dataclass(eq=False)
@@ -82,7 +82,6 @@ class FewTrees:
     student: WordPerceptron | None = field(default_factory=WordPerceptron)
     trust: float = 20.0  # number of gold words that weigh as much as the unsupervised teacher
     longest_text: int = LONGEST_TEXT  # words; longer sentences get no silver trees
-    longest_tree: int = LONGEST_TREE
     has_seen_trees: bool = False  # the unsupervised teacher, of other languages
     share: float = 1.0  # weight of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
@@ -129,7 +128,7 @@ class FewTrees:
         """Trees, text and its marginals, if any, of what is short and long enough. Raises: as `fit`."""
         if unsupervised and len(unsupervised) != len(text):
             raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
-        gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.longest_tree]
+        gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.crf.settings.max_len]
         places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text]
         if not gold and not places:
             raise VdgiError("neither text nor trees to learn from")
@@ -208,33 +207,7 @@ def _amount(tree: Sentence) -> float:
     return 1.0 + (GOLD_AMOUNT - 1.0) * known
 
 
-# ----------------------------------------------------------------------------------------------------
-# The recipe for a few trees: a CRF that starts as its teacher says, and a word parser with silver trees.
-#
-# On a universal parser the CRF itself parses, and the word parser is its fast student in a file of its own.
-#
-# It learns from text and from gold trees (single heads may be missing), or from trees alone.
-
-
 logger = logging.getLogger("dynet_vdgi")
-
-
-class CrfSettings(Section, frozen=True):
-    """The CRF that starts as the rule table, or as a universal parser and this table, and learns from trees,
-    see `teachers.arc_crf`."""
-
-    max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
-    epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
-    rate: Annotated[
-        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
-    ] = 0.1
-    ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
-    log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
-    ] = 20
-    trust: Annotated[
-        float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
-    ] = 500.0
 
 
 class SilverSettings(Section, frozen=True):
@@ -269,27 +242,17 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
 
     def learner(self) -> FewTrees:
         """A learner with these numbers; with a universal parser, it has no student yet."""
-        crf = self.crf
         return FewTrees(
-            ArcCrf(
-                epochs=crf.epochs,
-                rate=crf.rate * self.teacher.pace,
-                ridge=crf.ridge,
-                longest=crf.max_len,
-                log2_buckets=crf.log2_buckets,
-                seed=self.seed,
-                trust=crf.trust,
-            ),
+            ArcCrf(self.crf, seed=self.seed, pace=self.teacher.pace),
             None if self.is_universal else self.student(),
             trust=self.silver.trust,
             has_seen_trees=bool(self.teacher.gold_trees),
             longest_text=self.data.max_len,
-            longest_tree=crf.max_len,
         )
 
     def student(self) -> WordPerceptron:
         """A linear-time parser with these numbers."""
-        return WordPerceptron.of(self.parser, self.seed)
+        return WordPerceptron(self.parser, seed=self.seed)
 
 
 class FewTreesRecipe(Recipe[FewTreesSettings]):

@@ -149,10 +149,6 @@ def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
 
 
-# ----------------------------------------------------------------------------------------------------
-# The default recipe: an exact teacher parses the text with a rule table; a perceptron learns its trees.
-
-
 CRF_TEACHERS = ("dmv", "universal")
 """The kinds of teachers that the recipe few-trees has."""
 
@@ -244,7 +240,7 @@ def _learnt(
     settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
-    student = WordPerceptron.of(settings.parser, settings.seed).fit(trees)
+    student = WordPerceptron(settings.parser, seed=settings.seed).fit(trees)
     seconds = time.process_time() - start
     logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
     gold_trees = list(provenance.gold_trees)

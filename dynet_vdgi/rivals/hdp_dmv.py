@@ -242,9 +242,9 @@ class HiddenText(NamedTuple):
 
 
 class HdpIteration(NamedTuple):
-    """Before an iteration: the bound in nats, the share of arcs that follow rules, the multiplier."""
+    """Before an iteration: log Z in nats, the share of arcs that follow rules, the multiplier."""
 
-    bound: float
+    log_z: float
     share: float
     multiplier: float
 
@@ -296,20 +296,6 @@ class HdpModel:
         logs = _digamma(self.emit) - _digamma(self._emitted())[self.lexicon.tags]
         return HiddenWeights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
 
-    def divergence(self) -> float:
-        """Of q(distributions) from their prior, less the log density of the betas, in nats."""
-        flat = _divergence(self.stop, np.full(2, SMOOTHING)).sum()
-        flat += _divergence(self.tags, np.full(self.tags.shape[1], SMOOTHING)).sum()
-        flat += _divergence(self.subs, CONCENTRATION * self.betas).sum()
-        from scipy.special import gammaln
-
-        total, words = self._emitted(), SMOOTHING * self.lexicon.n_words
-        extra = self.emit - SMOOTHING
-        logs = _digamma(self.emit) - _digamma(total)[self.lexicon.tags]
-        flat += (gammaln(total) - gammaln(words)).sum()
-        flat += (extra * logs - gammaln(self.emit) + gammaln(SMOOTHING)).sum()
-        return float(flat) - log_gem(self.betas)
-
     def _emitted(self) -> Floats:
         """Pseudo-counts of all words (T, K)."""
         total = np.full(self.betas.shape, SMOOTHING * self.lexicon.n_words)
@@ -327,15 +313,6 @@ def _digamma(values: Floats) -> Floats:
 def _expected_logs(pseudo: Floats) -> Floats:
     """E log p of Dirichlets over the last axis."""
     return _digamma(pseudo) - _digamma(pseudo.sum(axis=-1, keepdims=True))
-
-
-def _divergence(pseudo: Floats, prior: Floats) -> Floats:
-    """Of Dirichlets over the last axis from their prior, in nats."""
-    from scipy.special import gammaln
-
-    logs = _expected_logs(pseudo)
-    each = gammaln(prior) - gammaln(pseudo) + (pseudo - prior) * logs
-    return np.asarray(each.sum(axis=-1) + gammaln(pseudo.sum(axis=-1)) - gammaln(prior.sum(axis=-1)))
 
 
 def _by_context(counts: HiddenWeights) -> tuple[Floats, Floats]:
@@ -433,8 +410,7 @@ def fit(text: HiddenText, model: HdpModel, share: float, iterations: int) -> Hdp
     multiplier, log = 0.0, list[HdpIteration]()
     for _ in progress.over(range(iterations), "iterations of variational inference"):
         multiplier, expected = projected(text, model.weights(), share, multiplier)
-        bound = expected.log_z + multiplier * expected.without - model.divergence()
-        log.append(HdpIteration(bound, 1 - expected.without / text.n_words, multiplier))
+        log.append(HdpIteration(expected.log_z, 1 - expected.without / text.n_words, multiplier))
         model = model.after(expected.counts)
     return replace(model, multiplier=multiplier, log=tuple(log))
 

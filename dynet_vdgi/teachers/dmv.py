@@ -1,8 +1,25 @@
-"""The dependency model with valence, learnt from tags by EM under a prior: distributions, symbols, teacher.
+"""The dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
 
-The dependency model with valence: its distributions, and sums over the trees of packed sentences.
+Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides
+whether to stop, given h, the side and whether it has a child there already, and then chooses the child's
+tag:
 
-`dmv` defines the model and learns it. Letters: n words, T tags. Heads 1..n, 0 is ROOT.
+p(tree, tags) = root(tag of the root) * product over words and sides of
+                stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)
+
+The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
+2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
+parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above;
+in the second it also depends on whether there are children already, and has a Dirichlet prior around the
+first stage's distribution. Within a stage EM never lowers the penalised log-likelihood
+
+sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
+  + sum over parameters of (pseudo-counts * log parameter)
+
+where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage:
+there they are `backoff` times the first stage's distribution.
+
+Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """
 
 from __future__ import annotations
@@ -232,31 +249,6 @@ def split(rows: Sequence[Sequence[str]], parts: Sequence[Sequence[str]], least: 
                 times[part] = times.get(part, 0) + 1
                 parent[part] = symbol
     return {part: parent[part] for part in sorted(times) if times[part] >= least}
-
-
-# ----------------------------------------------------------------------------------------------------
-# Dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
-#
-# Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides
-# whether to stop, given h, the side and whether it has a child there already, and then chooses the child's
-# tag:
-#
-# p(tree, tags) = root(tag of the root) * product over words and sides of
-#                 stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)
-#
-# The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
-# 2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
-# parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above;
-# in the second it also depends on whether there are children already, and has a Dirichlet prior around the
-# first stage's distribution. Within a stage EM never lowers the penalised log-likelihood
-#
-# sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
-#   + sum over parameters of (pseudo-counts * log parameter)
-#
-# where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage:
-# there they are `backoff` times the first stage's distribution.
-#
-# Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 
 
 # ---------------------------------------------------------------------------------------------- learning

@@ -1,7 +1,4 @@
-"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL.
-
-Minibatches.
-"""
+"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL."""
 
 from __future__ import annotations
 

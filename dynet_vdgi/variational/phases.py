@@ -1,7 +1,5 @@
 """Posterior regularisation (paper, Eqs. 8 to 15), and the phases of learning that weigh samples.
 
-Posterior regularisation with universal rules (paper, Eqs. 8-16).
-
 The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e = -b, so
 
     q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda)                             Eq. 12
