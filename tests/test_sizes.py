@@ -32,7 +32,6 @@ def memory_is_given_back() -> Iterator[None]:
 # arguments were squeezed into groups of stars, and functions cut in two, only to stay below them.
 MOST_LINES_OF_A_FUNCTION = 90
 MOST_LINES_OF_A_MODULE = 600
-LONGER_MODULES = {"dynet_vdgi/rivals/hdp_dmv.py"}  # a whole learner, from its sums to its sampler
 
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
@@ -42,24 +41,24 @@ MOST_LINES_OF_A_ROOM = {
     "data": 4200,
     "drawing": 780,
     "evaluation": 2110,
-    "experiments": 1060,
+    "experiments": 980,
     "grammar": 4380,
     "labels": 1420,
-    "model": 1470,
+    "model": 1160,
     "parsing": 2580,
-    "recipes": 2440,
+    "recipes": 2240,
     "reports": 620,
-    "rivals": 2510,
-    "runs": 720,
-    "settings": 1130,
-    "students": 770,
+    "rivals": 1880,
+    "runs": 700,
+    "settings": 1090,
+    "students": 730,
     "system": 1140,
     "tagging": 2090,
-    "teachers": 1570,
+    "teachers": 1540,
     "tokenising": 1470,
     "universal": 2390,
     "validation": 450,
-    "variational": 1160,
+    "variational": 960,
 }
 
 
@@ -78,8 +77,7 @@ def test_no_module_is_longer_than_six_hundred_lines() -> None:
     sizes = {
         path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in trees("dynet_vdgi")
     }
-    longer = {path for path, size in sizes.items() if size > MOST_LINES_OF_A_MODULE}
-    assert longer == LONGER_MODULES
+    assert {path for path, size in sizes.items() if size > MOST_LINES_OF_A_MODULE} == set()
 
 
 def test_no_room_grows_beyond_its_budget() -> None:

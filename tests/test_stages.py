@@ -118,8 +118,8 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def enter(self: Trainer, stage: Stage) -> None:
         note: dict[str, Any] = {"before": self.network.parameters.arrays()}
         if hasattr(self, "optimiser"):
-            note["averaged"] = {name: np.array(a) for name, a in self.optimiser.averaged().items()}
-            note["current"] = {name: np.array(a) for name, a in self.optimiser.current().items()}
+            note["averaged"] = {name: np.array(a) for name, a in self.optimiser.weights("average").items()}
+            note["current"] = {name: np.array(a) for name, a in self.optimiser.weights("value").items()}
             note["lambda"] = self.phase.lam.value.copy()
         original(self, stage)
         optimiser = self.optimiser

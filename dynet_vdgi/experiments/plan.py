@@ -314,7 +314,11 @@ def _carry_out(todo: Sequence[Job], threads: Executor) -> list[str]:
             n_ended += 1
             left = (time.monotonic() - begin) / n_ended * (len(todo) - n_ended) / 60
             more = f"; about {left:.0f} min left" if n_ended < len(todo) else ""
-            said = failed.get(job.label) or f"{job.label}: {_said(job)}{more}"
+            said = failed.get(job.label, f"{job.label}: scored{more}")
+            if job.label not in failed and job.system != BASELINES:
+                (row,) = recorded(job.folder / RESULT)["rows"]
+                figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
+                said = f"{job.label}: DDA {figures}, {row['cpu_s']:.0f} CPU s{more}"
             logger.info("%d/%d %s", n_ended, len(todo), said)
     return list(failed.values())
 
@@ -332,12 +336,3 @@ def _threads(at_a_time: int) -> Iterator[Executor]:
             process.kill()
         threads.shutdown()
         jobs_module.STOPPED.clear()
-
-
-def _said(job: Job) -> str:
-    """The scores of a finished run."""
-    if job.system == BASELINES:
-        return "scored"
-    (row,) = recorded(job.folder / RESULT)["rows"]
-    figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
-    return f"DDA {figures}, {row['cpu_s']:.0f} CPU s"

@@ -48,7 +48,7 @@ from dynet_vdgi.recipes.base import (
     chosen_rules,
     label_arrays,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader
+from dynet_vdgi.recipes.inputs import Inputs, RunReader, n_free
 from dynet_vdgi.recipes.taught import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
@@ -292,14 +292,8 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if material.sentences:
-            lesson = teach(
-                material,
-                settings.teacher,
-                seed=settings.seed,
-                with_trees=False,
-                with_marginals=True,
-                log=place.log,
-            )
+            own = {"with_trees": False, "with_marginals": True}
+            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log, **own)
         clock = time.process_time()
         prior = lesson.prior or Prior.of_text(material.rules, material.trees)
         base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(material.trees, prior)
@@ -311,11 +305,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
         seconds = time.process_time() - clock
         trees, text = count(len(material.trees), "tree"), count(len(material.sentences), "sentence")
         logger.info("parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds)
-        n_words = sum(map(len, material.trees))
-        n_free = sum((tree.heads or ()).count(FREE) for tree in material.trees)
-        free = f", {n_free} of {count(n_words, 'head')} free" if n_free else ""
-        gold_trees = [*provenance.gold_trees, f"training: {trees} learnt from{free}"]
-        dev_dda = None
+        n_words, n = sum(map(len, material.trees)), n_free(material.trees)
+        free = f", {n} of {count(n_words, 'head')} free" if n else ""
+        gold_trees, dev_dda = [*provenance.gold_trees, f"training: {trees} learnt from{free}"], None
         if material.dev:
             dev_dda = score(material.dev, [tree.heads or () for tree in learner.predict(material.dev)]).dda
             gold_trees.append("dev: progress figures only")

@@ -45,14 +45,12 @@ def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
     if not known and len(steps.files) < len(("tokeniser", "tagger")):
         raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")
     if "tokeniser" not in steps.files:
-        steps = _with(steps, "tokeniser", _tokeniser(known))
+        content = _tokeniser(known)
+        steps = replace(steps, files={**steps.files, "tokeniser": StepFile(HERE, content)})
     if "tagger" not in steps.files:
-        steps = _with(steps, "tagger", _tagger(known, inputs.raw or Given(), steps))
+        content = _tagger(known, inputs.raw or Given(), steps)
+        steps = replace(steps, files={**steps.files, "tagger": StepFile(HERE, content)})
     return steps
-
-
-def _with(steps: Steps, name: str, content: bytes) -> Steps:
-    return replace(steps, files={**steps.files, name: StepFile(HERE, content)})
 
 
 def _tokeniser(known: Sequence[Given]) -> bytes:
@@ -134,7 +132,11 @@ class Given:
         for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
-            yield _in_memory(sentence, tags)
+            if tags == "xpos" and not sentence.upos:
+                if not sentence.xpos:
+                    raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+                sentence = replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+            yield sentence
 
     def tag_accuracy(self, n_words: int) -> float:
         """The expected share of right tags among these `n_words` words, once they have been read."""
@@ -142,15 +144,6 @@ class Given:
 
     def __str__(self) -> str:
         return ", ".join(self.names) or MEMORY
-
-
-def _in_memory(sentence: Sentence, tags: str) -> Sentence:
-    """The sentence with the tags of this column. Raises: DataError, the column is missing."""
-    if tags == "upos" or sentence.upos:
-        return sentence
-    if not sentence.xpos:
-        raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
-    return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,11 @@ def run(
         idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
         refuse(said, idle)
         _warn(prepared, idle, ", ".join(inputs.text_names) or str(inputs.trees))
-        provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
+        provenance = prepared.provenance(inputs, preset, command)
+        if steps.n_tagged and steps.tagger is not None:
+            which = Path(inputs.tagger).name if inputs.tagger else f"a tagger {HERE}"
+            told = f"{count(steps.n_tagged, 'word')} tagged by {which}, which {steps.tagger.quality}"
+            provenance = provenance.with_(tags=f"{told}; the others as given")
         if dry_run:
             logger.info("dry run: nothing trained, nothing written")
             return None
@@ -114,16 +118,6 @@ def _steps(inputs: Inputs) -> Steps:
     return steps
 
 
-def _told_of_tags(inputs: Inputs, steps: Steps) -> str:
-    """For the model file; the text has been read."""
-    if not steps.n_tagged:
-        return Provenance().tags
-    assert steps.tagger is not None
-    which = Path(inputs.tagger).name if inputs.tagger else f"a tagger {HERE}"
-    told = f"{count(steps.n_tagged, 'word')} tagged by {which}, which {steps.tagger.quality}"
-    return f"{told}; the others as given"
-
-
 def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:
     """The model with its tokeniser and tagger, which parsing uses; also in the folder."""
     wanted = {name: step.content for name, step in steps.files.items() if step.content is not None}
@@ -145,8 +139,6 @@ def _processors(jobs: int) -> Iterator[None]:
     pool = WorkerPool(jobs, _import_what_is_needed, ())
     try:
         with side_by_side.allowed(jobs, pool):
-            for _ in range(jobs):
-                pool.submit(_import_what_is_needed)  # while this process reads the text
             yield
     finally:
         pool.close()

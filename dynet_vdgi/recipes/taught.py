@@ -233,6 +233,7 @@ def _learnt(
 ) -> ModelFile:
     """A perceptron trained on the taught trees and the gold ones."""
     from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
     from dynet_vdgi.recipes.base import label_arrays
     from dynet_vdgi.runs.model_file import ModelFile
     from dynet_vdgi.runs.model_file import save as save_model
@@ -254,6 +255,12 @@ def _learnt(
     agreement = _agreement(lesson.trees, student)
     row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
     place.log.append({**row, "cpu_s": round(seconds, 2)})
+    calibration: Arrays = {}
+    if lesson.votes:
+        sentences, marginals = zip(*lesson.votes)
+        shift = SHIFT_WITH_TREES if settings.teacher.gold_trees else SHIFT_WITHOUT_TREES
+        found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
+        calibration = Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
     model = ModelFile(
         provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
         settings,
@@ -261,7 +268,7 @@ def _learnt(
         material.rules,
         {
             **student.arrays(),
-            **_calibration(lesson, student, bool(settings.teacher.gold_trees)),
+            **calibration,
             **(lesson.base.arrays() if lesson.base else {}),
             **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
@@ -270,18 +277,6 @@ def _learnt(
     if place.folder:
         save_model(place.folder / MODEL_NAME, model)
     return model
-
-
-def _calibration(lesson: TaughtText, student: WordPerceptron, has_seen_trees: bool) -> Arrays:
-    """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
-    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
-
-    if not lesson.votes:
-        return {}
-    sentences, marginals = zip(*lesson.votes)
-    shift = SHIFT_WITH_TREES if has_seen_trees else SHIFT_WITHOUT_TREES
-    found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
-    return Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
 
 
 def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int, ...]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.parsing.engines import UniversalEngine
-    from dynet_vdgi.recipes.inputs import Inputs, RunReader
+    from dynet_vdgi.recipes.inputs import Inputs
     from dynet_vdgi.runs.model_file import Arrays, ModelFile, OtherTreebank, Provenance
     from dynet_vdgi.runs.run_folder import Material
     from dynet_vdgi.universal.learning import GoldTreebank
@@ -94,8 +94,15 @@ class Universal(Recipe[UniversalSettings]):
         if settings.data.tags != "upos":
             raise UsageError(f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}")
         check_ignored(settings, has_effect=True)
-        if inputs.treebanks:
-            _check_treebanks(inputs, settings)
+        if inputs.treebanks and inputs.has_text:
+            raise UsageError(
+                "--treebank learns a new universal parser, which needs no text: leave out --train; then "
+                "measure a text with --preset universal --train FILE --init RUN"
+            )
+        if inputs.treebanks and inputs.init:
+            raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
+        if inputs.treebanks and not settings.learning.updates:
+            raise UsageError("--treebank would have no effect, because learning.updates is 0")
         if inputs.rules or inputs.facts or inputs.without:
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
@@ -119,7 +126,14 @@ class Universal(Recipe[UniversalSettings]):
 
         reading = RunReader(settings.data)
         if inputs.treebanks:
-            return _prepared_treebanks(inputs, settings, reading)
+            from dynet_vdgi.universal.learning import GoldTreebank, check
+
+            pairs = inputs.treebanks.items()
+            treebanks = [GoldTreebank(label, reading.other_language(given, label)) for label, given in pairs]
+            check(treebanks, settings.learning)
+            trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
+            material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
+            return _PreparedUniversal(settings, material, reading, treebanks=treebanks)
         texts = reading.texts(inputs, is_lean=True)
         dev = reading.dev(inputs.dev)
         start = _start(inputs.init)
@@ -176,19 +190,6 @@ class Universal(Recipe[UniversalSettings]):
         return UniversalEngine(model)
 
 
-def _check_treebanks(inputs: Inputs, settings: UniversalSettings) -> None:
-    """Raises: UsageError, treebanks to learn new weights from do not go with the other inputs."""
-    if inputs.has_text:
-        raise UsageError(
-            "--treebank learns a new universal parser, which needs no text: leave out --train; then measure "
-            "a text with --preset universal --train FILE --init RUN"
-        )
-    if inputs.init:
-        raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
-    if not settings.learning.updates:
-        raise UsageError("--treebank would have no effect, because learning.updates is 0")
-
-
 def _material(
     texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
 ) -> Material:
@@ -203,20 +204,6 @@ def _vocabulary() -> Vocabulary:
     from dynet_vdgi.universal.channels import TAGS
 
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
-
-
-def _prepared_treebanks(
-    inputs: Inputs, settings: UniversalSettings, reading: RunReader
-) -> _PreparedUniversal:
-    from dynet_vdgi.universal.learning import GoldTreebank, check
-
-    treebanks = [
-        GoldTreebank(label, reading.other_language(given, label)) for label, given in inputs.treebanks.items()
-    ]
-    check(treebanks, settings.learning)
-    trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
-    material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
-    return _PreparedUniversal(settings, material, reading, {}, None, treebanks)
 
 
 def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:

@@ -109,6 +109,8 @@ class SymbolText(NamedTuple):
     potentials: list[Floats]  # (n + 1, n + 1) of each sentence
     n_symbols: int  # all ids are below
     prior: Prior
+    names: list[list[str]]  # the symbols of each sentence's words
+    finer: list[list[str]]  # these symbols split by words
 
 
 class LoggedModel(Protocol):
@@ -158,11 +160,10 @@ class SymbolTeacher(Teacher, Generic[Model]):
                 read += part
                 bar.update(len(part))
         rows, finer, potentials = (list(column) for column in zip(*read)) if read else ([], [], [])
-        self.symbols = symbols = with_coarse(rows)
-        ids = symbol_ids(rows, symbols)
-        model = self._learnt(SymbolText(learnt_from, ids, potentials, len(symbols) + 1, prior))
-        model, symbols = self._refined(model, symbols, rows, finer, potentials, prior)
-        self.symbols, self.prior, self._model = symbols, prior, model
+        self.symbols = with_coarse(rows)
+        ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
+        model = self._learnt(SymbolText(learnt_from, ids, potentials, n_symbols, prior, rows, finer))
+        self.prior, self._model = prior, model
         return self
 
     @property
@@ -175,22 +176,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     @abstractmethod
     def _learnt(self, text: SymbolText) -> Model:
-        """The model learnt from a text."""
-
-    def _refined(
-        self,
-        model: Model,
-        symbols: tuple[str, ...],
-        rows: list[list[str]],
-        finer: list[list[str]],
-        potentials: list[Floats],
-        prior: Prior,
-    ) -> tuple[Model, tuple[str, ...]]:
-        """The model after a last stage, and its symbols; by default there is no such stage.
-
-        rows, finer: the symbols of each sentence's words, and these symbols split by words.
-        """
-        return model, symbols
+        """The model learnt from a text, whose `symbols` it may replace by more."""
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
         """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""

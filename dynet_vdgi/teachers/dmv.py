@@ -34,7 +34,6 @@ from numpy.typing import ArrayLike
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.system.arrays import Floats, Ints
@@ -91,12 +90,8 @@ class DmvModel:
         root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
         return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
 
-    def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
-        """Expected counts of sentences, and the sum of their log Z in nats; arguments as in `dmv.fit`."""
-        return self.expected(Packed.of(tags, potentials, len(self.root)))
-
     def expected(self, packed: Packed, times: int = 1) -> tuple[Counts, float]:
-        """Expected counts and the sum of log Z, see `counts`, of sentences that are packed already.
+        """Expected counts of sentences, and the sum of their log Z in nats.
 
         So many `times` in a row; machine code may be worth it for all of them.
         """
@@ -317,29 +312,18 @@ class Dmv(SymbolTeacher[DmvModel]):
     settings: DmvSettings
 
     def _learnt(self, text: SymbolText) -> DmvModel:
-        return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
-
-    def _refined(
-        self,
-        model: DmvModel,
-        symbols: tuple[str, ...],
-        rows: list[list[str]],
-        finer: list[list[str]],
-        potentials: list[Floats],
-        prior: Prior,
-    ) -> tuple[DmvModel, tuple[str, ...]]:
-        """A last stage with words as symbols, if the prior's table asks for it."""
-        words = prior.words
+        """EM, and a last stage with words as symbols, if the prior's table asks for it."""
+        model, words = fit(text.symbols, text.potentials, text.n_symbols, self.settings), text.prior.words
         if words is None:
-            return model, symbols
-        found = split(rows, finer, int(words.number("least", 15)))
-        every = (*symbols, *found)
-        ids = {name: k for k, name in enumerate(symbols)}
+            return model
+        found = split(text.names, text.finer, int(words.number("least", 15)))
+        n, ids = len(self.symbols), {name: k for k, name in enumerate(self.symbols)}
         # The unknown symbol comes last in both lists.
-        parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
-        text = Packed.of(symbol_ids(finer, every), potentials, len(every) + 1)
+        parents = np.array([*range(n), *(ids[parent] for parent in found.values()), n])
+        self.symbols = (*self.symbols, *found)
+        finer = Packed.of(symbol_ids(text.finer, self.symbols), text.potentials, len(parents))
         iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
-        return refined(model, parents, text, iterations, backoff), every
+        return refined(model, parents, finer, iterations, backoff)
 
     def _told(self, view: View) -> list[str]:
         return self.prior.split_symbols(view)

@@ -23,7 +23,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
 from dynet_vdgi.model import lockstep
-from dynet_vdgi.model.adagrad import VALUE
+from dynet_vdgi.model.adagrad import AVERAGE, VALUE
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
@@ -102,9 +102,13 @@ class Trainer:
         run_dir: Path | None = None,
     ) -> None:
         self.settings, self.data, self.run_dir = settings, data, run_dir
+        used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
+        if data.dev:
+            used.append(
+                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
+            )
         self.provenance = provenance.with_(
-            dynet=metadata.version("dyNET38"),
-            gold_trees=(*provenance.gold_trees, *_gold_trees(settings, data)),
+            dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )
         rng = np.random.default_rng([settings.seed, _START])
         self.network = Network(data.vocabulary, settings.parser, rng, data.vectors)
@@ -172,7 +176,7 @@ class Trainer:
 
     def _present(self) -> Arrays:
         """The present weights, averaged if the settings say so."""
-        return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
+        return dict(self.optimiser.weights(AVERAGE if self.settings.train.average else VALUE))
 
     def model_file(self, complete: bool) -> ModelFile:
         """The present model, with everything needed to resume."""
@@ -316,15 +320,6 @@ class Trainer:
             self.best_score = dda
             self.best_parameters = {name: array.copy() for name, array in candidate.items()}
         return dda
-
-
-def _gold_trees(settings: NeuralSettings, data: Material) -> list[str]:
-    """The uses that this learner makes of gold trees."""
-    used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
-    if data.dev:
-        chooses = settings.train.select == "dev"
-        used.append(f"dev: {'choice of the model' if chooses else 'progress figures only'}")
-    return used
 
 
 def _clock() -> Floats:
