@@ -213,7 +213,7 @@ def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
 def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
     """A linear-time parser of tags that learns only from the trees."""
     trees = [pair.bare for pair in gold if 2 <= len(pair.bare) <= LONGEST_TREE]
-    student = WordPerceptron(feats=False, words=False, seeds=(1,)).fit(
+    student = WordPerceptron(feats=False, words=False, orders=1).fit(
         [replace(tree, gaps=()) for tree in trees]
     )
     test = [pair.bare for pair in language.test]

@@ -124,7 +124,7 @@ def run(
     results = []
     for seed in range(1, seeds + 1):
         of_words = {} if system.student_len > 15 else OF_TAGS
-        student = WordPerceptron(**of_words, seeds=(seed,)).fit(trees)
+        student = WordPerceptron(**of_words, orders=1, seed=seed).fit(trees)
         results.append(dda(gold, heads(student, gold)))
     yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
@@ -152,7 +152,7 @@ def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence]
     trees, results = balanced(others), []
     start = time.process_time()
     for seed in range(1, seeds + 1):
-        student = WordPerceptron(**OF_TAGS, seeds=(seed,)).fit(trees)
+        student = WordPerceptron(**OF_TAGS, orders=1, seed=seed).fit(trees)
         results.append(dda(gold, heads(student, gold)))
     return "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 

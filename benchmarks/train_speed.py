@@ -1,4 +1,4 @@
-"""Training speed of the neural parser: the lockstep engine, and a graph for each sentence.
+"""Training speed of the neural parser: samples that share rows, and samples that do not.
 
     python benchmarks/train_speed.py eu-ud-train.conllu [--repeats 5]
 
@@ -23,9 +23,9 @@ from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model import lockstep
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.side_by_side import one_thread
@@ -33,7 +33,6 @@ from dynet_vdgi.variational.critic import minibatches
 from dynet_vdgi.variational.trainer import Trainer
 
 ENGINES = {
-    "graph a sentence": per_sentence.accumulate,
     "lockstep, unmerged": functools.partial(lockstep.accumulate, merge=False),
     "lockstep": lockstep.accumulate,
 }
@@ -46,7 +45,7 @@ def trainer_of(sentences: list[Sentence], word_dim: int, folder: str) -> Trainer
     """A trainer with the preset paper."""
     settings = load_settings("paper", changes={"parser": {"word_dim": word_dim}})
     vocabulary = build_vocabulary(sentences, lexicalised=word_dim > 0, min_freq=settings.words.min_freq)
-    material = NeuralMaterial({"": sentences}, vocabulary, load_rules(rules_path("ud")))
+    material = Material({"": sentences}, vocabulary, load_rules(rules_path("ud")))
     return Trainer(settings, material, Provenance(), Path(folder))
 
 
@@ -63,7 +62,7 @@ def engine_rows(trainer: Trainer, drawn: Sequence[Encoded], repeats: int) -> lis
                     accumulate(trainer.network, batch, trainer.phase, rng, trainer.settings.train)
                 seconds[name].append((time.process_time() - start) / (size * len(batches)))
         medians = {name: statistics.median(values) for name, values in seconds.items()}
-        first = medians["graph a sentence"]
+        first = medians["lockstep, unmerged"]
         rows += [[name, str(size), f"{1 / s:.0f}", f"{first / s:.1f}"] for name, s in medians.items()]
     return rows
 

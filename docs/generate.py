@@ -325,7 +325,7 @@ CLASSES = (
     "ModelError",
     "KeepError",
 )
-RESEARCH = ("RuleSet", "Prior", "Dmv", "WordPerceptron", "Neural")
+RESEARCH = ("RuleSet", "Prior", "Dmv", "WordPerceptron")
 
 
 def api() -> str:

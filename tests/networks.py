@@ -8,9 +8,9 @@ from typing import Any
 
 import brute_force
 import numpy as np
+import per_sentence
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
 
@@ -122,9 +122,7 @@ def assert_unbiased(found: Mapping[str, Floats], exact: Mapping[str, Floats], na
 
 # --------------------------------------------------------------------------------------------- scores
 def written_out(kind: str, form: str, value: list[float], rules: list[float]) -> list[float]:
-    """Eqs. 18-20 and leave-one-out, as the paper or the released code has them."""
-    if kind == "loo":
-        return [v - (sum(value) - v) / (len(value) - 1) for v in value]
+    """Eqs. 18-20, as the paper or the released code has them."""
     centred = [r - statistics.fmean(rules) for r in rules]
     if kind == "rl-c":
         std = 1.0 if form == "released" else statistics.pstdev(rules)

@@ -201,7 +201,7 @@ def test_the_same_trees_give_the_same_weights():
 
 
 def test_one_word_sentences_and_long_ones_teach_nothing():
-    crf = ArcCrf(longest=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
+    crf = ArcCrf(max_len=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
     assert not crf.weights.any()
     assert parsed_by(crf, [tree("NOUN", (0,))])[0].heads == (0,)
 
@@ -268,7 +268,7 @@ def test_arrays_bring_the_crf_back():
     crf = ArcCrf(words=False, **SMALL).fit(trees(5), RandomBase())
     again = ArcCrf.from_arrays({**crf.arrays(), "other": np.zeros(1)}, RandomBase())
     assert (again.weights == crf.weights).all()
-    assert (again.words, again.feats, again.log2_buckets) == (False, True, 12)
+    assert (again.words, again.feats, again.settings.log2_buckets) == (False, True, 12)
     assert parsed_by(again, trees(5)) == parsed_by(crf, trees(5))
     with pytest.raises(ModelError, match="crf/share is not 1 finite number"):
         ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
@@ -277,9 +277,9 @@ def test_arrays_bring_the_crf_back():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ConfigError, match="arc CRF: epochs must be 0 or more, not -1"):
+    with pytest.raises(ConfigError, match="arc CRF: 'epochs' must be from 0 to 10000, not -1"):
         ArcCrf(epochs=-1)
-    with pytest.raises(ConfigError, match="log2_buckets must be from 1 to 26, not 60"):
+    with pytest.raises(ConfigError, match="'log2_buckets' must be from 1 to 26, not 60"):
         ArcCrf(log2_buckets=60)
     with pytest.raises(ValueError, match="has no heads"):
         ArcCrf(**SMALL).fit([replace(trees(1)[0], heads=None)], RandomBase())

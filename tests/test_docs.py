@@ -220,10 +220,9 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         [*linear, "--trees", "train.conllu"],
         [*linear, "--set", "teacher.kind=convex-mst"],
         neural,
-        [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],
-        [*default, "--preset", "best", "--set", "recipe=neural", *small, "--set", "train.select=teacher"],
+        [*default, "--preset", "best", "--set", "recipe=neural", *small],
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for number, arguments in enumerate(runs):

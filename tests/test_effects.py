@@ -74,8 +74,6 @@ OTHERWISE: dict[tuple[str, str], Values] = {
     ("hdp-dmv", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
     ("finetuned", "rules"): {"rules": "strict"},
-    ("finetuned", "posterior.features"): {"posterior": {"features": "counts"}},
-    ("finetuned", "finetune.objective"): {"finetune": {"objective": "elbo"}},
     ("finetuned", "finetune.decoder"): {"finetune": {"decoder": "score"}},
     ("lexicalised", "train.select"): {"train": {"select": "dev", "evaluate_every": 1}},
 }
@@ -87,9 +85,7 @@ ALONE = {(case, "recipe") for case in OF_TREES}
 LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 """Of those that only say what is logged; unless the model is chosen by it."""
 
-NO_TABLE = "needs a rule table with parts, and 'ud' has none; set rules=best"
 TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more than tags"
-FOR_COUNTS = "is for counts of rules; set posterior"
 
 REFUSED: dict[tuple[str, str], str] = {
     **{
@@ -97,12 +93,6 @@ REFUSED: dict[tuple[str, str], str] = {
         for case in CASES
         if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)
     },
-    ("paper", "posterior.features"): NO_TABLE,
-    ("rl-bl", "posterior.features"): NO_TABLE,
-    ("lexicalised", "posterior.features"): NO_TABLE,
-    ("released", "posterior.features"): FOR_COUNTS,
-    ("finetuned", "posterior.expectations"): FOR_COUNTS,
-    ("finetuned", "posterior.dynamics"): FOR_COUNTS,
 }
 """By case and setting: the reason that is given."""
 

@@ -1,16 +1,15 @@
-"""Experiments: plans, their files, what runs and what does not, kills, failures, clusters."""
+"""Experiments: plans, their files, what runs and what does not, kills, failures."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -98,12 +97,10 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
         ("", "plan.toml --seeds 1 -1", 2, "--seeds -1: must be at least 0"),
         ("", "plan.toml --data nix", 2, "--data nix: no such folder"),
         ("", "plan.toml --out plan.toml", 2, "cannot make the folder 'plan.toml': File exists"),
-        ("", "plan.toml --scheduler tcp://127.0.0.1:9", 2, "--scheduler needs the package distributed: "),
     ],
 )  # fmt: skip
-def test_faults_in_a_plan_or_a_command(folder, vdgi, monkeypatch, old, new, status, message):
+def test_faults_in_a_plan_or_a_command(folder, vdgi, old, new, status, message):
     """Without `old`, `new` is what follows the command."""
-    monkeypatch.setitem(sys.modules, "distributed", None)
     assert old in PLAN
     write_plan(folder, PLAN.replace(old, new, 1) if old else PLAN)
     result = vdgi("experiment", "--out", "out", *("plan.toml" if old else new).split())
@@ -321,8 +318,7 @@ class Pretended:
         self.seen: list[str] = []
         self.failing = failing
 
-    def __call__(self, content: dict[str, Any], folder: str) -> str:
-        this = msgspec.convert(content, Job)
+    def __call__(self, this: Job) -> str:
         self.seen.append(this.label)
         if this.label in self.failing:
             return self.failing[this.label]
@@ -400,19 +396,21 @@ def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended):
     assert "| first | 48.5 (49.0) ± 0.7 |" in vdgi.good(*EXPERIMENT).out
 
 
+def killed(folder: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failing(folder: Path) -> None:
+    (folder / job.LOG).write_text("one\n\ntwo\n", encoding="utf-8")
+    os._exit(1)
+
+
 @pytest.mark.parametrize(
-    ("program", "reason"),
-    [
-        ("import os; os.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?)"),
-        ("import sys; sys.exit('one\\n\\ntwo\\n')", "two"),
-        ("import sys; sys.exit(1)", "exit status 1"),
-        ("pass", "no result in its folder; do the workers share this machine's file system?"),
-    ],
+    ("work", "reason"), [(killed, "killed by signal 9 (out of memory?)"), (failing, "two")]
 )
-def test_why_a_process_failed(folder, monkeypatch, program, reason):
-    monkeypatch.setattr(job, "_START", program)
-    this = jobs_of(write_plan(folder))["xx/first/1"]
-    assert job.in_own_process(msgspec.to_builtins(this), str(folder)) == reason
+def test_why_a_process_failed(folder, monkeypatch, work, reason):
+    monkeypatch.setattr(job, "work", work)
+    assert job.in_own_process(jobs_of(write_plan(folder))["xx/first/1"]) == reason
 
 
 # ------------------------------------------------------------------------------------------- with training
@@ -500,6 +498,3 @@ def test_interrupted_and_killed_it_goes_on_to_the_same_results(whole, folder):
     assert b"3 runs: 2 done, 1 resume\n" in (again or b"")
     assert figures(folder) == figures(whole[0])
     assert not Path("out/.replaced").exists()
-
-
-# ------------------------------------------------------------------------------------------- cluster

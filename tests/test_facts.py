@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -251,12 +250,6 @@ def test_facts_without_effect_are_told(vdgi, folder):
         ("--train a.conllu --language-facts facts.txt --preset paper", 2, "without a teacher, rules"),
         ("--train a.conllu --language-facts facts.txt --rules ud", 4, "txt:1: no fact changes anything"),
         ("--trees t.conllu --preset supervised --language-facts facts.txt", 2, "there is no text to learn"),
-        (
-            "--language aa a.conllu --language bb b.conllu --preset paper --rules best-tags --language-facts "
-            "aa=facts.txt --set posterior.features=potentials",
-            2,
-            "one prior serves all texts, so there can be no facts about a single language",
-        ),
     ],
 )  # fmt: skip
 def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, message):
@@ -266,17 +259,6 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
     assert result.status == status, result.err
     assert message in result.err
     assert not Path("run").exists()
-
-
-def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
-    from dynet_vdgi.recipes.inputs import Given, Inputs
-    from dynet_vdgi.settings.config import RECIPES
-    from dynet_vdgi.settings.presets import load_settings
-
-    inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
-    with caplog.at_level(logging.WARNING):
-        settings = load_settings("paper", ["rules=best-tags", "posterior.features=potentials"])
-        RECIPES.named("neural").check(inputs, settings, 1)
 
 
 @pytest.mark.parametrize(

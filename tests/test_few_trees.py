@@ -23,7 +23,7 @@ GOLD = trees(18, 30)
 
 
 def learner():
-    return FewTrees(ArcCrf(log2_buckets=12), WordPerceptron(log2_buckets=12, seeds=(1,)))
+    return FewTrees(ArcCrf(log2_buckets=12), WordPerceptron(log2_buckets=12, orders=1))
 
 
 def votes():

@@ -39,7 +39,7 @@ def of_charts(trees):
 
 
 def of_the_word_perceptron(trees):
-    parser = WordPerceptron(log2_buckets=12, seeds=(1,)).fit(trees)
+    parser = WordPerceptron(log2_buckets=12, orders=1).fit(trees)
     return [parser.weights, *(part for pair in parser.predict_with_margins(trees) for part in pair)]
 
 
@@ -67,7 +67,7 @@ def of_a_rival(teacher, rules):
 
 RIVALS = (
     of_a_rival(partial(HdpDmv, iterations=1, subsymbols=2), "hdp-dmv"),
-    of_a_rival(partial(LcDmv, iterations=1, depth=2, chunk=1), "lc-dmv"),
+    of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
     of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
     of_a_rival(partial(RasooliFaili, iterations=2), "rasooli-faili"),
 )

@@ -41,7 +41,7 @@ def a_model() -> ModelFile:
             data=(DataFile("train", "š.conllu", 64 * "0"),),
             languages={"fr": Amount(3, 17)},
             gold_trees=("dev: choice of the model",),
-            expected_dda=0.1 + 0.2,
+            dev_dda=0.1 + 0.2,
         ),
         settings=tiny.settings({"rules": "meine Regeln/ä.txt", "train": {"lr": 1 / 3}}),
         vocabulary=Vocabulary(("ADJ", "NOUN", "VERB"), ("und", "das", "Über"), lowercase=False),

@@ -66,7 +66,7 @@ def test_sums_and_counts_are_those_of_all_trees(n):
                 counts.stop[own] += 1
         weights.append(value)
         counted.append(counts)
-    found, log_z, arcs = expected(Packed.of([tags], [potentials], N_TAGS), tables)
+    found, arcs, log_z = expected(Packed.of([tags], [potentials], N_TAGS), tables)
     assert log_z == pytest.approx(math.log(sum(weights)))
     shares = np.array(weights) / sum(weights)
     for k, mine in enumerate(found):
@@ -87,7 +87,7 @@ def test_without_siblings_the_sums_are_those_of_the_dmv():
     tags = [rng.integers(0, N_TAGS, n) for n in (4, 70)]
     potentials = [rng.normal(0, 9, (len(row) + 1, len(row) + 1)) for row in tags]
     text = Packed.of(tags, potentials, N_TAGS)
-    (root, choose, stop), log_z, arcs = expected(text, of_dmv(model))
+    (root, choose, stop), arcs, log_z = expected(text, of_dmv(model))
     counts, its_log_z = model.expected(text)
     assert log_z == pytest.approx(its_log_z)
     assert np.allclose(root, counts.root)
@@ -111,14 +111,14 @@ def test_the_gradient_is_that_of_the_marginal_likelihood(n_before):
     assert tables.root.sum() == pytest.approx(1)
     if n_before == 2:
         assert np.allclose(tables.choose[:, :, 0], tables.choose[:, :, 1])
-    gradient = backward(own, layers, *shaped(expected(text, tables)[0], n_before))
+    gradient = backward(own, layers, *shaped(expected(text, tables).counts, n_before))
     for name, array in own.items():
         for _ in range(3):
             where = tuple(rng.integers(0, size) for size in array.shape)
             kept, values = array[where], []
             for step in (1e-5, -1e-5):
                 array[where] = kept + step
-                values.append(-expected(text, tables_of(forward(own)))[1])
+                values.append(-expected(text, tables_of(forward(own))).log_z)
             array[where] = kept
             slope = (values[0] - values[1]) / 2e-5
             assert gradient[name][where] == pytest.approx(slope, abs=1e-5), name
@@ -154,8 +154,8 @@ def test_the_start_is_what_the_network_is_fitted_to():
     assert np.abs(model.tables.choose - best)[often].max() < 0.1
     assert np.abs(model.tables.root - root / root.sum()).max() < 0.05
     # Short arcs: of two words to its right, a head rather has the nearer one as its first child.
-    near = expected(Packed.of([[0, 1, 2]], [neural_dmv.harmonic(3)], 3), of_dmv(DmvModel.uniform(3)))[2]
-    far = expected(Packed.of([[0, 1, 2]], [np.zeros((4, 4))], 3), of_dmv(DmvModel.uniform(3)))[2]
+    near = expected(Packed.of([[0, 1, 2]], [neural_dmv.harmonic(3)], 3), of_dmv(DmvModel.uniform(3))).arcs
+    far = expected(Packed.of([[0, 1, 2]], [np.zeros((4, 4))], 3), of_dmv(DmvModel.uniform(3))).arcs
     assert near.reshape(4, 3)[1, 2] < far.reshape(4, 3)[1, 2]
 
 

@@ -123,7 +123,7 @@ def test_updates_follow_the_formula(settings):
                 if got is not None:
                     np.testing.assert_allclose(got.ravel(), expected[name], rtol=3e-6, atol=absolute)
             assert optimiser.norms[name] == pytest.approx(np.linalg.norm(wanted[name]), rel=1e-5)
-        for found, kind in ((optimiser.current(), "value"), (optimiser.averaged(), "average")):
+        for found, kind in ((optimiser.weights("value"), "value"), (optimiser.weights("average"), "average")):
             assert all(found[name].tobytes() == optimiser.read(kind)[name].tobytes() for name in TRAINED)
     assert optimiser.updates == reference.updates == 6
 
@@ -137,13 +137,16 @@ def test_frozen_parameters_stay():
     for name in FROZEN:
         assert made.get(name).tobytes() == before[name].tobytes()
         assert (
-            optimiser.averaged()[name].tobytes()
-            == optimiser.current()[name].tobytes()
+            optimiser.weights("average")[name].tobytes()
+            == optimiser.weights("value")[name].tobytes()
             == before[name].tobytes()
         )
     assert optimiser.names == list(TRAINED)
     assert not any(name.split(":")[-1] in FROZEN for name in optimiser.state())
-    for arrays in (optimiser.current(), optimiser.averaged()):  # these have all that is needed to parse
+    for arrays in (
+        optimiser.weights("value"),
+        optimiser.weights("average"),
+    ):  # these have all that is needed to parse
         made.load(arrays)
         assert bits(made.arrays()) == {name: arrays[name].tobytes() for name in made.by_name}
 
@@ -155,9 +158,9 @@ def test_gradients_add_up_until_the_update_and_are_used_once():
         set_gradients(made, gradients(step))
     total = sum(np.square(sum(gradients(step)[name] for step in range(3))).sum() for name in TRAINED)
     assert optimiser.update() == pytest.approx(math.sqrt(total), rel=1e-5)
-    before = bits(optimiser.current())
+    before = bits(optimiser.weights("value"))
     assert optimiser.update() == 0.0
-    assert bits(optimiser.current()) == before
+    assert bits(optimiser.weights("value")) == before
 
 
 def test_a_saved_state_goes_on_the_same():

@@ -84,7 +84,8 @@ def test_a_beam_that_loses_nothing_sums_over_all_derivations(tags):
     found, text = no_counts(N_TAGS), (np.array(tags), potentials.ravel())
     beam = as_python(search)(*text, tables, room_for(200, n))
     assert beam.size[0] == len(brute_force.derivations(n))
-    total, marginals = count(text[0], np.array([0, n]), text[1], tables, 200, found)
+    packed = Packed(text[0], np.array([0, n]), np.exp(text[1]), 0.0)
+    total, marginals = count(packed, tables, 200, found)
     assert total == pytest.approx(log_z)
     assert marginals.reshape(n + 1, n) == pytest.approx(arcs)
     for mine, expected in zip(found, counts):
@@ -98,7 +99,8 @@ def test_a_narrow_beam_keeps_good_derivations_and_knows_of_roots_in_time():
     potentials[0, 1:] = -100.0
     beam = as_python(search)(tags, potentials.ravel(), tables, room_for(2, 7))
     assert (beam.size[0], beam.length.tolist()) == (2, [13, 13])
-    _, marginals = count(tags, np.array([0, 7]), potentials.ravel(), tables, 2, no_counts(N_TAGS))
+    packed = Packed(tags, np.array([0, 7]), np.exp(potentials.ravel()), 0.0)
+    _, marginals = count(packed, tables, 2, no_counts(N_TAGS))
     arcs = marginals.reshape(8, 7)
     assert arcs[0] == pytest.approx([1, 0, 0, 0, 0, 0, 0])
     assert arcs.sum(axis=0) == pytest.approx(np.ones(7))
@@ -109,7 +111,7 @@ def test_sentences_are_counted_one_after_the_other():
     rng = np.random.default_rng(0)
     matrices = [rng.normal(size=(len(tags) + 1, len(tags) + 1)) for tags in sentences]
     packed, counts = Packed.of(sentences, matrices, N_TAGS), no_counts(N_TAGS)
-    total, _ = count(packed.tags, packed.first, np.log(packed.potentials), tables, 100, counts)
+    total, _ = count(packed, tables, 100, counts)
     expected = [enumerated(tags, matrix[:, 1:], tables) for tags, matrix in zip(sentences, matrices)]
     assert total - packed.log_scale == pytest.approx(sum(log_z for log_z, _, _ in expected))
     for kind in Tables._fields:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -30,7 +28,6 @@ def run(system: str, language: str, seed: int, *dda: float, **more: Any) -> Tabl
         "seed": seed,
         "dda": figures,
         "commit": "c1",
-        "made": system,
     }
     return TableRow(**{"cpu_s": 10.5, "words_per_cpu_s": 1000.0 * seed, "protocol": "standard"} | row | more)
 
@@ -114,36 +111,15 @@ def test_one_language_has_one_table_and_each_protocol_its_own():
     assert "| average | 4.0 |" in many
 
 
-def test_rows_as_csv_and_back(tmp_path, vdgi):
-    folder, file = folder_of(tmp_path / "x"), tmp_path / "rows.csv"
-    file.write_text(vdgi.good("experiment", "table", folder, "--format", "rows").out, encoding="utf-8")
-    head = "system,language,seed,<=15,<=40,all,commit,cpu_s,words_per_cpu_s,protocol,test,made,gold_trees\n"
-    assert file.read_text(encoding="utf-8").startswith(head)
-    rows = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
-    assert len(rows) == len(ROWS)
-    assert [row["<=15"] for row in rows if (row["system"], row["seed"]) == ("weak", "1")] == ["90.0000"]
-    for options in ([], ["--like", "paper"]):
-        assert (
-            vdgi.good("experiment", "table", file, *options).out
-            == vdgi.good("experiment", "table", folder, *options).out
-        )
-    few = tmp_path / "few.csv"  # what others write by hand
-    few.write_text("system,language,seed,<=15,commit,cpu_s\nbest,fr,1,50.5,abc,3\n", encoding="utf-8")
-    assert tables.read([few]) == [
-        TableRow(system="best", language="fr", seed=1, dda={"<=15": 50.5}, commit="abc", cpu_s=3)
-    ]
-
-
 # ------------------------------------------------------------------------------------------- warnings
 def test_figures_that_were_not_made_alike():
     other = [run("best", "fr", 1, 1, 2, 3, commit="c9")]
     found = tables.overview([*ROWS, *other])[-1].notes
     assert "Commit c1, c9; 84 CPU seconds." in found
     assert not [note for note in found if note.startswith("Warning")]
-    of_two = [*ROWS, run("weak", "fr", 2, 1, 2, 3, commit="c9", made="other", test="b/c.conllu")]
+    of_two = [*ROWS, run("weak", "fr", 2, 1, 2, 3, commit="c9", test="b/c.conllu")]
     assert [note for note in tables.overview(of_two)[-1].notes if note.startswith("Warning")] == [
         "Warning: weak has runs of 2 versions of the program.",
-        "Warning: seeds of weak on fr differ in settings, data or rules.",
         "Warning: rows of fr were scored on different test files.",
     ]
 
@@ -154,7 +130,6 @@ WISHES = [
     (["x", "--like", "papper"], 2, "--like papper: no such table; did you mean 'paper'?"),
     (["x", "--like", "Li2019-T1"], 2, "--like Li2019-T1: no such table has a language of these rows"),
     (["y"], 3, "y/a/b/1/result.json: not a result of vdgi experiment: Expected `array`, got `null` (da"),
-    (["z.csv"], 3, "z.csv:2: not a row of a run: Expected `float`, got `str` - at `$.dda[...]`"),
 ]
 
 
@@ -162,7 +137,6 @@ def test_impossible_wishes(folder, vdgi):
     folder_of(folder / "x")
     Path("y/a/b/1").mkdir(parents=True)
     Path("y/a/b/1/result.json").write_text("{", encoding="utf-8")
-    Path("z.csv").write_text("system,language,seed,all,commit\nx,fr,1,5O,c\n", encoding="utf-8")
     for arguments, status, message in WISHES:
         result = vdgi("experiment", "table", *arguments)
         assert (result.status, result.out) == (status, "")

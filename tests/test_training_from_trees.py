@@ -7,6 +7,7 @@ from typing import Any
 
 import brute_force
 import numpy as np
+import per_sentence
 import pytest
 import tiny
 from networks import gradients, network, relative_difference, sentence
@@ -18,12 +19,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
-from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model import lockstep
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer
@@ -90,13 +91,12 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     vocabulary = build_vocabulary([*sentences, *gold], lexicalised=False)
     settings = tiny.settings(changes or SUPERVISED)
     chosen = gold if dev else []
-    material = NeuralMaterial({"": sentences}, vocabulary, data.rules, gold, chosen)
+    material = Material({"": sentences}, vocabulary, data.rules, gold, chosen)
     return Trainer(settings, material, Provenance(), folder)
 
 
-@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
-def test_trees_are_learnt(tmp_path, engine):
-    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
+def test_trees_are_learnt(tmp_path):
+    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
     heads = GreedyParser(run._parameters(), run.data.vocabulary, run.settings.parser).parse(run.encoded)

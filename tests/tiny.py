@@ -15,7 +15,7 @@ from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog
+from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.config import Settings, rules_path
 from dynet_vdgi.variational.trainer import Trainer
@@ -90,12 +90,12 @@ def settings(changes: Changes | None = None) -> Settings:
     return presets.merge(presets.load_settings("paper", changes=SMALL), changes or {})
 
 
-def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> NeuralMaterial:
+def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> Material:
     """What a trainer needs, punctuation kept."""
     sentences: list[Sentence] = list(read(write(folder / "tiny.conllu", n_sentences)))
     vocabulary = build_vocabulary(sentences, lexicalised=False)
     rules = load_rules(rules_path("ud"))
-    return NeuralMaterial({"": sentences}, vocabulary, rules, dev=sentences[:6] if dev else [])
+    return Material({"": sentences}, vocabulary, rules, dev=sentences[:6] if dev else [])
 
 
 def trainer(

@@ -25,20 +25,20 @@ class ToySettings(Settings, frozen=True, tag_field="recipe", tag="toy"):
     """A parser that learns nothing."""
 
 
-class Toy(Recipe[ToySettings, Material]):
+class Toy(Recipe[ToySettings]):
     settings = ToySettings
 
     def check(self, inputs: Inputs, settings: ToySettings) -> None:
         inputs.check_facts("nothing goes by rules")
 
-    def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings, Material]:
+    def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings]:
         reading = RunReader(settings.data)
         texts = reading.texts(inputs)
         vocabulary = build_vocabulary([s for text in texts.values() for s in text], lexicalised=False)
-        return Preparation(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading, {})
+        return Preparation(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading)
 
     def learn(
-        self, prepared: Preparation[ToySettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         material = prepared.material
         return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})

@@ -36,7 +36,6 @@ def _add_run(add: Options) -> None:
     add("--only NAME...", "run these treebanks and systems only")
     add("--seeds N...", "seeds, instead of the plan's", least=0)
     add("--jobs N", "runs at a time", default=1, least=1)
-    add("--scheduler ADDRESS", "address of a Dask cluster that shares the file system")
     add("--dry-run", "list the runs and their state, do nothing")
 
 
@@ -52,12 +51,6 @@ def _run(arguments: argparse.Namespace) -> None:
       vdgi experiment demo --out runs/grid --jobs 2
       vdgi experiment my-plan.toml --out runs/my --dry-run
       vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules --seeds 1 2
-
-    With --scheduler, the workers of a Dask cluster run the tasks. They must see the same files under the same
-    names:
-
-      dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
-      vdgi experiment paper-ud --out runs/ud --scheduler tcp://HOST:8786
     """
     from dynet_vdgi.experiments import job, plan, tables
 
@@ -73,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> None:
             print(plain(f"{each.label}: {job.state(each)}"))
         return
     out = Path(arguments.out)
-    failed = plan.carry_out(jobs, out, at_a_time=arguments.jobs, scheduler=arguments.scheduler)
+    failed = plan.carry_out(jobs, out, at_a_time=arguments.jobs)
     if len(failed) < len(jobs):
         print(plain(tables.markdown(tables.overview(tables.read([out])))), end="")
     if failed:
@@ -83,10 +76,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _add_table(add: Options) -> None:
-    add("DIR...", "folder of vdgi experiment --out, or a CSV file of runs", dest="folders")
+    add("DIR...", "folder of vdgi experiment --out", dest="folders")
     add("--like TABLE", "set figures beside published ones: 'paper', or a table of resources/published.csv")
-    rows = "rows: the runs as CSV, a line each (default: %(default)s)"
-    add("--format", rows, default="markdown", choices=("markdown", "rows"))
 
 
 def _table(arguments: argparse.Namespace) -> None:
@@ -95,18 +86,13 @@ def _table(arguments: argparse.Namespace) -> None:
     Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
     table for each protocol and length. Notes below name the commit and every use of gold trees. With --like,
     systems stand below the published model of their name, and languages in the column of their published
-    data set. Instead of a folder, DIR may be a CSV file of runs, which --format rows writes.
+    data set.
 
       vdgi experiment table runs/ud
       vdgi experiment table runs/ud runs/wsj --like paper
-      vdgi experiment table runs/ud --format rows > ud.csv
-      vdgi experiment table ud.csv --like Li2019-T6
     """
     from dynet_vdgi.experiments import tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
-    if arguments.format == "rows":
-        sys.stdout.write(plain(tables.rows_as_csv(rows)))
-        return
     found = tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
     sys.stdout.write(plain(tables.markdown(found)))

@@ -11,15 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import multiprocessing
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from functools import cache
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +44,8 @@ from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import Settings, rules_path
 from dynet_vdgi.settings.presets import load_settings, merge
+from dynet_vdgi.system.progress import end_with_parent
+from dynet_vdgi.system.side_by_side import one_thread
 
 BASELINES = "baselines"
 """The system of parsers that learn nothing."""
@@ -163,46 +168,28 @@ def _named(names: Sequence[str]) -> list[list[str]]:
 
 
 # ------------------------------------------------------------------------------------------- its process
-# Isolated from the folder it starts in: modules are found where the starting process found them.
-_START = """import os, sys
-sys.path[:] = sys.argv[1].split(os.pathsep)
-from dynet_vdgi.experiments.job import main
-main()"""
-
-_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-RUNNING: set[subprocess.Popen[bytes]] = set()
+RUNNING: set[BaseProcess] = set()
 STOPPED = threading.Event()
 """Processes to kill when the program is interrupted, and whether it is."""
 
 
-def in_own_process(content: dict[str, Any], folder: str) -> str:
-    """Does a job (plain data, for a cluster) in a process started in `folder`; "" or why it failed."""
-    os.chdir(folder)
-    job = msgspec.convert(content, Job)
+def in_own_process(job: Job) -> str:
+    """Does a job in a process of its own; "" or why it failed."""
     _make_folder(job)
-    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
-    with open(job.folder / LOG, "ab") as log:
-        begin = log.tell()
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, paths, str(job.folder)],
-            stdin=subprocess.PIPE,  # when it closes, because this process is gone, the other one ends
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **_ONE_THREAD},
-            start_new_session=True,  # Ctrl-C goes to this process, which stops the other
-        )
-        RUNNING.add(process)
-        if STOPPED.is_set():
-            process.kill()
-        status = process.wait()
-        RUNNING.discard(process)
+    log = job.folder / LOG
+    begin = log.stat().st_size if log.exists() else 0
+    process = multiprocessing.get_context("spawn").Process(target=work, args=(job.folder,), daemon=True)
+    process.start()
+    RUNNING.add(process)
+    if STOPPED.is_set():
+        process.kill()
+    process.join()
+    RUNNING.discard(process)
+    status = process.exitcode or 0
     if status < 0:
         return f"killed by signal {-status}" + (" (out of memory?)" if status == -9 else "")
-    said = (job.folder / LOG).read_bytes()[begin:].decode(errors="replace").split("\n")
+    said = log.read_bytes()[begin:].decode(errors="replace").split("\n") if status else []
     last = next((line.strip() for line in reversed(said) if line.strip()), f"exit status {status}")
-    if not status and recorded(job.folder / RESULT).get("parts") != job.parts:
-        return "no result in its folder; do the workers share this machine's file system?"
     return last if status else ""
 
 
@@ -222,28 +209,26 @@ def _make_folder(job: Job) -> None:
         handle.write(json.dumps(msgspec.to_builtins(job), ensure_ascii=False, indent=1))
 
 
-def main() -> None:
-    """Does the job of the folder in `sys.argv`; the exit status is that of `vdgi`."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def work(folder: Path) -> None:
+    """Does the job of a folder, in a process that ends with its parent and writes to the folder's log."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops this process
+    end_with_parent()
+    with open(folder / LOG, "ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     try:
-        job = msgspec.json.decode(Path(sys.argv[2], RECORD).read_bytes(), type=Job)
-        rows = _baselines(job) if job.system == BASELINES else _run(job)
+        job = msgspec.json.decode((folder / RECORD).read_bytes(), type=Job)
+        with one_thread():
+            rows = _baselines(job) if job.system == BASELINES else _run(job)
         content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
-        with files.atomic_writer(job.folder / RESULT) as handle:
+        with files.atomic_writer(folder / RESULT) as handle:
             handle.write(json.dumps(content, ensure_ascii=False, indent=1))
     except VdgiError as error:
         sys.exit(f"{error}")
 
 
-def _end_with_parent() -> None:
-    while os.read(0, 1 << 16):
-        pass
-    os._exit(1)
-
-
 def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
-    made = [value for name, value in job.parts.items() if name not in ("seed", "code", "start", SCORING)]
     return TableRow(
         system=system,
         language=job.treebank,
@@ -252,7 +237,6 @@ def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
         commit=commit(),
         protocol=job.protocol,
         test=" ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"]),
-        made=_hash(made)[:8],
         **more,
     )
 

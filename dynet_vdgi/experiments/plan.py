@@ -1,6 +1,4 @@
-"""A plan of treebanks x systems x seeds, and its runs in order, those done before left out.
-
-Plans of experiments: treebanks x systems x seeds, in a TOML file.
+"""A plan of treebanks x systems x seeds in a TOML file, and its runs in order, those done before left out.
 
 The keys are explained in resources/experiments/demo.toml. Files that a plan names, also in `set`, are looked
 for in the folder given, else beside the plan and in the folder that the environment variable VDGI_DATA
@@ -19,7 +17,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +25,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from dynet_vdgi.errors import ConfigError, UsageError, VdgiError
+from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.evaluation import files as published
 from dynet_vdgi.experiments import job as jobs_module
 from dynet_vdgi.experiments.job import BASELINES, LOG, Job, record, state
@@ -36,7 +34,8 @@ from dynet_vdgi.settings.config import Settings, bundled, leaves, resources
 from dynet_vdgi.settings.presets import load_settings, read_toml
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import did_you_mean
-from dynet_vdgi.system.side_by_side import connected, lost_or_failed
+
+logger = logging.getLogger("dynet_vdgi")
 
 Name = Annotated[str, Meta(pattern=r"^\w[\w.+-]*$")]  # names a folder
 Names = tuple[str, ...]
@@ -268,23 +267,14 @@ def _age(path: str, language: str) -> tuple[bool, list[int]]:
     return published_on, [int(number) for number in re.findall(r"\d+", version)]
 
 
-# ----------------------------------------------------------------------------------------------------
-# Carries out the jobs of an experiment, several at a time, here or on a Dask cluster.
-
-
-logger = logging.getLogger("dynet_vdgi")
-
-
-def carry_out(
-    jobs: Sequence[Job], out: Path, *, at_a_time: int = 1, scheduler: str | None = None
-) -> list[str]:
+# ------------------------------------------------------------------------------------------- runs
+def carry_out(jobs: Sequence[Job], out: Path, *, at_a_time: int = 1) -> list[str]:
     """Does the unfinished jobs in the experiment's folder; returns what failed, a line each.
 
     A run that starts from a failed one fails with it; the others go on.
 
     Raises:
         UsageError: another process is using the folder, or the folder cannot be made.
-        VdgiError: no cluster can be reached at the scheduler's address, or the connection is lost.
         KeyboardInterrupt: interrupted; all processes are stopped, and the message says which jobs are done.
     """
     with at_work(out, ".lock"):
@@ -295,56 +285,47 @@ def carry_out(
             if said.startswith("again"):
                 logger.info("%s: %s", label, said)
         todo = [job for job in jobs if states[job.label] != "done"]
-        if not todo:
-            return []
-        with _executor(at_a_time, scheduler) as executor:
-            return _carry_out(todo, executor)
+        try:
+            with _threads(at_a_time) as threads:
+                return _carry_out(todo, threads)
+        except KeyboardInterrupt:
+            n_done = sum(state(job) == "done" for job in todo)
+            message = f"{n_done} of {len(todo)} runs are done; the same command goes on"
+            raise KeyboardInterrupt(message) from None
 
 
-def _carry_out(todo: Sequence[Job], executor: Executor) -> list[str]:
+def _carry_out(todo: Sequence[Job], threads: Executor) -> list[str]:
     failed: dict[str, str] = {}
     begin, n_ended = time.monotonic(), 0
-    try:
-        for is_start in (True, False):  # first those that others start from
-            chosen = [job for job in todo if is_start == (not job.after)]
-            for job in chosen:
-                start = f"{job.treebank}/{job.after}/{job.seed}"
-                if start in failed:
-                    failed[job.label] = f"failed: {job.label}: it starts from {start}, which failed"
-            futures = {
-                executor.submit(jobs_module.in_own_process, msgspec.to_builtins(job), os.getcwd()): job
-                for job in chosen
-                if job.label not in failed
-            }
-            n_ended += len(chosen) - len(futures)
-            for future in as_completed(futures):
-                job, error = futures[future], future.exception()
-                # The cluster's errors: those of the job's process come back as its last words.
-                reason = f"{type(error).__name__}: {error}" if error is not None else future.result()
-                if reason:
-                    log = f" (log: {job.folder / LOG})" if (job.folder / LOG).exists() else ""
-                    failed[job.label] = f"failed: {job.label}: {reason}{log}"
-                n_ended += 1
-                left = (time.monotonic() - begin) / n_ended * (len(todo) - n_ended) / 60
-                more = f"; about {left:.0f} min left" if n_ended < len(todo) else ""
-                said = failed.get(job.label) or f"{job.label}: {_said(job)}{more}"
-                logger.info("%d/%d %s", n_ended, len(todo), said)
-    except (KeyboardInterrupt, CancelledError) as error:
-        n_done = sum(state(job) == "done" for job in todo)
-        message = f"{n_done} of {len(todo)} runs are done; the same command goes on"
-        if isinstance(error, CancelledError):
-            raise VdgiError(f"{lost_or_failed(error)}; {message}") from None
-        raise KeyboardInterrupt(message) from None
+    for is_start in (True, False):  # first those that others start from
+        chosen = [job for job in todo if is_start == (not job.after)]
+        for job in chosen:
+            start = f"{job.treebank}/{job.after}/{job.seed}"
+            if start in failed:
+                failed[job.label] = f"failed: {job.label}: it starts from {start}, which failed"
+        going = [job for job in chosen if job.label not in failed]
+        futures = {threads.submit(jobs_module.in_own_process, job): job for job in going}
+        n_ended += len(chosen) - len(futures)
+        for future in as_completed(futures):
+            job = futures[future]
+            if reason := future.result():
+                log = f" (log: {job.folder / LOG})" if (job.folder / LOG).exists() else ""
+                failed[job.label] = f"failed: {job.label}: {reason}{log}"
+            n_ended += 1
+            left = (time.monotonic() - begin) / n_ended * (len(todo) - n_ended) / 60
+            more = f"; about {left:.0f} min left" if n_ended < len(todo) else ""
+            said = failed.get(job.label, f"{job.label}: scored{more}")
+            if job.label not in failed and job.system != BASELINES:
+                (row,) = recorded(job.folder / RESULT)["rows"]
+                figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
+                said = f"{job.label}: DDA {figures}, {row['cpu_s']:.0f} CPU s{more}"
+            logger.info("%d/%d %s", n_ended, len(todo), said)
     return list(failed.values())
 
 
 @contextmanager
-def _executor(at_a_time: int, scheduler: str | None) -> Iterator[Executor]:
-    """What jobs are handed to: threads, each waiting for a process that ends with the block, or a cluster."""
-    if scheduler is not None:
-        with connected(scheduler) as client:
-            yield client.get_executor(pure=False)
-        return
+def _threads(at_a_time: int) -> Iterator[Executor]:
+    """Threads that wait for a process each; the processes end with the block."""
     threads = ThreadPoolExecutor(at_a_time)
     try:
         yield threads
@@ -355,12 +336,3 @@ def _executor(at_a_time: int, scheduler: str | None) -> Iterator[Executor]:
             process.kill()
         threads.shutdown()
         jobs_module.STOPPED.clear()
-
-
-def _said(job: Job) -> str:
-    """The scores of a finished run."""
-    if job.system == BASELINES:
-        return "scored"
-    (row,) = recorded(job.folder / RESULT)["rows"]
-    figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
-    return f"DDA {figures}, {row['cpu_s']:.0f} CPU s"

@@ -1,24 +1,22 @@
 """Tables of experiments: from the rows of their runs, alone or beside published figures.
 
-Rows are read from folders of `vdgi experiment` or from CSV files. Over the seeds of a system: mean, best and
+Rows are read from folders of `vdgi experiment`. Over the seeds of a system: mean, best and
 deviation (of the sample, n - 1). The average over languages is that of their means and of their bests, as in
 the paper; its deviation is that of the seeds' averages, if all languages have the same seeds.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from dynet_vdgi.data import files, protocols
+from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import files as published
 from dynet_vdgi.evaluation.files import DATASETS, PublishedFigure, model_of, same_model
@@ -41,9 +39,9 @@ RESULT = "result.json"  # the file of a run that has its row
 
 
 class TableRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one run: DDA in per cent by length (see `length_label`); a line of a CSV file of rows.
+    """The figures of one run: DDA in per cent by length (see `length_label`).
 
-    `made` is a checksum of settings, data and rules. `test` names test files, `gold_trees` each use of trees.
+    `test` names test files, `gold_trees` each use of trees.
     """
 
     system: str
@@ -55,7 +53,6 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     words_per_cpu_s: float = 0.0
     protocol: str = ""
     test: str = ""
-    made: str = ""
     gold_trees: str = ""
 
 
@@ -82,7 +79,7 @@ Column = tuple[str, str]
 
 # ------------------------------------------------------------------------------------------- rows
 def read(paths: Sequence[Path]) -> list[TableRow]:
-    """The rows of experiments' folders and CSV files.
+    """The rows of experiments' folders.
 
     Raises: UsageError, there are none, or two are of the same run; DataError, a file is damaged.
     """
@@ -90,10 +87,10 @@ def read(paths: Sequence[Path]) -> list[TableRow]:
     found: list[TableRow] = []
     for path in paths:
         results = sorted(path.glob(f"*/*/*/{RESULT}"))
-        if not results and not path.is_file():
+        if not results:
             raise UsageError(f"{path}: no result of vdgi experiment in it")
-        for place in results or [path]:
-            for row in _result(place) if results else _csv(place):
+        for place in results:
+            for row in _result(place):
                 run = row.system, row.language, row.seed, row.protocol
                 if run in places:
                     what = f"{row.language}/{row.system}/{row.seed} is also in {places[run]}"
@@ -118,30 +115,6 @@ def _result(path: Path) -> list[TableRow]:
     except msgspec.ValidationError as error:
         what = f"not a result of vdgi experiment: {error}"
         raise DataError(str(path), None, what, "damaged? remove it") from None
-
-
-def _csv(path: Path) -> Iterator[TableRow]:
-    lines = csv.DictReader(files.lines_of(path))
-    for cells in lines:
-        values: dict[str, object] = {name: cell for name, cell in cells.items() if name and cell}
-        values["dda"] = {name: cell for name, cell in values.items() if re.fullmatch(r"<=\d+|all", name)}
-        try:
-            yield msgspec.convert(values, TableRow, strict=False)
-        except msgspec.ValidationError as error:
-            raise DataError(str(path), lines.line_num, f"not a row of a run: {error}") from None
-
-
-def rows_as_csv(rows: Sequence[TableRow]) -> str:
-    """The rows as CSV, a line each; the inverse of reading them."""
-    lengths = sorted({length for row in rows for length in row.dda}, key=lambda s: (s == "all", len(s), s))
-    others = [name for name in TableRow.__struct_fields__ if name != "dda"]
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, [*others[:3], *lengths, *others[3:]], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        figures = {length: f"{dda:.4f}" for length, dda in row.dda.items()}
-        writer.writerow({name: getattr(row, name) for name in others} | figures)
-    return buffer.getvalue()
 
 
 # ------------------------------------------------------------------------------------------- figures
@@ -341,9 +314,6 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     for name, own in runs.items():
         if (n := len({row.commit for row in own})) > 1:
             notes.append(f"Warning: {name} has runs of {n} versions of the program.")
-        for language in dict.fromkeys(row.language for row in own):
-            if len({row.made for row in own if row.language == language}) > 1:
-                notes.append(f"Warning: seeds of {name} on {language} differ in settings, data or rules.")
     for language in dict.fromkeys(row.language for row in rows):
         if len({row.test for row in rows if row.language == language}) > 1:
             notes.append(f"Warning: rows of {language} were scored on different test files.")

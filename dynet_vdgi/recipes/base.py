@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     from dynet_vdgi.teachers.common import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
-SomeMaterial = TypeVar("SomeMaterial", bound="Material")
 
 
 @dataclass
-class Preparation(Generic[SomeSettings, SomeMaterial]):
+class Preparation(Generic[SomeSettings]):
     """Prepared inputs: the material, the settings completed from the files, and a record of what was done."""
 
     settings: SomeSettings
-    material: SomeMaterial
+    material: Material
     reading: RunReader
-    files: Mapping[str, str]  # files that the settings name, by their role
+    files: Mapping[str, str] = field(default_factory=dict)  # files that the settings name, by their role
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as is known before learning."""
@@ -87,12 +86,15 @@ class Workplace:
     checkpoint: ModelFile | None = None
 
 
-class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
+class Recipe(ABC, Generic[SomeSettings]):
     """One way from texts and trees to a model file, and from the model file to a parser."""
 
     settings: type[SomeSettings]
     learns_from_treebanks = False
     """If trees of other languages suffice, without any text."""
+
+    continues_models = False
+    """If it can start from a model (--init)."""
 
     keeps_heads = True
     """If its parsers can keep heads that are given."""
@@ -104,9 +106,16 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
         """The name of the recipe that takes these inputs over; "" if this one keeps them."""
         return ""
 
-    @abstractmethod
     def check(self, inputs: Inputs, settings: SomeSettings) -> None:
         """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these settings."""
+        if inputs.init and not self.continues_models:
+            raise no_start(inputs.init)
+        if inputs.treebanks:
+            raise UsageError(
+                "--treebank makes a universal parser: use --preset universal, without text and --trees"
+            )
+        if inputs.facts or inputs.without:
+            inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
     def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:
         """Settings that change nothing in a run on these inputs, each with the reason.
@@ -121,7 +130,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
         )
 
     @abstractmethod
-    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings, SomeMaterial]:
+    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings]:
         """Reads everything a run needs.
 
         Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError, ModelError,
@@ -130,7 +139,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
 
     @abstractmethod
     def learn(
-        self, prepared: Preparation[SomeSettings, SomeMaterial], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[SomeSettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         """The finished model, which is also written to the folder, if there is one."""
 
@@ -173,14 +182,6 @@ def no_start(init: str) -> UsageError:
         f"--init {init}: a perceptron cannot be trained further; start from a neural model, "
         "such as --preset paper makes"
     )
-
-
-def refuse_treebanks(inputs: Inputs) -> None:
-    """Raises: UsageError, there are trees of other languages, which this recipe does not learn from."""
-    if inputs.treebanks:
-        raise UsageError(
-            "--treebank makes a universal parser: use --preset universal, without text and --trees"
-        )
 
 
 def check_ignored(settings: Settings, *, has_effect: bool) -> None:

@@ -25,11 +25,10 @@ from msgspec import Meta
 
 from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.confidence import (
@@ -48,14 +47,11 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     label_arrays,
-    no_start,
-    refuse_treebanks,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader, tell_of_tags
+from dynet_vdgi.recipes.inputs import Inputs, RunReader, n_free
 from dynet_vdgi.recipes.taught import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
-from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import (
     FAST_NAME,
     MODEL_NAME,
@@ -70,12 +66,12 @@ from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import PREFIX as CRF
-from dynet_vdgi.teachers.arc_crf import ArcCrf, mixed, n_known_heads, share_of_unsupervised
+from dynet_vdgi.teachers.arc_crf import ArcCrf, CrfSettings, mixed, n_known_heads, share_of_unsupervised
 from dynet_vdgi.teachers.common import Base
 from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
-SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
-"""The longest sentences to learn from, in words: of text (default), and of gold trees."""
+SHORTEST, LONGEST_TEXT = 2, 40
+"""The shortest sentences to learn from, and by default the longest of text, in words."""
 
 
 @dataclass(eq=False)
@@ -86,7 +82,6 @@ class FewTrees:
     student: WordPerceptron | None = field(default_factory=WordPerceptron)
     trust: float = 20.0  # number of gold words that weigh as much as the unsupervised teacher
     longest_text: int = LONGEST_TEXT  # words; longer sentences get no silver trees
-    longest_tree: int = LONGEST_TREE
     has_seen_trees: bool = False  # the unsupervised teacher, of other languages
     share: float = 1.0  # weight of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
@@ -109,9 +104,10 @@ class FewTrees:
         arguments do not fit together.
         """
         lesson = self._lesson(text, trees, unsupervised)
-        self.crf.fit(lesson.trees, base)
-        self.share = share_of_unsupervised(n_known_heads(lesson.trees), self.trust) if unsupervised else 0.0
-        self._teach(lesson)
+        known, votes = lesson[0], lesson[2]
+        self.crf.fit(known, base)
+        self.share = share_of_unsupervised(n_known_heads(known), self.trust) if votes else 0.0
+        self._teach(*lesson)
         return self
 
     def with_student(
@@ -123,30 +119,30 @@ class FewTrees:
     ) -> FewTrees:
         """This learner and a student, which learns from the arguments of `fit`."""
         fast = replace(self, student=student)
-        fast._teach(self._lesson(text, trees, unsupervised))
+        fast._teach(*self._lesson(text, trees, unsupervised))
         return fast
 
     def _lesson(
         self, text: Sequence[Sentence], trees: Sequence[Sentence], unsupervised: Sequence[Floats]
-    ) -> _Evidence:
-        """What is short and long enough. Raises: as `fit`."""
+    ) -> tuple[list[Sentence], list[Sentence], list[Floats]]:
+        """Trees, text and its marginals, if any, of what is short and long enough. Raises: as `fit`."""
         if unsupervised and len(unsupervised) != len(text):
             raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
-        gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.longest_tree]
+        gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.crf.settings.max_len]
         places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text]
         if not gold and not places:
             raise VdgiError("neither text nor trees to learn from")
-        votes = [unsupervised[k] for k in places] if unsupervised else []
-        return _Evidence(gold, [text[k] for k in places], votes)
+        return gold, [text[k] for k in places], [unsupervised[k] for k in places] if unsupervised else []
 
-    def _teach(self, lesson: _Evidence) -> None:
+    def _teach(self, gold: list[Sentence], text: list[Sentence], votes: list[Floats]) -> None:
         """What the CRF teaches when it has learnt: the student, and the calibration of what parses."""
-        n_silver = len(lesson.text) if self.student else CALIBRATION_SENTENCES
-        sentences = lesson.text[:n_silver]
-        marginals = self._silver(sentences, lesson.votes[:n_silver])
+        sentences = text if self.student else text[:CALIBRATION_SENTENCES]
+        marginals = votes[: len(sentences)]
+        if self.share < 1.0:
+            ours = self.crf.marginals(sentences)
+            marginals = mixed(ours, marginals, self.share) if votes else ours
         if self.student:
             silver = [replace(s, heads=chart.expected_best(m)) for s, m in zip(sentences, marginals)]
-            gold = lesson.trees
             self.student.fit(
                 [*map(self.completed, gold), *silver],
                 [gold_copies(len(gold), len(silver))] * len(gold) + [1] * len(silver),
@@ -154,17 +150,9 @@ class FewTrees:
             )
         if sentences:
             sample = sentences[:CALIBRATION_SENTENCES]
-            trees, margins = zip(*self._found(sample))
-            shift = SHIFT_WITH_TREES if lesson.trees or self.has_seen_trees else SHIFT_WITHOUT_TREES
+            shift = SHIFT_WITH_TREES if gold or self.has_seen_trees else SHIFT_WITHOUT_TREES
             tags = [s.tags for s in sample]
-            self.calibration = Calibration.fit(tags, zip(trees, margins), marginals[: len(sample)], shift)
-
-    def _silver(self, sentences: Sequence[Sentence], unsupervised: Sequence[Floats]) -> list[Floats]:
-        """The mixed marginals of text."""
-        if self.share == 1.0:
-            return list(unsupervised)
-        marginals = self.crf.marginals(sentences)
-        return mixed(marginals, unsupervised, self.share) if unsupervised else marginals
+            self.calibration = Calibration.fit(tags, self._found(sample), marginals[: len(sample)], shift)
 
     def _found(
         self, sentences: Sequence[Sentence], *, keep_heads: bool = False
@@ -196,8 +184,9 @@ class FewTrees:
 
         Raises: KeepError, no projective tree contains them.
         """
-        if keep_heads:
-            _check(sentences)
+        for sentence in sentences if keep_heads else ():
+            if sentence.heads and (reason := decoding.conflict(sentence.heads)):
+                raise decoding.KeepError(reason)
         found = self._found(sentences, keep_heads=keep_heads)
         return [replace(sentence, heads=heads) for sentence, (heads, _) in zip(sentences, found)]
 
@@ -212,55 +201,13 @@ class FewTrees:
         return [(replace(s, heads=tree), row) for s, tree, row in zip(sentences, trees, rows)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Evidence:
-    """Gold trees, and text with the marginals of the unsupervised teacher, if there is one."""
-
-    trees: list[Sentence]
-    text: list[Sentence]
-    votes: list[Floats]
-
-
 def _amount(tree: Sentence) -> float:
     """The weight of a tree, between a silver and a gold tree's by the share of given heads."""
     known = n_known_heads([tree]) / len(tree)
     return 1.0 + (GOLD_AMOUNT - 1.0) * known
 
 
-def _check(sentences: Sequence[Sentence]) -> None:
-    for sentence in sentences:
-        reason = decoding.conflict(sentence.heads) if sentence.heads else None
-        if reason:
-            raise decoding.KeepError(reason)
-
-
-# ----------------------------------------------------------------------------------------------------
-# The recipe for a few trees: a CRF that starts as its teacher says, and a word parser with silver trees.
-#
-# On a universal parser the CRF itself parses, and the word parser is its fast student in a file of its own.
-#
-# It learns from text and from gold trees (single heads may be missing), or from trees alone.
-
-
 logger = logging.getLogger("dynet_vdgi")
-
-
-class CrfSettings(Section, frozen=True):
-    """The CRF that starts as the rule table, or as a universal parser and this table, and learns from trees,
-    see `teachers.arc_crf`."""
-
-    max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
-    epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
-    rate: Annotated[
-        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
-    ] = 0.1
-    ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
-    log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
-    ] = 20
-    trust: Annotated[
-        float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
-    ] = 500.0
 
 
 class SilverSettings(Section, frozen=True):
@@ -295,39 +242,24 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
 
     def learner(self) -> FewTrees:
         """A learner with these numbers; with a universal parser, it has no student yet."""
-        crf = self.crf
         return FewTrees(
-            ArcCrf(
-                epochs=crf.epochs,
-                rate=crf.rate * self.teacher.pace,
-                ridge=crf.ridge,
-                longest=crf.max_len,
-                log2_buckets=crf.log2_buckets,
-                seed=self.seed,
-                trust=crf.trust,
-            ),
+            ArcCrf(self.crf, seed=self.seed, pace=self.teacher.pace),
             None if self.is_universal else self.student(),
             trust=self.silver.trust,
             has_seen_trees=bool(self.teacher.gold_trees),
             longest_text=self.data.max_len,
-            longest_tree=crf.max_len,
         )
 
     def student(self) -> WordPerceptron:
         """A linear-time parser with these numbers."""
-        return WordPerceptron.of(self.parser, self.seed)
+        return WordPerceptron(self.parser, seed=self.seed)
 
 
-FewTreesPrepared = Preparation[FewTreesSettings, Material]
-
-
-class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
+class FewTreesRecipe(Recipe[FewTreesSettings]):
     settings = FewTreesSettings
 
     def check(self, inputs: Inputs, settings: FewTreesSettings) -> None:
-        if inputs.init:
-            raise no_start(inputs.init)
-        refuse_treebanks(inputs)
+        super().check(inputs, settings)
         if not inputs.trees:
             raise UsageError(
                 "the recipe few-trees learns from trees: name them with --trees FILE, or leave the recipe out"
@@ -338,8 +270,6 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
                 "--trees needs a single language: name its text with --train, and train one parser for each "
                 "language that has trees"
             )
-        if inputs.facts or inputs.without:
-            inputs.check_facts(self.idle(inputs, settings, has_text=True).get("rules"))
 
     def idle(
         self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None
@@ -347,39 +277,23 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
         # Not known until the files are read: a file of trees may hold sentences without trees.
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
-    def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> FewTreesPrepared:
-        reading = RunReader(settings.data)
-        rules = chosen_rules(inputs, settings)
-        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
-        texts, trees = reading.texts(inputs), list[Sentence]()
-        if inputs.trees:
-            trees, treeless = reading.partial_trees(inputs.trees, settings.crf.max_len)
-            if not texts and treeless:
-                texts[""] = [s for s in (*trees, *treeless) if len(s) <= settings.data.max_len]
-                logger.info("training: %s, all those of --trees", count(len(texts[""]), "sentence"))
-        dev = reading.dev(inputs.dev)
+    def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> Preparation[FewTreesSettings]:
+        reading, rules = RunReader(settings.data), chosen_rules(inputs, settings)
+        material = reading.material(inputs, rules, longest_partial=settings.crf.max_len)
         check_ignored(settings, has_effect=True)
-        every = [*(sentence for text in texts.values() for sentence in text), *trees]
-        vocabulary = build_vocabulary(every, lexicalised=False)
         if settings.is_universal:  # what it starts from knows all tags of UD
-            vocabulary = Vocabulary(tuple(sorted({*vocabulary.tags, *UD_TAGS})))
-        tell_of_tags(trees, texts)
-        relation = reading.punctuation.relation
-        material = Material(texts, vocabulary, rules, trees, dev, facts, relation)
-        return Preparation(settings, material, reading, {})
+            tags = tuple(sorted({*material.vocabulary.tags, *UD_TAGS}))
+            material = replace(material, vocabulary=Vocabulary(tags))
+        return Preparation(settings, material, reading)
 
-    def learn(self, prepared: FewTreesPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if material.sentences:
-            lesson = teach(
-                material,
-                settings.teacher,
-                seed=settings.seed,
-                with_trees=False,
-                with_marginals=True,
-                log=place.log,
-            )
+            own = {"with_trees": False, "with_marginals": True}
+            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log, **own)
         clock = time.process_time()
         prior = lesson.prior or Prior.of_text(material.rules, material.trees)
         base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(material.trees, prior)
@@ -391,11 +305,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings, Material]):
         seconds = time.process_time() - clock
         trees, text = count(len(material.trees), "tree"), count(len(material.sentences), "sentence")
         logger.info("parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds)
-        n_words = sum(map(len, material.trees))
-        n_free = sum((tree.heads or ()).count(FREE) for tree in material.trees)
-        free = f", {n_free} of {count(n_words, 'head')} free" if n_free else ""
-        gold_trees = [*provenance.gold_trees, f"training: {trees} learnt from{free}"]
-        dev_dda = None
+        n_words, n = sum(map(len, material.trees)), n_free(material.trees)
+        free = f", {n} of {count(n_words, 'head')} free" if n else ""
+        gold_trees, dev_dda = [*provenance.gold_trees, f"training: {trees} learnt from{free}"], None
         if material.dev:
             dev_dda = score(material.dev, [tree.heads or () for tree in learner.predict(material.dev)]).dda
             gold_trees.append("dev: progress figures only")

@@ -14,15 +14,18 @@ from dynet_vdgi.data import files as file_checks
 from dynet_vdgi.data.conllu_blocks import Block, blocks_in
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.corpus import superseded
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, protocol_of
+from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol, protocol_of
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
+from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import check_known
 from dynet_vdgi.labels.inventory import check, own_relations
 from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import DataFile
+from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import DataSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count, did_you_mean
@@ -42,14 +45,12 @@ def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
     if not known and len(steps.files) < len(("tokeniser", "tagger")):
         raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")
     if "tokeniser" not in steps.files:
-        steps = _with(steps, "tokeniser", _tokeniser(known))
+        content = _tokeniser(known)
+        steps = replace(steps, files={**steps.files, "tokeniser": StepFile(HERE, content)})
     if "tagger" not in steps.files:
-        steps = _with(steps, "tagger", _tagger(known, inputs.raw or Given(), steps))
+        content = _tagger(known, inputs.raw or Given(), steps)
+        steps = replace(steps, files={**steps.files, "tagger": StepFile(HERE, content)})
     return steps
-
-
-def _with(steps: Steps, name: str, content: bytes) -> Steps:
-    return replace(steps, files={**steps.files, name: StepFile(HERE, content)})
 
 
 def _tokeniser(known: Sequence[Given]) -> bytes:
@@ -131,7 +132,11 @@ class Given:
         for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
-            yield _in_memory(sentence, tags)
+            if tags == "xpos" and not sentence.upos:
+                if not sentence.xpos:
+                    raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+                sentence = replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+            yield sentence
 
     def tag_accuracy(self, n_words: int) -> float:
         """The expected share of right tags among these `n_words` words, once they have been read."""
@@ -139,15 +144,6 @@ class Given:
 
     def __str__(self) -> str:
         return ", ".join(self.names) or MEMORY
-
-
-def _in_memory(sentence: Sentence, tags: str) -> Sentence:
-    """The sentence with the tags of this column. Raises: DataError, the column is missing."""
-    if tags == "upos" or sentence.upos:
-        return sentence
-    if not sentence.xpos:
-        raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
-    return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
 
 
 @dataclass(frozen=True)
@@ -268,72 +264,37 @@ WORTH_TELLING = 0.01
 """Share of tree words whose tags must be missing from the text before a warning appears."""
 
 
-class Punctuation:
-    """Counts the relations of punctuation in passing sentences, because learners do not see punctuation."""
+def only_corrected(trees: Sequence[Sentence], path: str, *, can_drop: bool) -> list[Sentence]:
+    """The trees without the heads that nobody has confirmed, if somebody has others; warns of guesses.
 
-    def __init__(self) -> None:
-        self._times: Counter[str] = Counter()
-
-    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences, in order."""
-        for sentence in sentences:
-            tags = sentence.upos or sentence.tags
-            self._times.update(
-                deprel
-                for tag, deprel in zip(tags, sentence.deprels)
-                if tag in UD_PUNCTUATION and deprel != "_"
-            )
-            yield sentence
-
-    @property
-    def relation(self) -> str:
-        """The most frequent one; `punct` if there is none."""
-        return self._times.most_common(1)[0][0] if self._times else "punct"
-
-
-class Guesses:
-    """Counts the trees in passing sentences that nobody seems to have corrected.
-
-    can_drop: guessed heads are taken out of a tree of which somebody has confirmed others.
+    can_drop: otherwise they keep those heads. Raises: DataError, all trees are guesses.
     """
-
-    def __init__(self, *, can_drop: bool) -> None:
-        self._can_drop = can_drop
-        self._trees = self._guesses = self._perhaps = self._unconfirmed = 0
-
-    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences, in order."""
-        for sentence in sentences:
-            if sentence.source is not None and set(sentence.heads or ()) - {FREE}:
-                self._trees += 1
-                self._guesses += conllu_writing.is_guess(sentence.source.lines)
-                self._perhaps += conllu_writing.may_be_guess(sentence.source.lines)
-                confirmed = conllu_writing.only_confirmed(sentence)
-                self._unconfirmed += _n_free(confirmed) - _n_free(sentence)
-                yield confirmed if self._can_drop else sentence
-            else:
-                yield sentence
-
-    def tell(self, path: str) -> None:
-        """Warns of the trees. Raises: DataError, all are guesses."""
-        if self._guesses and self._guesses == self._trees:
-            message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
-            hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
-            raise DataError(path, None, message, hint)
-        of_all, unseen = count(self._trees, "tree"), "leave out trees that nobody has looked at"
-        if self._guesses:
-            logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, self._guesses, of_all, unseen)
-        if self._perhaps:
-            how = "with HeadConf= on each word, as of vdgi parse --confidence"
-            logger.warning("%s: %d of %s %s: %s", path, self._perhaps, of_all, how, unseen)
-        if self._unconfirmed:
-            what = f"{count(self._unconfirmed, 'head')} without HeadBy=, in trees with others that have it"
-            effect = "left out" if self._can_drop else "learnt from, although nobody has confirmed them"
-            logger.warning("%s: %s: %s", path, what, effect)
+    with_heads = [tree for tree in trees if tree.source is not None and set(tree.heads or ()) - {FREE}]
+    lines = [tree.source.lines for tree in with_heads if tree.source is not None]
+    guesses, perhaps = (
+        sum(map(test, lines)) for test in (conllu_writing.is_guess, conllu_writing.may_be_guess)
+    )
+    if guesses and guesses == len(with_heads):
+        message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
+        hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+        raise DataError(path, None, message, hint)
+    of_all, unseen = count(len(with_heads), "tree"), "leave out trees that nobody has looked at"
+    if guesses:
+        logger.warning("%s: %d of %s as vdgi choose wrote them: %s", path, guesses, of_all, unseen)
+    if perhaps:
+        how = "with HeadConf= on each word, as of vdgi parse --confidence"
+        logger.warning("%s: %d of %s %s: %s", path, perhaps, of_all, how, unseen)
+    confirmed = list(map(conllu_writing.only_confirmed, trees))
+    if unconfirmed := n_free(confirmed) - n_free(trees):
+        what = f"{count(unconfirmed, 'head')} without HeadBy=, in trees with others that have it"
+        effect = "left out" if can_drop else "learnt from, although nobody has confirmed them"
+        logger.warning("%s: %s: %s", path, what, effect)
+    return confirmed if can_drop else list(trees)
 
 
-def _n_free(sentence: Sentence) -> int:
-    return (sentence.heads or ()).count(FREE)
+def n_free(trees: Iterable[Sentence]) -> int:
+    """The number of words whose head is not known."""
+    return sum((tree.heads or ()).count(FREE) for tree in trees)
 
 
 def tell_of_relations(trees: Sequence[Sentence]) -> None:
@@ -399,7 +360,43 @@ class RunReader:
     data: DataSettings
     dropped: list[str] = field(default_factory=list)
     gold_trees: list[str] = field(default_factory=list)
-    punctuation: Punctuation = field(default_factory=Punctuation)
+    punctuation: Counter[str] = field(default_factory=Counter)  # relations it has in trees to learn from
+
+    def material(
+        self,
+        inputs: Inputs,
+        rules: RuleSet,
+        *,
+        is_lean: bool = False,
+        longest_partial: int | None = None,
+        longest_dev: int = DEV_MAX_LEN,
+    ) -> Material:
+        """What a run learns from, with the tags as vocabulary.
+
+        `is_lean`: see `_lean`. `longest_partial`: trees are of up to so many words, and their heads may be
+        FREE; without text, the sentences of their files are the text, if some have no tree.
+        """
+        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
+        texts = self.texts(inputs, is_lean=is_lean)
+        trees, treeless = list[Sentence](), list[Sentence]()
+        if inputs.trees and longest_partial is not None:
+            trees, treeless = self._partial_trees(inputs.trees, longest_partial)
+        elif inputs.trees:  # projective ones, because only they have derivations
+            projective = replace(protocol_of(self.data.protocol), projective_only=True)
+            trees = self._read(
+                inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective
+            )
+        if trees:
+            tell_of_relations(trees)
+        if not texts and treeless:
+            texts[""] = [s for s in (*trees, *treeless) if len(s) <= self.data.max_len]
+            logger.info("training: %s, all those of --trees", count(len(texts[""]), "sentence"))
+        dev = self.dev(inputs.dev, longest_dev)
+        tell_of_tags(trees, texts)
+        every = [*(sentence for text in texts.values() for sentence in text), *trees]
+        relation = next((name for name, _ in self.punctuation.most_common(1)), "punct")
+        vocabulary = build_vocabulary(every, lexicalised=False)
+        return Material(texts, vocabulary, rules, trees, dev, facts, relation)
 
     def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
         """The sentences of each text."""
@@ -409,55 +406,36 @@ class RunReader:
             if not given:
                 continue
             role = f"{label} training" if label else "training"
-            part = self._read(given, self.data.max_len, role=role, is_lean=is_lean)
-            texts[label] = part.sentences
-            self.dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
-            if protocol.projective_only and any(s.heads is not None for s in part.sentences):
+            texts[label] = self._read(given, self.data.max_len, role=role, label=label, is_lean=is_lean)
+            if protocol.projective_only and any(s.heads is not None for s in texts[label]):
                 self.gold_trees.append("training: sentences with crossing arcs left out")
         return texts
 
-    def trees(self, given: Given) -> list[Sentence]:
-        """Gold trees, projective ones, because only they have derivations."""
-        if not given:
-            return []
-        part = self._read(given, self.data.max_len, role="tree", is_gold=True, marks=self.punctuation)
-        self.dropped += map(str, part.dropped)
-        tell_of_relations(part.sentences)
-        return part.sentences
-
-    def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
+    def _partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
         """The trees, whose heads may be FREE, and the sentences without any head; logs the number of each.
 
         Raises: DataError, no sentence has a head.
         """
-        found = self._read(given, longest, role="tree", heads="partial", marks=self.punctuation)
-        has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
-        trees = [s for s, has in zip(found.sentences, has_tree) if has]
-        treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
-        n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
-        if n_free:
-            words = count(n_free, "word of these trees has", "words of these trees have")
+        found = self._read(given, longest, role="tree", heads="partial")
+        trees = [s for s in found if set(s.heads or ()) - {FREE}]
+        treeless = [s for s in found if not set(s.heads or ()) - {FREE}]
+        if free := n_free(trees):
+            words = count(free, "word of these trees has", "words of these trees have")
             logger.info("  %s no head: nothing is learnt from that", words)
         if treeless:
             logger.info("  %s no tree", count(len(treeless), "sentence has", "sentences have"))
         if not trees:
-            raise DataError(
-                str(given),
-                None,
-                "no sentence has a tree",
-                "give heads to some, or name the file with --train",
-            )
-        self.dropped += map(str, found.dropped)
-        tell_of_relations(trees)
+            hint = "give heads to some, or name the file with --train"
+            raise DataError(str(given), None, "no sentence has a tree", hint)
         return trees, treeless
 
     def other_language(self, given: Given, label: str) -> list[Sentence]:
         """Trees of another language."""
-        return self._read(given, None, min_len=1, role=f"{label} treebank", heads="required").sentences
+        return self._read(given, None, min_len=1, role=f"{label} treebank", heads="required")
 
     def dev(self, given: Given, longest: int = DEV_MAX_LEN) -> list[Sentence]:
         """Gold trees to score while training."""
-        return self._read(given, longest, min_len=1, role="dev", heads="required").sentences if given else []
+        return self._read(given, longest, min_len=1, role="dev", heads="required") if given else []
 
     def _read(
         self,
@@ -465,50 +443,53 @@ class RunReader:
         max_len: int | None,
         *,
         role: str,
+        label: str = "",
         min_len: int = corpus.SHORTEST,
         heads: conllu.Heads = "optional",
-        is_gold: bool = False,
+        protocol: Protocol | None = None,
         is_lean: bool = False,
-        marks: Punctuation | None = None,
-    ) -> corpus.Prepared:
-        """The sentences that protocol and lengths keep; logs the dropped ones.
-
-        `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts removed punctuation.
-        """
-        protocol = protocol_of(self.data.protocol)
-        if is_gold:
-            protocol, heads = replace(protocol, projective_only=True), "required"
-        read = corpus.with_few_tags(given.read(self.data.tags, heads))
-        guesses = Guesses(can_drop=heads == "partial")
-        sentences = progress.over(guesses.over(marks.over(read)) if marks else read, "sentences")
-        shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
-        prepared = corpus.prepare(shared, protocol, max_len, min_len)
+    ) -> list[Sentence]:
+        """The sentences that protocol and lengths keep; logs the dropped ones."""
+        protocol = protocol or protocol_of(self.data.protocol)
+        read: Iterable[Sentence] = progress.over(
+            corpus.with_few_tags(given.read(self.data.tags, heads)), "sentences"
+        )
+        if heads != "optional":
+            read = only_corrected(list(read), str(given), can_drop=heads == "partial")
+        if role == "tree":
+            self.punctuation.update(
+                deprel
+                for sentence in read
+                for tag, deprel in zip(sentence.upos or sentence.tags, sentence.deprels)
+                if tag in UD_PUNCTUATION and deprel != "_"
+            )
+        if is_lean:
+            read = _lean(read, with_heads=protocol.projective_only)
+        prepared = corpus.prepare(read, protocol, max_len, min_len)
+        sentences = prepared.sentences
         if ignored := self.data.ignore:
-            prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
-        amount = f"{count(len(prepared.sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
+            sentences = [sentence.ignoring(ignored) for sentence in sentences]
+        amount = f"{count(len(sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
         logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
-        guesses.tell(str(given))
         for dropped in prepared.dropped:
             logger.info("  dropped %s", dropped)
         for note in prepared.notes:
             logger.info("  %s", note)
-        if not prepared.sentences:
+        if not sentences:
             hint = "see what was dropped, and data.max_len"
             raise DataError(str(given), None, f"no {role} sentence is left", hint)
-        return prepared
+        if heads != "required" or role == "tree":  # of what is learnt from
+            self.dropped += [f"{label}: {item}" if label else str(item) for item in prepared.dropped]
+        return sentences
 
 
-def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) -> Iterator[Sentence]:
-    """The sentences, with equal forms and lemmas shared as one object to save memory.
+def _lean(sentences: Iterable[Sentence], *, with_heads: bool) -> Iterator[Sentence]:
+    """The sentences with only the columns that teachers and perceptrons read, to save memory.
 
-    Lean ones have only the columns that teachers and perceptrons read: no lemmas, relations, or lines of the
-    file, and heads only on request.
+    No lemmas, relations, or lines of the file, and heads only on request; equal forms are one object.
     """
     known: dict[str, str] = {}
     for s in sentences:
         forms = tuple([known.setdefault(form, form) for form in s.forms])
-        if is_lean:
-            heads = s.heads if with_heads else None
-            yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)
-        else:
-            yield replace(s, forms=forms, lemmas=tuple([known.setdefault(text, text) for text in s.lemmas]))
+        heads = s.heads if with_heads else None
+        yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)

@@ -16,7 +16,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.expectations import estimated_in
-from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine
 from dynet_vdgi.recipes.base import (
@@ -26,77 +25,59 @@ from dynet_vdgi.recipes.base import (
     check_ignored,
     chosen_rules,
     no_start,
-    refuse_treebanks,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader, tell_of_tags
+from dynet_vdgi.recipes.inputs import Inputs, RunReader
 from dynet_vdgi.recipes.taught import teach
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import load as load_model
-from dynet_vdgi.runs.run_folder import NeuralMaterial
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-NeuralPrepared = Preparation[NeuralSettings, NeuralMaterial]
 
-
-class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
+class NeuralRecipe(Recipe[NeuralSettings]):
     settings = NeuralSettings
+    continues_models = True
     keeps_heads = False
     lacks_calibration = "is neural: train with --preset best"
 
     def check(self, inputs: Inputs, settings: NeuralSettings) -> None:
         inputs.warn_of_trees_that_count_twice()
-        refuse_treebanks(inputs)
+        super().check(inputs, settings)
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError(
                 "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
             )
-        if inputs.facts or inputs.without:
-            inputs.check_facts(self.idle(inputs, settings).get("rules"))
-        if not inputs.facts:
-            return
-        if settings.sums_potentials and len([given for given in inputs.texts.values() if given]) > 1:
-            raise UsageError(
-                "--language-facts: with posterior.features=potentials one prior serves all texts, so there "
-                "can be no facts about a single language"
-            )
-        if not settings.teacher.teaches and not settings.sums_potentials:
+        if inputs.facts and not settings.teacher.teaches:
             raise UsageError(
                 "--language-facts would have no effect: without a teacher, rules are only counted; "
                 "choose a preset with a teacher, such as best"
             )
 
-    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> NeuralPrepared:
+    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
         reading = RunReader(settings.data)
         rules = _rules(inputs, settings, reading)
-        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
-        texts = reading.texts(inputs)
-        trees = reading.trees(inputs.trees)
-        dev = reading.dev(inputs.dev, settings.train.dev_max_len)
-        every = [*(sentence for text in texts.values() for sentence in text), *trees]
-        start: Mapping[str, Any] = {}
-        vectors: Embeddings | None = None
+        material = reading.material(inputs, rules, longest_dev=settings.train.dev_max_len)
+        every = [*material.sentences, *material.trees]
         if inputs.init:
             vocabulary, start, settings = _initial(inputs.init, settings, every)
-        else:
+            material = replace(material, vocabulary=vocabulary, start=start)
+        elif settings.parser.word_dim:
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
+            material = replace(material, vocabulary=vocabulary, vectors=vectors)
         has_table = rules.table is not None and bool(rules.table.settings)
-        by_table = (settings.teacher.teaches or settings.sums_potentials) and has_table
+        by_table = settings.teacher.teaches and has_table
         reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
         check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
-        tell_of_tags(trees, texts)
-        relation = reading.punctuation.relation
-        material = NeuralMaterial(
-            texts, vocabulary, rules, trees, dev, facts, relation, vectors=vectors, start=start
-        )
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Preparation(settings, material, reading, files)
 
-    def learn(self, prepared: NeuralPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.variational.trainer import Trainer
@@ -108,11 +89,8 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 
         settings, material = prepared.settings, prepared.material
         if settings.teacher.teaches and material.sentences:
-            chooses = settings.train.select == "teacher"
-            lesson = teach(
-                material, settings.teacher, seed=settings.seed, with_marginals=chooses, log=place.log
-            )
-            material = replace(material, taught=lesson.trees, marginals=lesson.marginals)
+            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log)
+            material = replace(material, taught=lesson.trees)
         trainer = Trainer(settings, material, provenance, place.folder)
         if place.checkpoint:
             trainer.resume(place.checkpoint)
@@ -159,15 +137,10 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
     if not settings.learns_from_text:
         return rules
     posterior = settings.posterior
-    if posterior.features == "potentials" and rules.table is None:
+    if posterior.dynamics != "off" and not len(rules):
         raise ConfigError(
-            "config: 'posterior.features' = potentials needs a rule table with parts, and "
-            f"{settings.rules!r} has none; set rules=best, for example"
-        )
-    if posterior.features == "counts" and posterior.dynamics != "off" and not len(rules):
-        raise ConfigError(
-            f"config: 'posterior.features' = counts has nothing to count: {settings.rules!r} has no rules, "
-            "only exceptions; set posterior.features=potentials, for example"
+            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
+            "set rules=ud, for example"
         )
     if posterior.expectations == "rules" or posterior.dynamics == "off":
         return rules
@@ -180,11 +153,9 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
 
 
 def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
-    """Tags; in lexicalised models also words, their classes and their pretrained vectors."""
+    """Tags, words, their classes and their pretrained vectors."""
     from dynet_vdgi.data import brown, embeddings
 
-    if not settings.parser.word_dim:
-        return build_vocabulary(sentences, lexicalised=False), None
     words = settings.words
     vocabulary = build_vocabulary(
         sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase

@@ -36,8 +36,8 @@ logger = logging.getLogger("dynet_vdgi")
 FEW = 50
 """A run with fewer training sentences gets a warning."""
 
-AnyRecipe = Recipe[Any, Any]
-AnyPrepared = Preparation[Any, Any]
+AnyRecipe = Recipe[Any]
+AnyPrepared = Preparation[Any]
 
 
 def run(
@@ -83,7 +83,11 @@ def run(
     idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
     refuse(said, idle)
     _warn(prepared, idle, ", ".join(inputs.text_names) or str(inputs.trees))
-    provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
+    provenance = prepared.provenance(inputs, preset, command)
+    if steps.n_tagged and steps.tagger is not None:
+        which = Path(inputs.tagger).name if inputs.tagger else f"a tagger {HERE}"
+        told = f"{count(steps.n_tagged, 'word')} tagged by {which}, which {steps.tagger.quality}"
+        provenance = provenance.with_(tags=f"{told}; the others as given")
     if dry_run:
         logger.info("dry run: nothing trained, nothing written")
         return None
@@ -106,16 +110,6 @@ def _steps(inputs: Inputs) -> Steps:
         steps = with_learnt(steps, inputs)
     steps.check([*inputs.text_names, *(inputs.raw.names if inputs.raw else ())])
     return steps
-
-
-def _told_of_tags(inputs: Inputs, steps: Steps) -> str:
-    """For the model file; the text has been read."""
-    if not steps.n_tagged:
-        return Provenance().tags
-    assert steps.tagger is not None
-    which = Path(inputs.tagger).name if inputs.tagger else f"a tagger {HERE}"
-    told = f"{count(steps.n_tagged, 'word')} tagged by {which}, which {steps.tagger.quality}"
-    return f"{told}; the others as given"
 
 
 def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:

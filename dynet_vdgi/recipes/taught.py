@@ -22,8 +22,6 @@ from dynet_vdgi.recipes.base import (
     base_of,
     check_ignored,
     chosen_rules,
-    no_start,
-    refuse_treebanks,
 )
 from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, TEACHERS, Exclusions, Settings, TeacherSettings
@@ -149,10 +147,6 @@ def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
 
 
-# ----------------------------------------------------------------------------------------------------
-# The default recipe: an exact teacher parses the text with a rule table; a perceptron learns its trees.
-
-
 CRF_TEACHERS = ("dmv", "universal")
 """The kinds of teachers that the recipe few-trees has."""
 
@@ -177,7 +171,7 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     )
 
 
-class Taught(Recipe[TaughtSettings, "Material"]):
+class Taught(Recipe[TaughtSettings]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
@@ -186,37 +180,20 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
     def check(self, inputs: Inputs, settings: TaughtSettings) -> None:
         inputs.warn_of_trees_that_count_twice()
-        if inputs.init:
-            raise no_start(inputs.init)
-        refuse_treebanks(inputs)
+        super().check(inputs, settings)
         if not settings.teacher.teaches and not inputs.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
-        if inputs.facts or inputs.without:
-            inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
-    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings, Material]:
-        from dynet_vdgi.data.vocabulary import build_vocabulary
-        from dynet_vdgi.grammar.facts import load_facts
-        from dynet_vdgi.recipes.inputs import RunReader, tell_of_tags
-        from dynet_vdgi.runs.run_folder import Material
+    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
+        from dynet_vdgi.recipes.inputs import RunReader
 
         reading = RunReader(settings.data)
-        rules = chosen_rules(inputs, settings)
-        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
-        texts = reading.texts(inputs, is_lean=True)
-        trees = reading.trees(inputs.trees)
-        dev = reading.dev(inputs.dev)
-        every = [*(sentence for text in texts.values() for sentence in text), *trees]
-        vocabulary = build_vocabulary(every, lexicalised=False)
+        material = reading.material(inputs, chosen_rules(inputs, settings), is_lean=True)
         check_ignored(settings, has_effect=True)
-        tell_of_tags(trees, texts)
-        relation = reading.punctuation.relation
-        return Preparation(
-            settings, Material(texts, vocabulary, rules, trees, dev, facts, relation), reading, {}
-        )
+        return Preparation(settings, material, reading)
 
     def learn(
-        self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         from dynet_vdgi.parsing.confidence import CALIBRATION_SENTENCES
 
@@ -247,13 +224,14 @@ class Taught(Recipe[TaughtSettings, "Material"]):
 
 
 def _learnt(
-    prepared: Preparation[TaughtSettings, Material],
+    prepared: Preparation[TaughtSettings],
     lesson: TaughtText,
     provenance: Provenance,
     place: Workplace,
 ) -> ModelFile:
     """A perceptron trained on the taught trees and the gold ones."""
     from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
     from dynet_vdgi.recipes.base import label_arrays
     from dynet_vdgi.runs.model_file import ModelFile
     from dynet_vdgi.runs.model_file import save as save_model
@@ -261,7 +239,7 @@ def _learnt(
     settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
-    student = WordPerceptron.of(settings.parser, settings.seed).fit(trees)
+    student = WordPerceptron(settings.parser, seed=settings.seed).fit(trees)
     seconds = time.process_time() - start
     logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
     gold_trees = list(provenance.gold_trees)
@@ -275,6 +253,12 @@ def _learnt(
     agreement = _agreement(lesson.trees, student)
     row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
     place.log.append({**row, "cpu_s": round(seconds, 2)})
+    calibration: Arrays = {}
+    if lesson.votes:
+        sentences, marginals = zip(*lesson.votes)
+        shift = SHIFT_WITH_TREES if settings.teacher.gold_trees else SHIFT_WITHOUT_TREES
+        found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
+        calibration = Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
     model = ModelFile(
         provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
         settings,
@@ -282,7 +266,7 @@ def _learnt(
         material.rules,
         {
             **student.arrays(),
-            **_calibration(lesson, student, bool(settings.teacher.gold_trees)),
+            **calibration,
             **(lesson.base.arrays() if lesson.base else {}),
             **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
@@ -291,18 +275,6 @@ def _learnt(
     if place.folder:
         save_model(place.folder / MODEL_NAME, model)
     return model
-
-
-def _calibration(lesson: TaughtText, student: WordPerceptron, has_seen_trees: bool) -> Arrays:
-    """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
-    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
-
-    if not lesson.votes:
-        return {}
-    sentences, marginals = zip(*lesson.votes)
-    shift = SHIFT_WITH_TREES if has_seen_trees else SHIFT_WITHOUT_TREES
-    found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
-    return Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
 
 
 def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int, ...]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # see `recipes.base`
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.parsing.engines import UniversalEngine
-    from dynet_vdgi.recipes.inputs import Inputs, RunReader
+    from dynet_vdgi.recipes.inputs import Inputs
     from dynet_vdgi.runs.model_file import Arrays, ModelFile, OtherTreebank, Provenance
     from dynet_vdgi.runs.run_folder import Material
     from dynet_vdgi.universal.learning import GoldTreebank
@@ -70,14 +70,14 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 
 
 @dataclass
-class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
+class _PreparedUniversal(Preparation[UniversalSettings]):
     start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
     treebanks: Sequence[GoldTreebank] = ()
     start_name: str = SHIPPED
     tag_accuracy: float = 1.0  # of the text
 
 
-class Universal(Recipe[UniversalSettings, "Material"]):
+class Universal(Recipe[UniversalSettings]):
     settings = UniversalSettings
     learns_from_treebanks = True
     lacks_calibration = "was learnt without a calibration"
@@ -94,8 +94,15 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         if settings.data.tags != "upos":
             raise UsageError(f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}")
         check_ignored(settings, has_effect=True)
-        if inputs.treebanks:
-            _check_treebanks(inputs, settings)
+        if inputs.treebanks and inputs.has_text:
+            raise UsageError(
+                "--treebank learns a new universal parser, which needs no text: leave out --train; then "
+                "measure a text with --preset universal --train FILE --init RUN"
+            )
+        if inputs.treebanks and inputs.init:
+            raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
+        if inputs.treebanks and not settings.learning.updates:
+            raise UsageError("--treebank would have no effect, because learning.updates is 0")
         if inputs.rules or inputs.facts or inputs.without:
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
@@ -114,14 +121,19 @@ class Universal(Recipe[UniversalSettings, "Material"]):
             idle["learning.invented"] = "one treebank has no other to take an order of words from"
         return idle
 
-    def prepare(
-        self, inputs: Inputs, settings: UniversalSettings
-    ) -> Preparation[UniversalSettings, Material]:
+    def prepare(self, inputs: Inputs, settings: UniversalSettings) -> Preparation[UniversalSettings]:
         from dynet_vdgi.recipes.inputs import RunReader
 
         reading = RunReader(settings.data)
         if inputs.treebanks:
-            return _prepared_treebanks(inputs, settings, reading)
+            from dynet_vdgi.universal.learning import GoldTreebank, check
+
+            pairs = inputs.treebanks.items()
+            treebanks = [GoldTreebank(label, reading.other_language(given, label)) for label, given in pairs]
+            check(treebanks, settings.learning)
+            trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
+            material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
+            return _PreparedUniversal(settings, material, reading, treebanks=treebanks)
         texts = reading.texts(inputs, is_lean=True)
         dev = reading.dev(inputs.dev)
         start = _start(inputs.init)
@@ -139,7 +151,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         )
 
     def learn(
-        self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
@@ -178,19 +190,6 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         return UniversalEngine(model)
 
 
-def _check_treebanks(inputs: Inputs, settings: UniversalSettings) -> None:
-    """Raises: UsageError, treebanks to learn new weights from do not go with the other inputs."""
-    if inputs.has_text:
-        raise UsageError(
-            "--treebank learns a new universal parser, which needs no text: leave out --train; then measure "
-            "a text with --preset universal --train FILE --init RUN"
-        )
-    if inputs.init:
-        raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
-    if not settings.learning.updates:
-        raise UsageError("--treebank would have no effect, because learning.updates is 0")
-
-
 def _material(
     texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
 ) -> Material:
@@ -205,20 +204,6 @@ def _vocabulary() -> Vocabulary:
     from dynet_vdgi.universal.channels import TAGS
 
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
-
-
-def _prepared_treebanks(
-    inputs: Inputs, settings: UniversalSettings, reading: RunReader
-) -> _PreparedUniversal:
-    from dynet_vdgi.universal.learning import GoldTreebank, check
-
-    treebanks = [
-        GoldTreebank(label, reading.other_language(given, label)) for label, given in inputs.treebanks.items()
-    ]
-    check(treebanks, settings.learning)
-    trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
-    material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
-    return _PreparedUniversal(settings, material, reading, {}, None, treebanks)
 
 
 def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
@@ -277,9 +262,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     rules = load_rules(rules_path(settings.rules))
     material = replace(prepared.material, texts=texts, vocabulary=vocabulary, rules=rules, dev=[])
     provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(every))
-    model = TAUGHT.learn(
-        Preparation(settings, material, prepared.reading, {}), provenance, Workplace(place.log)
-    )
+    model = TAUGHT.learn(Preparation(settings, material, prepared.reading), provenance, Workplace(place.log))
     path = place.folder / FAST_NAME
     save_model(path, model)
     logger.info("fast student: %s", path)

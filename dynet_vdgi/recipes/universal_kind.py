@@ -1,7 +1,4 @@
-"""The universal parser as a teacher: its settings, and what it says of a text.
-
-The universal parser in the registry of teachers: its settings, and how it is read from a model file.
-"""
+"""The universal parser as a teacher: its settings, and what it says of a text."""
 
 from __future__ import annotations
 
@@ -67,10 +64,6 @@ def _make(settings: UniversalTeacherSettings, seed: int) -> UniversalTeacher:
 
 
 KIND = TeacherKind(UniversalTeacherSettings, _make)
-
-
-# ----------------------------------------------------------------------------------------------------
-# The universal parser as a teacher: it has learnt from trees of other languages, and measures the text.
 
 
 class UniversalTeacher(Teacher):

@@ -33,7 +33,6 @@ from numpy.typing import ArrayLike
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText
 
@@ -74,7 +73,7 @@ class ConvexMstModel:
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
         features = arc_features(np.asarray(tags, dtype=np.int64), self.n_tags)
-        return _sums(self.weights, features) + self.prior_weight * _of_arcs(potentials)
+        return np.asarray(self.weights[features].sum(axis=-1) + self.prior_weight * _of_arcs(potentials))
 
 
 # ---------------------------------------------------------------------------------------------- features
@@ -102,16 +101,6 @@ def arc_features(words: Ints, n_tags: int) -> Ints:
 def _block_size(n_tags: int) -> int:
     """The number of features for each pair of tags and direction."""
     return 1 + LONGEST + 4 * (n_tags + 1)
-
-
-def _n_features(n_tags: int) -> int:
-    """F; most of them never occur."""
-    return 1 + 2 * (n_tags + 1) ** 2 * _block_size(n_tags)
-
-
-def _sums(weights: Floats, features: Ints) -> Floats:
-    """X w: of the weights of the features (..., 6)."""
-    return np.asarray(weights[features].sum(axis=-1))
 
 
 # ---------------------------------------------------------------------------------------------- the problem
@@ -181,7 +170,8 @@ class Problem:
         sizes = np.array([len(words) + 1 for words in text if len(words)])
         penalty = settings.ridge * (sizes - 1).sum()
         regression = Ridge.of(features, _block_size(n_tags), penalty)
-        return cls(features, flat, settings.prior_weight, sizes, _n_features(n_tags), regression)
+        n_features = 1 + 2 * (n_tags + 1) ** 2 * _block_size(n_tags)  # most of them never occur
+        return cls(features, flat, settings.prior_weight, sizes, n_features, regression)
 
     @property
     def n_words(self) -> int:
@@ -213,7 +203,8 @@ class Problem:
 
     def descent(self, state: DescentState) -> Floats:
         """Minus N times the gradient (C,) of the objective by y; meaningless where there is no arc."""
-        return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
+        sums = state.weights[self.features].sum(axis=-1)  # X w
+        return np.asarray(sums - state.arcs + self.prior_weight * self.potentials)
 
     def best_trees(self, scores: Floats) -> Ints:
         """The cells (N,) of the arcs of each sentence's projective tree with one root and the highest sum."""
@@ -264,18 +255,11 @@ def fit(
 
 # ---------------------------------------------------------------------------------------------- the teacher
 class ConvexMst(SymbolTeacher[ConvexMstModel]):
-    """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
-    """
+    """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`."""
 
     name = "Convex-MST"
+    kind = ConvexMstSettings
     settings: ConvexMstSettings
-
-    def __init__(self, settings: ConvexMstSettings | None = None, **numbers: float) -> None:
-        super().__init__()
-        self.settings = checked(ConvexMstSettings, numbers, settings)
 
     def _learnt(self, text: SymbolText) -> ConvexMstModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
@@ -297,4 +281,4 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
         return [chart.marginals(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
 
 
-KIND = TeacherKind(ConvexMstSettings, lambda settings, seed: ConvexMst(settings))
+KIND = TeacherKind(ConvexMstSettings, ConvexMst)

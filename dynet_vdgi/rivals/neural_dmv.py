@@ -1,17 +1,33 @@
-"""Neural DMV (Jiang, Han & Tu 2016; with siblings, Yang et al. 2020): sums over trees, then the network.
+"""Neural DMV: the dependency model with valence, its distributions made by a network; also with siblings.
 
-Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
+Jiang, Han & Tu (2016), "Unsupervised neural dependency parsing", and Yang, Jiang, Han & Tu (2020),
+"Second-order unsupervised neural dependency parsing". A head's decisions on a side, to stop or which tag the
+next child has, depend on the head's tag and on whether it has a child there; with `siblings`, also on the tag
+of the child before. A network computes these probabilities from embeddings, so that similar tags share what
+is learnt:
 
-As in `teachers.common`, over projective trees with one root, but a head's decisions on a side depend on the
-tag of its last child there: "none" before the first. Cubic in the number of words, in machine code. Words
-are 0..n-1 here.
+    hidden = relu(W_side head + V_side before + b_side)
+    child ~ softmax(children U hidden + c), stop ~ sigmoid(w hidden + d)
 
-Letters: n words, N words of all sentences, T tags; as the child before, T is none.
+`before` embeds the child before: its tag, or, without siblings, that there is one; ROOT is a head of its
+own. The marginal likelihood of the text under the arc potentials of the prior is maximised directly (Yang
+et al.): its gradient is that of the expected log-probability of trees, of which `rivals.sums` gives the
+expected counts (Fisher's identity), and the tables are small, so the network is evaluated once a batch.
+
+The start: expected counts of trees, to which the network is fitted. `harmonic`: uniform distributions, an arc
+over k words weighs 1 / k, much as Klein & Manning (2004); `dmv`: those of the DMV of `teachers.dmv` under the
+same prior, instead of HDP-DEP's, with which the published models start on the Wall Street Journal. As there,
+with `potentials = "start"`, the prior counts for these trees only, neither in learning nor in parsing.
+
+Differences to the papers: one hidden layer for children and stopping; the published models select by trees of
+a dev set, here the number of epochs is fixed; tags only.
+
+Letters: n words, T tags, B kinds of `before` (T + 1; 2 without siblings; none comes last), D and H sizes of
+layers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -20,273 +36,88 @@ import numpy as np
 from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.rivals.sums import ONE, TABLES, Cells, TreeSums, Z, add, at, summed
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
+from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers import dmv
-from dynet_vdgi.teachers.common import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv import DmvModel, Packed, checked_log_z
+from dynet_vdgi.teachers.common import LEFT, RIGHT, SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
 
 
+# ---------------------------------------------------------------------------------------------- sums
 class SiblingTables(NamedTuple):
     """Factors of decisions; also expected counts of what they are the factors of."""
 
     root: Floats  # (T,)
-    choose: Floats  # (T, 2, T + 1, T): head, side, child before, child; with not stopping before it
+    choose: Floats  # (T, 2, T + 1, T): head, side, child before (T: none), child; with not stopping before it
     stop: Floats  # (T, 2, T + 1): head, side, last child
 
 
-class SiblingChart(NamedTuple):
-    """Sums over parts of trees; for the outside pass their derivatives."""
-
-    link: Floats  # (n, n): of a head, up to its last child so far, whose own far side is not there yet
-    between: Floats  # (n, n): the near sides of two words that stand next to each other under a head
-    closed: Floats  # (2, n, n): by side, head and farthest word; has stopped
-
-
-class SiblingRoom(NamedTuple):
-    """The kernel's workspace; a sentence of fewer than n words uses the first cells only."""
-
-    arcs: Floats  # (n + 1, n) of head and dependent, factors beside those of the tables
-    chart: SiblingChart
-    gradients: SiblingChart
-
-
-def room_for(n: int) -> SiblingRoom:
-    """A workspace for sentences of up to n words."""
-    charts = (SiblingChart(np.zeros((n, n)), np.zeros((n, n)), np.zeros((2, n, n))) for _ in range(2))
-    return SiblingRoom(np.zeros((n + 1, n)), *charts)
+ROOTS, UNLINKED, LINK, BETWEEN, CLOSED, N_PLANES = 0, 1, 2, 3, 4, 6
+"""Planes: factors of the root, in row 0; links of a head up to its last child so far, whose own far side is
+missing, without and with the arc's potential; the near sides of two words that stand next to each other under
+a head; half-trees by head and farthest word, a plane for each side, that have stopped."""
 
 
 @compiled
-def fill_between(chart: SiblingChart, i: int, j: int) -> None:
-    """Two words next to each other under a head."""
-    closed, total = chart.closed, 0.0
-    for k in range(i, j):
-        total += closed[RIGHT, i, k] * closed[LEFT, j, k + 1]
-    chart.between[i, j] = total
-
-
-@compiled
-def inside_side(tags: Ints, tables: SiblingTables, room: SiblingRoom, head: int, far: int) -> None:
+def half(
+    cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, side: int, head: int, far: int
+) -> None:
     """The half-tree of a head that reaches to another word, and the link to that word."""
-    link, between, closed = room.chart
     step = 1 if far > head else -1
-    side = RIGHT if far > head else LEFT
-    none = tables.choose.shape[3]
-    choose = tables.choose[tags[head], side]
-    total = choose[none, tags[far]] * closed[1 - side, far, head + step]
-    before = head + step
-    while before != far:
-        gap = between[min(before, far), max(before, far)]
-        total += link[head, before] * gap * choose[tags[before], tags[far]]
-        before += step
-    link[head, far] = total * room.arcs[head + 1, far]
-    total, child = 0.0, head
-    while child != far:
-        child += step
-        total += link[head, child] * closed[side, child, far] * tables.stop[tags[head], side, tags[child]]
-    closed[side, head, far] = total
+    row = (tags[head] * 2 + side) * (n_tags + 1)  # of the tables
+    stops = TABLES + n_tags + 2 * n_tags**2 * (n_tags + 1) + row
+    closed, own, linked = CLOSED + side, at(cells, UNLINKED, head, far), at(cells, LINK, head, far)
+    if head == far:
+        if phase == 2:
+            add(cells, back, at(cells, closed, head, far), stops + n_tags, ONE, ONE)
+    elif phase == 0:
+        inner = at(cells, CLOSED + 1 - side, far, head + step)
+        add(cells, back, own, TABLES + n_tags + (row + n_tags) * n_tags + tags[far], inner, ONE)
+        for before in range(head + step, far, step):
+            choose = TABLES + n_tags + (row + tags[before]) * n_tags + tags[far]
+            gap = at(cells, BETWEEN, min(before, far), max(before, far))
+            add(cells, back, own, choose, at(cells, LINK, head, before), gap)
+    elif phase == 1:
+        add(cells, back, linked, own, cells.potentials + (head + 1) * len(tags) + far, ONE)
+    else:
+        for child in range(head + step, far + step, step):
+            outer, stop = at(cells, closed, child, far), stops + tags[child]
+            add(cells, back, at(cells, closed, head, far), at(cells, LINK, head, child), outer, stop)
 
 
 @compiled
-def sibling_inside(tags: Ints, tables: SiblingTables, room: SiblingRoom) -> float:
-    """The sum Z over all trees of the product of their factors. Fills the chart."""
-    closed, n, none = room.chart.closed, len(tags), len(tables.root)
-    for i in range(n):
-        for side in range(2):
-            closed[side, i, i] = tables.stop[tags[i], side, none]
-    for width in range(1, n):
-        for i in range(n - width):
-            fill_between(room.chart, i, i + width)
-            inside_side(tags, tables, room, i, i + width)
-            inside_side(tags, tables, room, i + width, i)
-    z = 0.0
-    for root in range(n):
-        z += tables.root[tags[root]] * room.arcs[0, root] * closed[LEFT, root, 0] * closed[RIGHT, root, n - 1]
-    return z
-
-
-@compiled
-def outside_side(
-    tags: Ints,
-    tables: SiblingTables,
-    room: SiblingRoom,
-    counts: SiblingTables,
-    posterior: Floats,
-    head: int,
-    far: int,
-) -> None:
-    """Propagates the derivatives of a half-tree to its parts; counts its decisions."""
-    gradients = room.gradients
-    link, between, closed = room.chart
-    step = 1 if far > head else -1
-    side = RIGHT if far > head else LEFT
-    none, own = tables.choose.shape[3], tags[head]
-    gradient, child = gradients.closed[side, head, far], head
-    while child != far:
-        child += step
-        stop = tables.stop[own, side, tags[child]]
-        gradients.link[head, child] += gradient * stop * closed[side, child, far]
-        gradients.closed[side, child, far] += gradient * stop * link[head, child]
-        counts.stop[own, side, tags[child]] += gradient * stop * link[head, child] * closed[side, child, far]
-    gradient = gradients.link[head, far] * room.arcs[head + 1, far]
-    first = gradient * tables.choose[own, side, none, tags[far]]
-    gradients.closed[1 - side, far, head + step] += first
-    counts.choose[own, side, none, tags[far]] += first * closed[1 - side, far, head + step]
-    before = head + step
-    while before != far:
-        i, j = min(before, far), max(before, far)
-        some = gradient * tables.choose[own, side, tags[before], tags[far]]
-        gradients.link[head, before] += some * between[i, j]
-        gradients.between[i, j] += some * link[head, before]
-        counts.choose[own, side, tags[before], tags[far]] += some * link[head, before] * between[i, j]
-        before += step
-    posterior[(head + 1) * len(tags) + far] = gradients.link[head, far] * link[head, far]
-
-
-@compiled
-def sibling_outside(
-    tags: Ints, tables: SiblingTables, room: SiblingRoom, z: float, counts: SiblingTables, posterior: Floats
-) -> None:
-    """Adds the expected counts; writes how probable each arc is, (n + 1) * n."""
-    closed, gradients = room.chart.closed, room.gradients
-    n, none = len(tags), len(tables.root)
-    gradients.link[:n, :n] = 0.0
-    gradients.between[:n, :n] = 0.0
-    gradients.closed[:, :n, :n] = 0.0
-    for root in range(n):
-        left, right = closed[LEFT, root, 0], closed[RIGHT, root, n - 1]
-        weight = tables.root[tags[root]] * room.arcs[0, root] / z
-        gradients.closed[LEFT, root, 0] += weight * right
-        gradients.closed[RIGHT, root, n - 1] += weight * left
-        posterior[root] = weight * left * right
-        counts.root[tags[root]] += weight * left * right
-    for width in range(n - 1, 0, -1):
+def sum_siblings(cells: Cells, back: bool, tags: Ints, n_tags: int) -> None:
+    """The sweep: phases of spans of each width, and the roots."""
+    n = len(tags)
+    for k in range(3 * n + 1):
+        step = 3 * n - k if back else k
+        width, phase = step // 3, step % 3
         for i in range(n - width):
             j = i + width
-            outside_side(tags, tables, room, counts, posterior, i, j)
-            outside_side(tags, tables, room, counts, posterior, j, i)
-            gradient = gradients.between[i, j]
-            for k in range(i, j):
-                gradients.closed[RIGHT, i, k] += gradient * closed[LEFT, j, k + 1]
-                gradients.closed[LEFT, j, k + 1] += gradient * closed[RIGHT, i, k]
-    for i in range(n):
-        for side in range(2):
-            counts.stop[tags[i], side, none] += gradients.closed[side, i, i] * closed[side, i, i]
-
-
-@compiled
-def fill_arcs(tags: Ints, potentials: Floats, tables: SiblingTables, arcs: Floats) -> float:
-    """Arcs whose best factor for each word is 1; the log of the scale, in nats.
-
-    potentials (n + 1) * n of head and dependent, no logs; what a word has for itself as head is left out.
-    """
-    n, none, log_scale = len(tags), len(tables.root), 0.0
-    for dependent in range(n):
-        tag = tags[dependent]
-        best = tables.root[tag] * potentials[dependent]
-        for head in range(n):
-            if head != dependent:
-                side = LEFT if dependent < head else RIGHT
-                for before in range(none + 1):
-                    factor = tables.choose[tags[head], side, before, tag]
-                    best = max(best, factor * potentials[(head + 1) * n + dependent])
-        for head in range(n + 1):
-            if head != dependent + 1:
-                arcs[head, dependent] = potentials[head * n + dependent] / best
-        log_scale -= math.log(best)
-    return log_scale
-
-
-@compiled
-def sum_sentence(
-    tags: Ints,
-    potentials: Floats,
-    tables: SiblingTables,
-    counts: SiblingTables,
-    posterior: Floats,
-    room: SiblingRoom,
-) -> float:
-    """log Z of a sentence, in nats; not a number: potentials are too far apart to sum over trees."""
-    n, log_scale = len(tags), fill_arcs(tags, potentials, tables, room.arcs)
-    step = min(1.0, 200.0 / n)  # cannot jump over the range
-    for _ in range(1000 + n):
-        z = sibling_inside(tags, tables, room)
-        if SMALLEST_SUM < z < LARGEST_SUM:
-            sibling_outside(tags, tables, room, z, counts, posterior)
-            return math.log(z) - log_scale
-        change = step if z <= SMALLEST_SUM else -step  # otherwise it is too large, infinite or not a number
-        for head in range(n + 1):
-            for dependent in range(n):
-                room.arcs[head, dependent] *= math.exp(change)
-        log_scale += n * change
-    return np.nan
-
-
-@compiled
-def sum_siblings(
-    tags: Ints,
-    first: Ints,
-    potentials: Floats,
-    tables: SiblingTables,
-    counts: SiblingTables,
-    posterior: Floats,
-    total: Floats,
-    room: SiblingRoom,
-) -> None:
-    """Adds the expected counts of many sentences, shaped as the tables, and their log Z to total (1,).
-
-    tags (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials: those of the sentences,
-    (n + 1) * n numbers each, one after the other. posterior, shaped as these and all zero, receives how
-    probable each arc is. The total is not a number if potentials are too far apart to sum over trees.
-    """
-    at = 0
-    for k in range(len(first) - 1):
-        n = first[k + 1] - first[k]
-        if n == 0:
-            continue
-        words, end = tags[first[k] : first[k + 1]], at + (n + 1) * n
-        total[0] += sum_sentence(words, potentials[at:end], tables, counts, posterior[at:end], room)
-        at = end
+            half(cells, back, phase, tags, n_tags, RIGHT, i, j)
+            half(cells, back, phase, tags, n_tags, LEFT, j, i)
+            for m in range(i, j if phase == 0 else i):
+                left, right = at(cells, CLOSED + RIGHT, i, m), at(cells, CLOSED + LEFT, j, m + 1)
+                add(cells, back, at(cells, BETWEEN, i, j), left, right, ONE)
+        for i in range(n if step == 0 else 0):
+            add(cells, back, at(cells, ROOTS, 0, i), TABLES + tags[i], cells.potentials + i, ONE)
+        for i in range(n if width == n else 0):
+            left, right = at(cells, CLOSED + LEFT, i, 0), at(cells, CLOSED + RIGHT, i, n - 1)
+            add(cells, back, Z, at(cells, ROOTS, 0, i), left, right)
 
 
 SUM_SIBLINGS = Kernel(sum_siblings, "the neural DMV teacher")
 
 
-# ----------------------------------------------------------------------------------------------------
-# Neural DMV: the dependency model with valence, its distributions made by a network; also with siblings.
-#
-# Jiang, Han & Tu (2016), "Unsupervised neural dependency parsing", and Yang, Jiang, Han & Tu (2020),
-# "Second-order unsupervised neural dependency parsing". A head's decisions on a side, to stop or which tag
-# the next child has, depend on the head's tag and on whether it has a child there; with `siblings`, also on
-# the tag of the child before. A network computes these probabilities from embeddings, so that similar tags
-# share what is learnt:
-#
-# hidden = relu(W_side head + V_side before + b_side) child ~ softmax(children U hidden + c), stop ~
-# sigmoid(w hidden + d)
-#
-# `before` embeds the child before: its tag, or, without siblings, that there is one; ROOT is a head of its
-# own. The marginal likelihood of the text under the arc potentials of the prior is maximised directly (Yang
-# et al.): its gradient is that of the expected log-probability of trees, of which exact inside-outside
-# gives the expected counts (Fisher's identity), and the tables are small, so the network is evaluated once
-# a batch.
-#
-# The start: expected counts of trees, to which the network is fitted. `harmonic`: uniform distributions, an
-# arc over k words weighs 1 / k, much as Klein & Manning (2004); `dmv`: those of the DMV of `teachers.dmv`
-# under the same prior, instead of HDP-DEP's, with which the published models start on the Wall Street
-# Journal. As there, with `potentials = "start"`, the prior counts for these trees only, neither in learning
-# nor in parsing.
-#
-# Differences to the papers: one hidden layer for children and stopping; the published models select by
-# trees of a dev set, here the number of epochs is fixed; tags only.
-#
-# Letters: T tags, B kinds of `before` (T + 1; 2 without siblings; none comes last), D and H sizes of
-# layers.
+def expected(text: Packed, tables: SiblingTables) -> TreeSums:
+    """Expected counts of what the tables are the factors of."""
+    return summed(SUM_SIBLINGS, tables, text, [text.tags], (len(tables.root),), planes=N_PLANES)
 
 
+# ---------------------------------------------------------------------------------------------- network
 EMBEDDING, HIDDEN = 32, 64
 """D and H."""
 
@@ -413,7 +244,7 @@ def tables_of(layers: Layers) -> SiblingTables:
     return SiblingTables(children[-1, RIGHT, -1].copy(), going[:, :, kinds].copy(), stop[:, :, kinds].copy())
 
 
-def shaped(counts: SiblingTables, n_before: int) -> tuple[Floats, Floats]:
+def shaped(counts: Sequence[Floats], n_before: int) -> tuple[Floats, Floats]:
     """Expected counts as `backward` has them: children with ROOT's, and stopping."""
     root, choose, stop = counts
     n_tags = len(root)
@@ -423,18 +254,6 @@ def shaped(counts: SiblingTables, n_before: int) -> tuple[Floats, Floats]:
     children = np.zeros((n_tags + 1, 2, n_before, n_tags))
     children[:-1], children[-1, RIGHT, -1] = choose, root
     return children, stop
-
-
-def expected(text: Packed, tables: SiblingTables) -> tuple[SiblingTables, float, Floats]:
-    """Expected counts, log Z in nats, and how probable each arc is, laid out as the potentials."""
-    given = SiblingTables(*map(np.ascontiguousarray, tables))
-    into, counts = SiblingTables(*map(np.zeros_like, given)), SiblingTables(*map(np.empty_like, tables))
-    arcs, total, lengths = np.zeros_like(text.potentials), np.zeros(1), np.diff(text.first)
-    room, work = room_for(lengths.max(initial=0)), 20 * work_of_trees(lengths)
-    SUM_SIBLINGS(text.tags, text.first, text.potentials, given, into, arcs, total, room, work=work)
-    for array, found in zip(counts, into):
-        array[...] = found  # laid out as the tables, because the rounding of NumPy's sums depends on it
-    return counts, checked_log_z(total, text), arcs
 
 
 def of_dmv(model: DmvModel) -> SiblingTables:
@@ -451,11 +270,6 @@ def harmonic(n: int) -> Floats:
     length = np.maximum(abs(place[:, None] - place), 1)
     length[0] = n
     return np.asarray(-np.log(length))
-
-
-def without(potentials: Sequence[Floats]) -> list[Floats]:
-    """Neutral potentials (all factors 1) of the same sentences."""
-    return [np.zeros_like(matrix) for matrix in potentials]
 
 
 # ---------------------------------------------------------------------------------------------- learning
@@ -475,13 +289,14 @@ class NeuralDmvModel:
 
 def started(
     symbols: Sequence[Sequence[int]], potentials: Sequence[Floats], n_symbols: int, start: str
-) -> SiblingTables:
+) -> list[Floats]:
     """Expected counts of the trees that the network is fitted to."""
     if start == "dmv":
         model = dmv.fit(symbols, potentials, n_symbols)
-        return expected(Packed.of(symbols, potentials, n_symbols), of_dmv(model))[0]
-    weighed = [matrix + harmonic(len(row)) for row, matrix in zip(symbols, potentials)]
-    return expected(Packed.of(symbols, weighed, n_symbols), of_dmv(DmvModel.uniform(n_symbols)))[0]
+    else:
+        model = DmvModel.uniform(n_symbols)
+        potentials = [matrix + harmonic(len(row)) for row, matrix in zip(symbols, potentials)]
+    return expected(Packed.of(symbols, potentials, n_symbols), of_dmv(model)).counts
 
 
 def fit(
@@ -500,7 +315,7 @@ def fit(
         gradient = backward(own, forward(own), *wanted)
         optimiser.update({name: slope / len(symbols) for name, slope in gradient.items()})
     if settings.potentials == "start":
-        potentials = without(potentials)
+        potentials = [np.zeros_like(matrix) for matrix in potentials]  # all factors 1
     rng, log = np.random.default_rng(seed), list[NeuralEpoch]()
     order = rng.permutation(len(symbols))
     parts = [order[k : k + BATCH] for k in range(0, len(order), BATCH)]
@@ -510,10 +325,10 @@ def fit(
         total = 0.0
         for k in rng.permutation(len(text)):
             layers = forward(own)
-            counts, log_z, _ = expected(text[k], tables_of(layers))
-            gradient = backward(own, layers, *shaped(counts, n_before))
+            found = expected(text[k], tables_of(layers))
+            gradient = backward(own, layers, *shaped(found.counts, n_before))
             optimiser.update({name: slope / BATCH for name, slope in gradient.items()})
-            total += log_z
+            total += found.log_z
         log.append(NeuralEpoch(total))
     return NeuralDmvModel(tables_of(forward(own)), tuple(log))
 
@@ -523,20 +338,11 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
     """The teacher: `NeuralDmv(siblings=True).fit(text, prior)`, with the numbers of `NeuralDmvSettings`.
 
     The seed is for the network's weights and the order of the sentences.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
     name = "neural DMV"
+    kind = NeuralDmvSettings
     settings: NeuralDmvSettings
-
-    def __init__(
-        self, settings: NeuralDmvSettings | None = None, *, seed: int = 1, **numbers: float | str
-    ) -> None:
-        super().__init__()
-        self.settings = checked(NeuralDmvSettings, numbers, settings)
-        self.seed = checked_seed(seed, "ndmv")
 
     def _learnt(self, text: SymbolText) -> NeuralDmvModel:
         return fit(text.symbols, text.potentials, text.n_symbols, self.settings, self.seed)
@@ -545,9 +351,9 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
         tables = self.model.tables
         symbols, potentials = self.encoded(sentences)
         if self.settings.potentials == "start":
-            potentials = without(potentials)
+            potentials = [np.zeros_like(matrix) for matrix in potentials]  # all factors 1
         text = Packed.of(symbols, potentials, len(tables.root))
-        return text.by_sentence(expected(text, tables)[2])
+        return text.by_sentence(expected(text, tables).arcs)
 
 
-KIND = TeacherKind(NeuralDmvSettings, lambda settings, seed: NeuralDmv(settings, seed=seed))
+KIND = TeacherKind(NeuralDmvSettings, NeuralDmv)

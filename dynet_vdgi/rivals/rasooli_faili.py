@@ -1,13 +1,21 @@
-"""RF (Rasooli & Faili 2012): a parser that counts tags around its actions, and the beam search it needs.
+"""RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
 
-Beam search over arc-standard derivations of a model that counts tags, in machine code.
+"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
+follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences
+from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table
+`rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents
+of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper that both build on, Daume
+(2009), "Unsupervised search-based structured prediction": the parser predicts its own input, starts from
+random decisions, and learns by counting in its own parses, those of all passes (as in DAgger, Ross et al.
+2011, "A reduction of imitation learning to no-regret online learning"). The features of a state, smoothing
+and the beam are ours.
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
-to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
-`grammar.chart`. All derivations in a beam have read equally many words; between two shifts a beam is
-also searched for reductions. The potentials of a rule table are factors of the arcs. The potential of the
-root would come too late for a beam, so at each reduction a derivation's score changes with the best root that
-is still possible.
+to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in `grammar.chart`. All
+derivations in a beam have read equally many words; between two shifts a beam is also searched for reductions.
+The potentials of a rule table are factors of the arcs. The potential of the root would come too late for a
+beam, so at each reduction a derivation's score changes with the best root that is still possible. Time is
+linear in the words for stacks of bounded depth.
 
 Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
 """
@@ -24,14 +32,14 @@ from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv import Packed, normalised
 
-SHIFT, LEFT, RIGHT = 0, 1, 2
+SHIFT, LEFT, RIGHT, WAIT = range(4)
+"""Actions; with one word on the stack and none to read, a derivation waits for the others."""
 
 
 class Tables(NamedTuple):
@@ -92,15 +100,16 @@ def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int
                 place = k
         if beam.score[place] >= score:
             return
-    depth, length = source.depth[row], source.length[row]
-    kept = depth if action == SHIFT else depth - 2
+    length = source.length[row]
+    kept = source.depth[row] - (0 if action == SHIFT else 1 if action == WAIT else 2)
     for k in range(kept):
         beam.stack[place, k] = source.stack[row, k]
     beam.stack[place, kept] = word
     for k in range(length):
         beam.actions[place, k] = source.actions[row, k]
     beam.actions[place, length] = action
-    beam.score[place], beam.depth[place], beam.length[place] = score, kept + 1, length + 1
+    beam.score[place], beam.depth[place] = score, kept + 1
+    beam.length[place] = length if action == WAIT else length + 1
 
 
 @compiled
@@ -123,6 +132,8 @@ def reduce_all(
     for row in range(beam.size[0]):
         depth = beam.depth[row]
         if depth < 2:
+            if read == n:
+                add(into, beam.score[row], beam, row, WAIT, beam.stack[row, 0])
             continue
         below, top = beam.stack[row, depth - 2], beam.stack[row, depth - 1]
         reduces = tables.reduces[tags[below], tags[top], 1] if read < n else 0.0  # the only thing to do
@@ -168,27 +179,11 @@ def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Be
             reduce_all(now, other, tags, potentials, later, tables, read)
             now, other = other, now
         now, found = found, now
-    for _ in range(n - 1):  # derivations with one word on the stack wait for the others
+    for _ in range(n - 1):
         found.size[0] = 0
-        for row in range(now.size[0]):
-            if now.depth[row] == 1:
-                copy(now, row, found)
         reduce_all(now, found, tags, potentials, later, tables, n)
         now, found = found, now
     return now
-
-
-@compiled
-def copy(source: Beam, row: int, into: Beam) -> None:
-    """Puts a derivation into a beam that is not full."""
-    place = into.size[0]
-    into.size[0] += 1
-    into.score[place], into.depth[place] = source.score[row], source.depth[row]
-    into.length[place] = source.length[row]
-    for k in range(source.depth[row]):
-        into.stack[place, k] = source.stack[row, k]
-    for k in range(source.length[row]):
-        into.actions[place, k] = source.actions[row, k]
 
 
 @compiled
@@ -229,47 +224,14 @@ def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats, room: Beam
 
 
 @compiled
-def count_all(
-    tags: Ints,
-    first: Ints,
-    potentials: Floats,
-    tables: Tables,
-    counts: Tables,
-    marginals: Floats,
-    total: Floats,
-    room: BeamRoom,
-) -> None:
-    """`expect` of all sentences, packed as by `Packed`; what it returns is added to total (1,).
-
-    Potentials are logarithms here. The marginals, shaped as these, receive how probable each arc is.
-    """
-    at = 0
-    for k in range(len(first) - 1):
-        own = tags[first[k] : first[k + 1]]
-        end = at + (len(own) + 1) * len(own)
-        if len(own):
-            beam = search(own, potentials[at:end], tables, room)
-            total[0] += expect(beam, own, counts, marginals[at:end], room)
-        at = end
+def count_sentence(
+    tags: Ints, potentials: Floats, tables: Tables, counts: Tables, marginals: Floats, room: BeamRoom
+) -> float:
+    """`expect` of the derivations that are found."""
+    return expect(search(tags, potentials, tables, room), tags, counts, marginals, room)
 
 
-COUNT_ALL = Kernel(count_all, "the RF teacher")
-
-
-# ----------------------------------------------------------------------------------------------------
-# RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
-#
-# "Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
-# follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words,
-# sentences from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the
-# rule table `rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are
-# hardly dependents of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper
-# that both build on, Daume (2009), "Unsupervised search-based structured prediction": the parser predicts
-# its own input, starts from random decisions, and learns by counting in its own parses, those of all passes
-# (as in DAgger, Ross et al. 2011, "A reduction of imitation learning to no-regret online learning"). The
-# features of a state, smoothing and the beam are ours.
-#
-# Time is linear in the words for stacks of bounded depth. Letters: T tags.
+COUNT_SENTENCE = Kernel(count_sentence, "the RF teacher")
 
 
 RANDOMNESS = 1.0
@@ -318,22 +280,22 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
 
 
 def count(
-    tags: Ints, first: Ints, log_potentials: Floats, tables: Tables, beam: int, counts: Tables
+    text: Packed, tables: Tables, beam: int, counts: Tables, longest: int | None = None
 ) -> tuple[float, Floats]:
-    """Adds the expected counts of packed sentences; log of the beams' probability, and that of each arc."""
-    marginals, total = np.zeros_like(log_potentials), np.zeros(1)
-    room, work = room_for(beam, np.diff(first).max(initial=0)), 2 * beam * len(tags)
-    COUNT_ALL(tags, first, log_potentials, tables, counts, marginals, total, room, work=work)
-    return float(total[0]), marginals
+    """Adds the expected counts of sentences; log of the beams' probability, and that of each arc.
 
-
-def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, Ints, Floats]:
-    """Tags, first words and log-potentials of the sentences of up to `longest` words."""
-    lengths = np.diff(text.first)
-    chosen = lengths <= longest
-    words = np.repeat(chosen, lengths)
-    potentials = np.repeat(chosen, lengths * (lengths + 1))
-    return text.tags[words], np.cumsum([0, *lengths[chosen]]), log_potentials[potentials]
+    `longest`: longer sentences are left out.
+    """
+    potentials, marginals, total, end = np.log(text.potentials), np.zeros_like(text.potentials), 0.0, 0
+    room = room_for(beam, int(np.diff(text.first).max(initial=0)))
+    for first, last in zip(text.first.tolist(), text.first[1:].tolist()):
+        n = last - first
+        start, end = end, end + (n + 1) * n
+        if n and (longest is None or n <= longest):
+            own, arcs = text.tags[first:last], marginals[start:end]
+            given = potentials[start:end], tables, counts, arcs, room
+            total += COUNT_SENTENCE(own, *given, work=2 * beam * n)
+    return total, marginals
 
 
 # ---------------------------------------------------------------------------------------------- the teacher
@@ -346,30 +308,21 @@ class RfModel:
 
 
 class RasooliFaili(SymbolTeacher[RfModel]):
-    """The teacher: `RasooliFaili(iterations=15).fit(text, prior)`, with the numbers of `RfSettings`.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
-    """
+    """The teacher: `RasooliFaili(iterations=15).fit(text, prior)`, with the numbers of `RfSettings`."""
 
     name = "RF"
+    kind = RfSettings
     settings: RfSettings
-
-    def __init__(self, settings: RfSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
-        super().__init__()
-        self.settings = checked(RfSettings, numbers, settings)
-        self.seed = checked_seed(seed, "rf")
 
     def _learnt(self, text: SymbolText) -> RfModel:
         """Learnt from sentences, the shortest first."""
         packed, settings = Packed.of(text.symbols, text.potentials, text.n_symbols), self.settings
-        lengths, log_potentials = np.diff(packed.first), np.log(packed.potentials)
+        lengths = np.diff(packed.first)
         tables, log = random_start(text.n_symbols, self.seed), list[BabyStep]()
         steps, counts = settings.iterations, no_counts(text.n_symbols)
         for step in progress.over(range(1, steps + 1), "baby steps"):
             longest = max(int(np.ceil(lengths.max() * step / steps)), int(lengths.min()), 3)
-            part = _up_to(packed, log_potentials, longest)
-            log.append(BabyStep(longest, count(*part, tables, settings.beam, counts)[0]))
+            log.append(BabyStep(longest, count(packed, tables, settings.beam, counts, longest)[0]))
             tables = smoothed(counts, settings.smoothing)
         return RfModel(tables, tuple(log))
 
@@ -378,8 +331,7 @@ class RasooliFaili(SymbolTeacher[RfModel]):
         tables = self.model.tables
         n_tags = len(tables.side) - 1
         text = Packed.of(*self.encoded(sentences), n_tags)
-        logs, ignored = np.log(text.potentials), no_counts(n_tags)
-        return text.by_sentence(count(text.tags, text.first, logs, tables, self.settings.beam, ignored)[1])
+        return text.by_sentence(count(text, tables, self.settings.beam, no_counts(n_tags))[1])
 
 
-KIND = TeacherKind(RfSettings, lambda settings, seed: RasooliFaili(settings, seed=seed))
+KIND = TeacherKind(RfSettings, RasooliFaili)

@@ -279,7 +279,6 @@ class Provenance(Struct, frozen=True, kw_only=True):
     updates: int = 0
     complete: bool = True
     dev_dda: float | None = None
-    expected_dda: float | None = None  # by a teacher
 
     @classmethod
     def now(cls, **told: Any) -> Provenance:

@@ -22,7 +22,6 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.table import Fact
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import bundled, rules_path
-from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
@@ -199,6 +198,10 @@ class Material:
     `texts` are sentences by language label, which is empty for a single language; `facts` are known facts
     about these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
     `punctuation` is the relation that punctuation had in `trees`, from which it has been removed.
+
+    For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of random
+    ones. `taught` are the teachers' trees of the texts, for a first stage that does not see the texts
+    themselves.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -208,24 +211,11 @@ class Material:
     dev: list[Sentence] = field(default_factory=list)
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     punctuation: str = "punct"
+    vectors: Embeddings | None = None
+    start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    taught: list[Sentence] = field(default_factory=list)
 
     @property
     def sentences(self) -> list[Sentence]:
         """All texts, one after the other."""
         return [sentence for text in self.texts.values() for sentence in text]
-
-
-@dataclass(frozen=True)
-class NeuralMaterial(Material):
-    """The material of the neural parser.
-
-    `vectors` are word vectors; `start` are weights to start from instead of random ones. `taught` are the
-    teachers' trees of the texts, for a first stage that does not see the texts themselves. `marginals` are
-    the teacher's probabilities of each sentence's arcs, (n + 1, n) by head and dependent; they are empty
-    unless the teacher is to choose the model.
-    """
-
-    vectors: Embeddings | None = None
-    start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    taught: list[Sentence] = field(default_factory=list)
-    marginals: list[Floats] = field(default_factory=list)

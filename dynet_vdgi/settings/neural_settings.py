@@ -37,19 +37,13 @@ class WordSettings(Section, frozen=True):
 class PosteriorSettings(Section, frozen=True):
     """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
 
-    features: Annotated[
-        Literal["counts", "potentials"],
-        Meta(description="count each rule, or sum the arc potentials of the whole table"),
-    ] = "counts"
     expectations: Annotated[
         Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
     ] = "rules"
     dynamics: Annotated[
         Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")
     ] = "fixed"
-    strength: Annotated[
-        float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5, or of the potentials")
-    ] = 2.0
+    strength: Annotated[float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.1
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
@@ -75,12 +69,8 @@ class TrainSettings(Section, frozen=True):
     average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
         0.997
     )
-    engine: Annotated[
-        Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
-    ] = "lockstep"
     select: Annotated[
-        Literal["last", "dev", "teacher"],
-        Meta(description="keep the last weights, the best on gold dev trees, or the teacher's choice"),
+        Literal["last", "dev"], Meta(description="keep the last weights, or the best on gold dev trees")
     ] = "last"
     evaluate_every: Annotated[int, Meta(ge=1, description="updates between evaluations")] = 50
     dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
@@ -91,15 +81,10 @@ class FinetuneSettings(Section, frozen=True):
 
     updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
     epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
-    score: Annotated[
-        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="score function")
-    ] = "rl-pc"
+    score: Annotated[Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")] = "rl-pc"
     form: Annotated[
         Literal["paper", "released"], Meta(description="of the paper, or of the released code")
     ] = "paper"
-    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: add lambda times counts")] = (
-        "elbo"
-    )
     decoder: Annotated[
         Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
     ] = "plain"
@@ -136,7 +121,6 @@ _EXCLUSIONS: Exclusions = (
     (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
     ("language_model", "it is for finetune.score=rl-bl",
      lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
-    ("finetune.form", "finetune.score=loo has one form", lambda s, i: s.finetune.score == "loo"),
     ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
      lambda s, i: not (i.has_text and s.learns_from_text)),
     ("posterior.epsilon posterior.lr posterior.momentum", _WITHOUT,
@@ -144,17 +128,15 @@ _EXCLUSIONS: Exclusions = (
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
      lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
     ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
-    ("posterior.expectations finetune.objective", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
-    ("posterior.features", _WITHOUT, lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
+    ("posterior.expectations", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
     ("rules", _WITHOUT,
      lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores and not s.teacher.teaches),
     ("rules", "nothing learns under them",
      lambda s, i: s.posterior.dynamics != "off" and not s.teacher.teaches and not s.learns_from_text),
     ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
     ("teacher", ONLY_TREES, lambda s, i: not i.has_text and s.teacher.teaches),  # none is a valid setting
-    ("rules language_model finetune.score finetune.form finetune.objective finetune.decoder", ONLY_TREES,
+    ("rules language_model finetune.score finetune.form finetune.decoder", ONLY_TREES,
      lambda s, i: not i.has_text),
-    ("train.select", ONLY_TREES, lambda s, i: not i.has_text and s.train.select == "teacher"),
 )
 # fmt: on
 
@@ -188,11 +170,6 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         return self.finetunes or (self.pretrains and not self.teacher.teaches)
 
     @property
-    def sums_potentials(self) -> bool:
-        """If posterior regularisation sums the arc potentials of the whole rule table."""
-        return self.learns_from_text and self.posterior.features == "potentials"
-
-    @property
     def counts_for_scores(self) -> bool:
         """If a score function counts rules, whatever lambda is."""
         return self.finetunes and self.finetune.score in ("rl-c", "rl-pc")
@@ -220,12 +197,3 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
                 "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
                 "learn from its trees; set teacher.kind=none"
             )
-        if self.train.select == "teacher" and not self.teacher.teaches:
-            raise ConfigError("config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv")
-        if self.posterior.features == "potentials":
-            for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
-                if getattr(self.posterior, key) == value:
-                    raise ConfigError(
-                        f"config: 'posterior.{key}' = {value} is for counts of rules; set "
-                        f"posterior.{key}={other}, or posterior.features=counts"
-                    )

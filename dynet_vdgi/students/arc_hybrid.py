@@ -1,7 +1,5 @@
 """The arc-hybrid transition system and its oracle, and the kernels of the linear parser that chooses actions.
 
-The arc-hybrid transition system, its dynamic oracle, and a linear model that chooses actions.
-
 Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
 dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with
 non-deterministic oracles".
@@ -14,7 +12,7 @@ bottom of the stack when that is the only word left, so there is exactly one roo
 In `heads` the root has head 0. Below the bottom of the stack lies 0: no word, but also the head that the
 bottom, and no word above it, can still get from ROOT.
 
-Letters: n words, N words of all sentences, S sentences, T tags, B buckets of weights.
+Letters: n words, N words of all sentences, S sentences, T tags, B buckets of weights, p word atoms.
 """
 
 from __future__ import annotations
@@ -211,18 +209,8 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
     return margin
 
 
-# ------------------------------------------------------------------------------------------- kernels
-
-
-# ----------------------------------------------------------------------------------------------------
-# Kernels of the linear parser that sees every column of `data.atoms`, through templates.
-#
-# The transitions, their oracle and the choice of actions are those of `arc_hybrid`.
-#
+# ------------------------------------------------------------------------------------------- features
 # In packed sentences word i is row i, nothing is 0, and ROOT is n + 1.
-#
-# Letters: n words, N words of all sentences, S sentences, B buckets of weights, c columns, p word atoms.
-
 
 N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""

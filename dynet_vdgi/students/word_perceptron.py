@@ -1,15 +1,16 @@
 """A parser in linear time that sees tags, FEATS, words and punctuation: its features, learning and files.
 
-The features of the linear parser with words: templates over tags, FEATS, forms and punctuation.
+The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several perceptrons
+that saw the sentences in different orders are averaged into one. In templates, words are named as in
+`arc_hybrid.ATOMS`, with a column of `data.atoms`: "s0.W" is the form of the word on top of the stack.
 
-Words are named as in `arc_hybrid.ATOMS`, with a column of `data.atoms`: "s0.W" is the form of the word on top
-of the stack.
+Letters: n words, N words of all sentences, B buckets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Annotated, Any
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.atoms import AGREEING, COLUMNS, Atoms, PackedRows, table_of, without
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ConfigError, UsageError, VdgiError
+from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.settings.config import Section
+from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS, N_PLACES, NUMBERS, StateFeatures, WordRoom
 from dynet_vdgi.system import arrays as sparse_weights
-from dynet_vdgi.system.arrays import MOST_LOG2_BUCKETS, Floats, Ints
+from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
 
 PLACES = arc_hybrid.ATOMS[:N_PLACES]
@@ -122,15 +124,6 @@ def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
     )
 
 
-# ----------------------------------------------------------------------------------------------------
-# A parser in linear time that sees words, FEATS and punctuation as well as tags.
-#
-# The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several
-# perceptrons that saw the sentences in different orders are averaged into one.
-#
-# Letters: n words, N words of all sentences, B buckets.
-
-
 FORMAT = 2
 """Version of the arrays; raised when features or hashing change."""
 
@@ -160,40 +153,28 @@ class WordParserSettings(Section, frozen=True):
     ] = 3
 
 
-@dataclass(eq=False)
 class WordPerceptron:
     """The parser; `fit` learns its weights (B, 3), a column an action.
 
-    Raises: ConfigError, a number is out of its range.
+    Arguments are the settings or single numbers of them. The perceptrons have seeds from `seed` on. `feats`,
+    `words`: there are features of FEATS, and of forms.
+
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
-    epochs: int = 3
-    explore_from: int = 2  # from this epoch on, counted from 1, the parser's own actions are followed
-    log2_buckets: int = 20  # features share 2 to this power rows of weights
-    feats: bool = True  # features of FEATS, and
-    words: bool = True  # of forms
-    seeds: Sequence[int] = (1, 2, 3)  # of the orders of sentences; one perceptron each
-    weights: NDArray[np.float32] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        limits = {"epochs": (1, 10_000), "explore_from": (1, 10_001), "log2_buckets": (1, MOST_LOG2_BUCKETS)}
-        for name, (low, high) in limits.items():
-            if not low <= getattr(self, name) <= high:
-                message = f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                raise ConfigError(f"parser with words: {message}")
-        if not self.seeds:
-            raise ConfigError("parser with words: no seeds")
+    def __init__(
+        self,
+        settings: WordParserSettings | None = None,
+        *,
+        seed: int = 1,
+        feats: bool = True,
+        words: bool = True,
+        **numbers: Any,
+    ) -> None:
+        self.settings = checked(WordParserSettings, numbers, settings, "parser with words")
+        self.seed, self.feats, self.words = checked_seed(seed, "parser with words"), feats, words
+        self.weights: NDArray[np.float32] | None = None
         self._atoms = Atoms()
-
-    @classmethod
-    def of(cls, settings: WordParserSettings, seed: int) -> WordPerceptron:
-        """A parser with these numbers, and perceptrons from this seed on."""
-        return cls(
-            epochs=settings.epochs,
-            explore_from=settings.explore_from,
-            log2_buckets=settings.log2_buckets,
-            seeds=tuple(range(seed, seed + settings.orders)),
-        )
 
     def fit(
         self,
@@ -218,10 +199,10 @@ class WordPerceptron:
             raise VdgiError("no trees to train the parser on")
         plan = np.repeat(np.arange(len(trees)), _one_each(copies, len(trees), "copies").astype(np.int64))
         sizes = _one_each(amounts, len(trees), "amounts")
-        total = np.zeros((1 << self.log2_buckets, N_ACTIONS))
-        for seed in self.seeds:
+        total = np.zeros((1 << self.settings.log2_buckets, N_ACTIONS))
+        for seed in range(self.seed, self.seed + self.settings.orders):
             self._add_perceptron(packed, gold, plan, sizes, seed, total)
-        self.weights = (total / len(self.seeds)).astype(np.float32)
+        self.weights = (total / self.settings.orders).astype(np.float32)
         return self
 
     def _add_perceptron(
@@ -231,7 +212,7 @@ class WordPerceptron:
         weights, totals, step = np.zeros_like(total), np.zeros_like(total), np.zeros(1, np.int64)
         seen = self._features()
         room = WordRoom.of(packed.first, seen)
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, self.settings.epochs + 1):
             order = np.random.default_rng([seed, epoch]).permutation(plan)
             _LEARN(
                 packed.rows,
@@ -243,7 +224,7 @@ class WordPerceptron:
                 weights,
                 totals,
                 step,
-                epoch >= self.explore_from,
+                epoch >= self.settings.explore_from,
                 room,
                 work=WORK * len(gold) * len(order) // len(packed.first),
             )

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import (
@@ -36,8 +37,10 @@ from dynet_vdgi.data.atoms import (
     without,
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.settings.config import Section
+from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import arrays as sparse_weights
 from dynet_vdgi.system.arrays import Codes, Floats
 from dynet_vdgi.system.jit import Kernel, compiled
@@ -312,50 +315,70 @@ SHARE_RATE = 0.05
 below the table's in Urdu and Korean, where a universal parser knows little."""
 
 
-@dataclass(eq=False)
+class CrfSettings(Section, frozen=True):
+    """The CRF that starts as the rule table, or as a universal parser and this table, and learns from trees,
+    see `teachers.arc_crf`."""
+
+    max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
+    epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
+    rate: Annotated[
+        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
+    ] = 0.1
+    ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
+    ] = 20
+    trust: Annotated[
+        float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
+    ] = 500.0
+
+
 class ArcCrf:
-    """The random field; `fit` learns its weights (B,). Raises: ConfigError, a number is out of its range."""
+    """The random field; `fit` learns its weights (B,).
 
-    epochs: int = 6
-    rate: float = 0.1  # of AdaGrad, whose sums of squares start at 1
-    ridge: float = 1e-3  # draws weights to 0
-    longest: int = 80  # words; longer trees are left out
-    log2_buckets: int = 20
-    feats: bool = True  # features of FEATS, and
-    words: bool = True  # of forms
-    seed: int = 1  # of the order of the trees
-    trust: float = 500.0  # known heads after which a table's share has fallen half of its way
-    shares: Floats = field(default_factory=lambda: np.ones(1))  # (m,) of the base; set by fit
-    base: Base | None = field(default=None, repr=False)
-    weights: Floats | None = field(default=None, repr=False)
+    Arguments are the settings or single numbers of them; the learning rate of AdaGrad, whose sums of squares
+    start at 1, is multiplied by `pace`. `seed`: of the order of the trees. `feats`, `words`: there are
+    features of FEATS, and of forms. `fit` sets `shares` (m,), those of the base.
 
-    def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("rate", 0), ("ridge", 0), ("longest", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"arc CRF: {name} must be {least} or more, not {getattr(self, name)}")
-        if not 1 <= self.log2_buckets <= sparse_weights.MOST_LOG2_BUCKETS:
-            limits = f"from 1 to {sparse_weights.MOST_LOG2_BUCKETS}"
-            raise ConfigError(f"arc CRF: log2_buckets must be {limits}, not {self.log2_buckets}")
-        self._table: Templates = templates(feats=self.feats, words=self.words)
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
+    """
+
+    def __init__(
+        self,
+        settings: CrfSettings | None = None,
+        *,
+        seed: int = 1,
+        pace: float = 1.0,
+        feats: bool = True,
+        words: bool = True,
+        **numbers: Any,
+    ) -> None:
+        self.settings = checked(CrfSettings, numbers, settings, "arc CRF")
+        self.seed, self.rate, self.feats, self.words = seed, self.settings.rate * pace, feats, words
+        self.shares = np.ones(1)
+        self.base: Base | None = None
+        self.weights: Floats | None = None
+        self._table: Templates = templates(feats=feats, words=words)
         self._atoms = Atoms()
 
     def fit(self, trees: Iterable[Sentence], base: Base) -> ArcCrf:
         """Learns from trees, whose heads may be FREE. Raises: ValueError, a sentence has no heads."""
-        n_buckets = 1 << self.log2_buckets
+        n_buckets = 1 << self.settings.log2_buckets
         self.base = base
         self.weights = np.zeros(n_buckets)
-        learnt_from = [tree for tree in trees if 1 < len(tree) <= self.longest]
+        learnt_from = [tree for tree in trees if 1 < len(tree) <= self.settings.max_len]
         self.shares = base.shares.copy()
         if not base.learns_shares:
-            self.shares *= share_of_base(n_known_heads(learnt_from), self.trust)
+            self.shares *= share_of_base(n_known_heads(learnt_from), self.settings.trust)
         examples = self._examples(learnt_from)
         if not examples:
             return self
         squares, total = np.ones(n_buckets), np.zeros(n_buckets)
         squares_of_shares, total_of_shares = np.ones(len(self.shares)), np.zeros(len(self.shares))
         rng = np.random.default_rng(self.seed)
-        first_averaged = self.epochs // 2
-        for epoch in range(self.epochs):
+        epochs = self.settings.epochs
+        first_averaged = epochs // 2
+        for epoch in range(epochs):
             for k in rng.permutation(len(examples)):
                 gradients = self._learn(examples[k], squares)
                 if base.learns_shares:
@@ -363,10 +386,10 @@ class ArcCrf:
             if epoch >= first_averaged:
                 total += self.weights
                 total_of_shares += self.shares
-        if self.epochs:
-            average = total / (self.epochs - first_averaged)
+        if epochs:
+            average = total / (epochs - first_averaged)
             self.weights = average.astype(np.float32).astype(np.float64)  # as a model file has them
-            self.shares = total_of_shares / (self.epochs - first_averaged)
+            self.shares = total_of_shares / (epochs - first_averaged)
         return self
 
     def scores(self, sentence: Sentence) -> Floats:
@@ -439,7 +462,7 @@ class ArcCrf:
         scores = self._based(example.parts)
         add_scores(example.rows, self._table, weights, scores)
         gradients = gradients_of(scores, example.heads)
-        learn(example.rows, self._table, gradients, self.rate, self.ridge, weights, squares)
+        learn(example.rows, self._table, gradients, self.rate, self.settings.ridge, weights, squares)
         return gradients
 
     def _learn_shares(self, example: _Example, gradients: Floats, squares: Floats) -> None:

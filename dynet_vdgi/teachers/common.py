@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
@@ -108,6 +109,8 @@ class SymbolText(NamedTuple):
     potentials: list[Floats]  # (n + 1, n + 1) of each sentence
     n_symbols: int  # all ids are below
     prior: Prior
+    names: list[list[str]]  # the symbols of each sentence's words
+    finer: list[list[str]]  # these symbols split by words
 
 
 class LoggedModel(Protocol):
@@ -122,11 +125,17 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's table
     makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the id T - 1.
+    Arguments are settings of `kind` or single numbers of them; the seed is for teachers that draw some.
+
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
+    kind: ClassVar[type[TeacherSettings]]
     settings: TeacherSettings
 
-    def __init__(self) -> None:
+    def __init__(self, settings: TeacherSettings | None = None, seed: int = 1, **numbers: Any) -> None:
+        self.settings = checked(self.kind, numbers, settings)
+        self.seed = checked_seed(seed, self.settings.kind)
         self.prior: Prior
         self.symbols: tuple[str, ...] = ()
         self._model: Model | None = None
@@ -150,11 +159,10 @@ class SymbolTeacher(Teacher, Generic[Model]):
             rows.append(prior.symbols(view))
             finer.append(prior.split_symbols(view))  # by words
             potentials.append(prior.potentials_of(view))
-        self.symbols = symbols = with_coarse(rows)
-        ids = symbol_ids(rows, symbols)
-        model = self._learnt(SymbolText(learnt_from, ids, potentials, len(symbols) + 1, prior))
-        model, symbols = self._refined(model, symbols, rows, finer, potentials, prior)
-        self.symbols, self.prior, self._model = symbols, prior, model
+        self.symbols = with_coarse(rows)
+        ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
+        model = self._learnt(SymbolText(learnt_from, ids, potentials, n_symbols, prior, rows, finer))
+        self.prior, self._model = prior, model
         return self
 
     @property
@@ -167,22 +175,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     @abstractmethod
     def _learnt(self, text: SymbolText) -> Model:
-        """The model learnt from a text."""
-
-    def _refined(
-        self,
-        model: Model,
-        symbols: tuple[str, ...],
-        rows: list[list[str]],
-        finer: list[list[str]],
-        potentials: list[Floats],
-        prior: Prior,
-    ) -> tuple[Model, tuple[str, ...]]:
-        """The model after a last stage, and its symbols; by default there is no such stage.
-
-        rows, finer: the symbols of each sentence's words, and these symbols split by words.
-        """
-        return model, symbols
+        """The model learnt from a text, whose `symbols` it may replace by more."""
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
         """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""

@@ -1,8 +1,25 @@
-"""The dependency model with valence, learnt from tags by EM under a prior: distributions, symbols, teacher.
+"""The dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
 
-The dependency model with valence: its distributions, and sums over the trees of packed sentences.
+Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides
+whether to stop, given h, the side and whether it has a child there already, and then chooses the child's
+tag:
 
-`dmv` defines the model and learns it. Letters: n words, T tags. Heads 1..n, 0 is ROOT.
+p(tree, tags) = root(tag of the root) * product over words and sides of
+                stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)
+
+The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
+2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
+parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above;
+in the second it also depends on whether there are children already, and has a Dirichlet prior around the
+first stage's distribution. Within a stage EM never lowers the penalised log-likelihood
+
+sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
+  + sum over parameters of (pseudo-counts * log parameter)
+
+where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage:
+there they are `backoff` times the first stage's distribution.
+
+Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """
 
 from __future__ import annotations
@@ -16,9 +33,7 @@ from numpy.typing import ArrayLike
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import (
@@ -64,12 +79,12 @@ class EmIteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DmvModel:
-    """The model's distributions, and the record of EM."""
+    """The model's distributions, and the record of learning."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
     stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[EmIteration, ...] = ()
+    log: tuple[Any, ...] = ()  # a named tuple an iteration
 
     @classmethod
     def uniform(cls, n_tags: int) -> DmvModel:
@@ -77,12 +92,8 @@ class DmvModel:
         root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
         return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
 
-    def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
-        """Expected counts of sentences, and the sum of their log Z in nats; arguments as in `dmv.fit`."""
-        return self.expected(Packed.of(tags, potentials, len(self.root)))
-
     def expected(self, packed: Packed, following: int = 0) -> tuple[Counts, float]:
-        """Expected counts and the sum of log Z, see `counts`, of sentences that are packed already.
+        """Expected counts of sentences, and the sum of their log Z in nats.
 
         following: how often they will be asked for again.
         """
@@ -235,31 +246,6 @@ def split(rows: Sequence[Sequence[str]], parts: Sequence[Sequence[str]], least: 
     return {part: parent[part] for part in sorted(times) if times[part] >= least}
 
 
-# ----------------------------------------------------------------------------------------------------
-# Dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
-#
-# Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides
-# whether to stop, given h, the side and whether it has a child there already, and then chooses the child's
-# tag:
-#
-# p(tree, tags) = root(tag of the root) * product over words and sides of
-#                 stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)
-#
-# The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
-# 2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
-# parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above;
-# in the second it also depends on whether there are children already, and has a Dirichlet prior around the
-# first stage's distribution. Within a stage EM never lowers the penalised log-likelihood
-#
-# sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
-#   + sum over parameters of (pseudo-counts * log parameter)
-#
-# where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage:
-# there they are `backoff` times the first stage's distribution.
-#
-# Letters: n words, T tags. Heads 1..n, 0 is ROOT.
-
-
 # ---------------------------------------------------------------------------------------------- learning
 def fit(
     tags: Sequence[ArrayLike],
@@ -319,43 +305,25 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
 
 # ---------------------------------------------------------------------------------------------- the teacher
 class Dmv(SymbolTeacher[DmvModel]):
-    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
-    """
+    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`."""
 
     name = "DMV"
+    kind = DmvSettings
     settings: DmvSettings
 
-    def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
-        super().__init__()
-        self.settings = checked(DmvSettings, numbers, settings)
-
     def _learnt(self, text: SymbolText) -> DmvModel:
-        return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
-
-    def _refined(
-        self,
-        model: DmvModel,
-        symbols: tuple[str, ...],
-        rows: list[list[str]],
-        finer: list[list[str]],
-        potentials: list[Floats],
-        prior: Prior,
-    ) -> tuple[DmvModel, tuple[str, ...]]:
-        """A last stage with words as symbols, if the prior's table asks for it."""
-        words = prior.words
+        """EM, and a last stage with words as symbols, if the prior's table asks for it."""
+        model, words = fit(text.symbols, text.potentials, text.n_symbols, self.settings), text.prior.words
         if words is None:
-            return model, symbols
-        found = split(rows, finer, int(words.number("least", 15)))
-        every = (*symbols, *found)
-        ids = {name: k for k, name in enumerate(symbols)}
+            return model
+        found = split(text.names, text.finer, int(words.number("least", 15)))
+        n, ids = len(self.symbols), {name: k for k, name in enumerate(self.symbols)}
         # The unknown symbol comes last in both lists.
-        parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
-        text = Packed.of(symbol_ids(finer, every), potentials, len(every) + 1)
+        parents = np.array([*range(n), *(ids[parent] for parent in found.values()), n])
+        self.symbols = (*self.symbols, *found)
+        finer = Packed.of(symbol_ids(text.finer, self.symbols), text.potentials, len(parents))
         iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
-        return refined(model, parents, text, iterations, backoff), every
+        return refined(model, parents, finer, iterations, backoff)
 
     def _told(self, view: View) -> list[str]:
         return self.prior.split_symbols(view)

@@ -1,7 +1,4 @@
-"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL.
-
-Minibatches.
-"""
+"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL."""
 
 from __future__ import annotations
 
@@ -74,17 +71,6 @@ def rl_pc(elbo: Floats, rules: Floats, form: str = "paper") -> Floats:
     above = len(rules) * rules - rules.sum()
     positive = above > 0 if form == "released" else above >= 0
     return np.where(positive, 1.0, -1.0) * np.abs(rl_sn(elbo, form))
-
-
-def leave_one_out(elbo: Floats) -> Floats:
-    """l less the mean of the other samples' l: without bias, as that mean does not depend on the sample.
-
-    Not in the paper (Mnih & Rezende 2016; Kool et al. 2019).
-
-    >>> leave_one_out(np.array([1.0, 2.0, 6.0])).tolist()
-    [-3.0, -1.5, 4.5]
-    """
-    return np.asarray((elbo - elbo.mean()) * (len(elbo) / (len(elbo) - 1)))
 
 
 EQUAL = 1e-6

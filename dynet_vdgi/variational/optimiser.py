@@ -79,7 +79,8 @@ class AdaGrad:
             self._load_model()
             raise VdgiError(f"training diverged: the gradient of update {self.updates + 1} is not finite")
         scale = self.settings.clip / norm if self.settings.clip and norm > self.settings.clip else 1.0
-        decay = self._decay()
+        # Smaller in the first updates, so that the random start is soon forgotten.
+        decay = min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
         self.updates += 1
         self.networks.step(scale, decay, self.settings)
         for name, gradient in gradients.items():
@@ -99,23 +100,13 @@ class AdaGrad:
             for row, vector in zip(place, value.tolist()):
                 self.parameters.by_name[name].init_row(row, vector)
 
-    def _decay(self) -> float:
-        """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
-        return min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
-
     def read(self, kind: str) -> dict[str, Array]:
         """All numbers of one of the KINDS, as copies if they are kept in DyNet."""
         return {**self.networks.read(kind), **self.in_numpy[kind]}
 
-    def averaged(self) -> dict[str, Array]:
-        """Values of the networks' parameters, the trained ones averaged."""
-        return self._with_frozen(self.read(AVERAGE))
-
-    def current(self) -> dict[str, Array]:
-        """Values of the networks' parameters as the last update left them."""
-        return self._with_frozen(self.read(VALUE))
-
-    def _with_frozen(self, trained: Mapping[str, Array]) -> dict[str, Array]:
+    def weights(self, kind: str) -> dict[str, Array]:
+        """The networks' parameters: the frozen ones, and values or averages of the trained ones."""
+        trained = self.read(kind)
         frozen = {name: self.parameters.get(name) for name in self.parameters.frozen}
         return {**frozen, **{name: trained[name] for name in self.names}}
 

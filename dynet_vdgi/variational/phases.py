@@ -1,7 +1,5 @@
 """Posterior regularisation (paper, Eqs. 8 to 15), and the phases of learning that weigh samples.
 
-Posterior regularisation with universal rules (paper, Eqs. 8-16).
-
 The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e = -b, so
 
     q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda)                             Eq. 12
@@ -10,72 +8,37 @@ The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi an
 
 and lambda >= 0 minimises, for one sentence, O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2
 (Eq. 11 with the sign reversed). Shapes: M samples, K features; counts (M, K), lambda (K,), gamma (M,).
-
-The features are K rules or, unlike in the paper, a single one: the sum of a prior's log-potentials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar import rules as rules_module
-from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.model.per_sentence import Samples
+from dynet_vdgi.model.lockstep import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.variational import critic
 from dynet_vdgi.variational.critic import Baseline
 
 
-class Features(Protocol):
-    """The features counted in trees. `figure` is the name that the log gives to their sum."""
-
-    figure: str
-    expectations: Floats  # (K,)
-
-    def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
-        """Counts (M, K) in trees (M, n) of a sentence."""
-
-
 class RuleCounts:
     """How often each of K rules holds."""
-
-    figure = "rules_per_sentence"
 
     def __init__(self, rules: RuleSet, tags: Sequence[str]) -> None:
         self.expectations, self._index = rules.expectations, rules.index(tags)
 
     def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
+        """Counts (M, K) in trees (M, n) of a sentence."""
         tags = [tag - 1 for tag in sentence.tags]
         return rules_module.count(self._index, len(self.expectations), tags, heads)
-
-
-class Potentials:
-    """The sum of the prior's log-potentials over a tree's arcs, in nats: one feature.
-
-    So the regularised posterior is q_omega times the prior to the power lambda. The feature has no
-    expectation of its own; its number makes a fixed lambda equal `PosteriorSettings.strength`.
-    """
-
-    figure = "prior_per_sentence"
-
-    def __init__(self, prior: Prior, tags: Sequence[str]) -> None:
-        self.expectations, self._prior, self._tags = np.array([0.5]), prior, tags
-
-    def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
-        tags = Sentence.of_tags(self._tags[tag - 1] for tag in sentence.tags)
-        potentials = self._prior.potentials(tags)
-        trees = np.asarray(heads, dtype=np.int64)
-        of_arcs: Floats = potentials[trees, np.arange(1, len(sentence) + 1)]  # (M, n)
-        return np.asarray(of_arcs.sum(axis=1, keepdims=True))
 
 
 def log_z(counts: Floats, lam: Floats) -> float:
@@ -194,7 +157,7 @@ class Diagnostics:
 class Regularised:
     """The common part of pretraining and fine-tuning: counts of features, gamma, figures of each sentence."""
 
-    def __init__(self, features: Features, lam: Lambda) -> None:
+    def __init__(self, features: RuleCounts, lam: Lambda) -> None:
         self.features, self.lam = features, lam
         self.diagnostics = Diagnostics()
 
@@ -215,7 +178,7 @@ class Regularised:
             entropy=float(-samples.log_q.mean()),
             kl=float((gamma * np.log(np.maximum(gamma, 1e-300))).mean()),
             gamma_ess=effective_samples(gamma),
-            **{self.features.figure: float(counts.sum(axis=1).mean())},
+            rules_per_sentence=float(counts.sum(axis=1).mean()),
             **figures,
         )
 
@@ -258,36 +221,28 @@ class Pretraining(Regularised):
 class Finetuning(Regularised):
     """Variational inference with a score function, weights score * gamma / M (paper, Algorithm 2, Eq. 16).
 
-    With the objective `rules`, which the paper does not have, lambda . counts is part of the objective, log p
-    + lambda . counts - log q, and gamma is not applied as well. With the decoder `plain` the decoder's
-    weights are those of pretraining, gamma / M.
+    With the decoder `plain` the decoder's weights are those of pretraining, gamma / M.
     """
 
     name = "finetune"
 
     def __init__(
-        self, features: Features, lam: Lambda, settings: FinetuneSettings, baseline: Baseline | None = None
+        self, features: RuleCounts, lam: Lambda, settings: FinetuneSettings, baseline: Baseline | None = None
     ) -> None:
         super().__init__(features, lam)
         self.settings, self.baseline = settings, baseline
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (M,) for the encoder's and for the decoder's loss."""
-        lam = self.lam.value
         counts, gamma = self.regularise(sentence, samples)
-        value = samples.log_p - samples.log_q
-        if self.settings.objective == "rules":
-            score = self.score(sentence, value + counts @ lam, counts.sum(axis=1))
-            weights = score / len(score)
-        else:
-            score = self.score(sentence, value, counts.sum(axis=1))
-            weights = score * gamma / len(score)
+        score = self.score(sentence, samples.log_p - samples.log_q, counts.sum(axis=1))
+        weights = score * gamma / len(score)
         moments = {"score_mean": float(score.mean()), "score_std": float(score.std())}
         self.record(sentence, samples, counts, gamma, **moments)
         return weights, weights if self.settings.decoder == "score" else gamma / len(gamma)
 
     def score(self, sentence: Encoded, value: Floats, rules: Floats) -> Floats:
-        """The score (M,) of each sample, from its l and its number of rule arcs, or log-potential."""
+        """The score (M,) of each sample, from its l and its number of rule arcs."""
         kind, form = self.settings.score, self.settings.form
         if kind == "rl-bl":
             assert self.baseline is not None
@@ -296,9 +251,7 @@ class Finetuning(Regularised):
             return critic.rl_sn(value, form)
         if kind == "rl-c":
             return critic.rl_c(rules, form)
-        if kind == "rl-pc":
-            return critic.rl_pc(value, rules, form)
-        return critic.leave_one_out(value)
+        return critic.rl_pc(value, rules, form)
 
     def _jointly(self) -> dict[str, Lambda | Baseline]:
         parts: dict[str, Lambda | Baseline] = {}

@@ -22,14 +22,13 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.adagrad import VALUE
+from dynet_vdgi.model import lockstep
+from dynet_vdgi.model.adagrad import AVERAGE, VALUE
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runs.run_folder import NeuralMaterial, RunLog, console_row, heading
+from dynet_vdgi.runs.run_folder import Material, RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.system.arrays import Floats
@@ -39,10 +38,8 @@ from dynet_vdgi.variational.critic import Baseline, minibatches, train_language_
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import (
     Diagnostics,
-    Features,
     Finetuning,
     Lambda,
-    Potentials,
     Pretraining,
     RuleCounts,
     Supervised,
@@ -53,9 +50,6 @@ SAVE_EVERY_S = 30.0
 
 TEXT, TEACHER = "text", "teacher"
 """The sources of a stage: the sentences themselves, or a teacher's trees of them."""
-
-CHOSEN_BY = {"last": "", "dev": "dev_dda", "teacher": "expected_dda"}
-"""The figure of the log by which `train.select` chooses."""
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
@@ -97,32 +91,24 @@ def stages(settings: NeuralSettings, per_epoch: Mapping[str, int]) -> list[Stage
     return found
 
 
-def expected_dda(marginals: Sequence[Floats], trees: Sequence[Sequence[int]]) -> float:
-    """The expected DDA of trees, from 0 to 1, given these probabilities (n + 1, n) of arcs."""
-    right = [m[list(heads), np.arange(len(heads))].sum() for m, heads in zip(marginals, trees)]
-    return float(sum(right)) / sum(map(len, trees))
-
-
-def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
-    """The rows of trained word-vector tables that these sentences use, as `AdaGrad.update` takes them."""
-    words = sorted({word for sentence in sentences for word in sentence.words})
-    return dict.fromkeys(network.parameters.by_word - network.parameters.frozen, words)
-
-
 class Trainer:
     """State of a run: networks, the stage with its phase and optimiser, the number of updates made."""
 
     def __init__(
         self,
         settings: NeuralSettings,
-        data: NeuralMaterial,
+        data: Material,
         provenance: Provenance,
         run_dir: Path | None = None,
     ) -> None:
         self.settings, self.data, self.run_dir = settings, data, run_dir
+        used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
+        if data.dev:
+            used.append(
+                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
+            )
         self.provenance = provenance.with_(
-            dynet=metadata.version("dyNET38"),
-            gold_trees=(*provenance.gold_trees, *_gold_trees(settings, data)),
+            dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )
         rng = np.random.default_rng([settings.seed, _START])
         self.network = Network(data.vocabulary, settings.parser, rng, data.vectors)
@@ -135,10 +121,9 @@ class Trainer:
         text, taught, trees = (list(range(*between)) for between in zip(ends, ends[1:]))
         self.numbers = {TEXT: text + trees, TEACHER: taught + trees}
         self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
-        self.features = _features(settings, data)
+        self.features = RuleCounts(data.rules, data.vocabulary.tags)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
-        self.chosen_by = CHOSEN_BY[settings.train.select]
         self.best_score: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
@@ -191,11 +176,11 @@ class Trainer:
 
     def _present(self) -> Arrays:
         """The present weights, averaged if the settings say so."""
-        return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
+        return dict(self.optimiser.weights(AVERAGE if self.settings.train.average else VALUE))
 
     def model_file(self, complete: bool) -> ModelFile:
         """The present model, with everything needed to resume."""
-        chosen = {self.chosen_by: self.best_score} if self.chosen_by else {}
+        chosen = {"dev_dda": self.best_score} if self.settings.chooses_on_dev else {}
         return ModelFile(
             provenance=self.provenance.with_(updates=self.updates, complete=complete, **chosen),
             settings=self.settings,
@@ -256,15 +241,14 @@ class Trainer:
         train = self.settings.train
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
-        engine = lockstep if train.engine == "lockstep" else per_sentence
         if batch[0] in self.gold:
             derivations = [self.gold[k] for k in batch]
-            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+            lockstep.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
         else:
-            engine.accumulate(self.network, sentences, self.phase, rng, train)
-        norm = self.optimiser.update(
-            word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
-        )
+            lockstep.accumulate(self.network, sentences, self.phase, rng, train)
+        words, parameters = sorted({word for s in sentences for word in s.words}), self.network.parameters
+        rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
+        norm = self.optimiser.update(rows, self.phase.joint_gradients(len(sentences)))
         self.phase.take(self.optimiser.in_numpy[VALUE])
         return norm
 
@@ -275,16 +259,9 @@ class Trainer:
             for stage in self.stages[self.stages.index(self.stage) :]:
                 if stage is not self.stage:
                     self.network.parameters.load(self._parameters())
-                    if self.settings.train.select != "teacher":  # the second stage may be worse
-                        self.best_score, self.best_parameters = None, {}
+                    self.best_score, self.best_parameters = None, {}  # the second stage may be worse
                     self._enter(stage)
                 self._train_stage(bar)
-        rows = [row for row in self.log.rows() if "expected_dda" in row]
-        if rows:
-            best = max(rows, key=lambda row: float(row["expected_dda"]))
-            figures = (100 * best["expected_dda"], 100 * rows[-1]["expected_dda"])
-            told = "the teacher expects %.1f %% of its arcs to be right, of the last's %.1f %%"
-            logger.info(f"kept: update %d (%s); {told}", best["update"], best["phase"], *figures)
 
     def _train_stage(self, bar: Bar) -> None:
         """The rest of the present stage."""
@@ -309,7 +286,7 @@ class Trainer:
                     self.save(complete=done == self.stages[-1].last)
 
     def _evaluate(self, epoch: float, norms: list[dict[str, float]], began: Floats) -> dict[str, Any]:
-        """Figures since the last evaluation, and DDA by gold dev trees or a teacher, if they are used."""
+        """Figures since the last evaluation, and DDA by gold dev trees, if there are any."""
         figures, sentences, words = {}, 0, 0
         for phase in (self.phase, self.supervised):
             figures.update(phase.diagnostics.averages())
@@ -320,7 +297,7 @@ class Trainer:
             name = f"gradient_norm_{part}" if part else "gradient_norm"
             figures[name] = float(np.mean([norm.get(part, 0.0) for norm in norms]))
         cpu, wall = (_clock() - began).tolist()
-        row: dict[str, Any] = {
+        return {
             "phase": self.phase.name,
             "epoch": round(epoch, 3),
             "update": self.updates,
@@ -328,48 +305,21 @@ class Trainer:
             "words": words,
             **{name: round(value, 5) for name, value in figures.items()},
             "lambda_norm": round(float(np.linalg.norm(self.phase.lam.value)), 5),
-            "dev_dda": None,
+            "dev_dda": round(self._dev_dda(), 5) if self.dev else None,
             "cpu_s": round(cpu, 2),
             "wall_s": round(wall, 2),
             "sentences_per_cpu_s": round(sentences / max(cpu, 1e-9), 1),
         }
-        if self.dev or self.data.marginals:
-            row.update({name: round(value, 5) for name, value in self._scores().items()})
-        return row
 
-    def _scores(self) -> dict[str, float]:
+    def _dev_dda(self) -> float:
         """DDA of the present weights, which are kept if it is the best so far and chooses the model."""
         candidate = self._present()
         parser = GreedyParser(candidate, self.data.vocabulary, self.settings.parser)
-        scores = {}
-        if self.dev:
-            scores["dev_dda"] = score(self.data.dev, parser.parse(self.dev)).dda
-        if self.data.marginals:
-            trees = parser.parse(self.encoded[: len(self.data.marginals)])
-            scores["expected_dda"] = expected_dda(self.data.marginals, trees)
-        value = scores.get(self.chosen_by)
-        if value is not None and (self.best_score is None or value > self.best_score):
-            self.best_score = value
+        dda = score(self.data.dev, parser.parse(self.dev)).dda
+        if self.settings.chooses_on_dev and (self.best_score is None or dda > self.best_score):
+            self.best_score = dda
             self.best_parameters = {name: array.copy() for name, array in candidate.items()}
-        return scores
-
-
-def _features(settings: NeuralSettings, data: NeuralMaterial) -> Features:
-    """The features that posterior regularisation counts."""
-    tags = data.vocabulary.tags
-    if settings.posterior.features == "counts":
-        return RuleCounts(data.rules, tags)
-    facts = next(iter(data.facts.values()), None)  # of the only text
-    return Potentials(Prior.of_text(data.rules, data.sentences, facts), tags)
-
-
-def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
-    """The uses that this learner makes of gold trees."""
-    used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
-    if data.dev:
-        chooses = settings.train.select == "dev"
-        used.append(f"dev: {'choice of the model' if chooses else 'progress figures only'}")
-    return used
+        return dda
 
 
 def _clock() -> Floats:
