@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import per_sentence
 import pytest
 from networks import TAGS, WORDS, network
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.model import greedy
+from dynet_vdgi.model import greedy, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.settings.neural_settings import ModelSettings
 

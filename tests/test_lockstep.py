@@ -5,13 +5,12 @@ from __future__ import annotations
 import brute_force
 import dynet as dy
 import numpy as np
-import per_sentence
 import pytest
 from networks import gradients, network, relative_difference, sentence
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.settings.neural_settings import TrainSettings
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import brute_force
 import dynet as dy
 import numpy as np
-import per_sentence
 import pytest
 from networks import WORDS, error_of_gradient, gradients, network, relative_difference, sentence
-from per_sentence import draw
 
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.model.network import forcing, greedy, new_graph, sampling
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.network import forcing, new_graph, sampling
+from dynet_vdgi.model.per_sentence import draw, greedy
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -49,8 +49,8 @@ def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_di
     for index in np.ndindex(*[2] * n, *[len(words)] * n):
         text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
         new_graph(autobatch=True)
-        read = per_sentence.read_to_decode(net.decoder, text)
-        terms = [dy.esum(per_sentence.decoder_nll(net.decoder, text, a, False, read)) for a in actions]
+        embedded, parts = net.decoder.read(text)
+        terms = [dy.esum(net.decoder.nll(text, embedded, parts, a, False)) for a in actions]
         total += np.exp(-np.array(dy.concatenate(terms).vec_value())).sum()
     assert total == pytest.approx(1.0, abs=1e-4)
 

@@ -10,7 +10,6 @@ from typing import Any
 import brute_force
 import networks
 import numpy as np
-import per_sentence
 import pytest
 import tiny
 from networks import (
@@ -27,8 +26,8 @@ from networks import (
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model import lockstep
-from dynet_vdgi.model.lockstep import Samples
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.optimiser import AdaGrad

@@ -228,8 +228,12 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
         {"dev": True, "trees": True},
     ),
     "a teacher's trees, then the text": ({"teacher": {"kind": "dmv"}}, {"trees": True}),
-    "released lambda, averaged": (
-        {"posterior": {"dynamics": "released"}, "finetune": {"score": "rl-c"}},
+    "released lambda, averaged, the other engine": (
+        {
+            "train": {"engine": "per_sentence"},
+            "posterior": {"dynamics": "released"},
+            "finetune": {"score": "rl-c"},
+        },
         {},
     ),
 }
@@ -316,8 +320,9 @@ def test_init_starts_from_the_weights_and_the_vocabulary(vdgi, model, folder, mo
     assert model_file.load("run/model.vdgi").vocabulary == loaded.vocabulary
 
 
-def test_a_run_goes_on_from_a_model(vdgi, model, folder):
-    more = ["--set", "finetune.updates=2"]
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_both_engines_go_on_from_a_model(vdgi, model, folder, engine):
+    more = ["--set", f"train.engine={engine}", "--set", "finetune.updates=2"]
     more += ["--set", "parser.encoder_dropout=0.1"]  # this may differ
     result = vdgi.good(*init_arguments(model, *more))
     old, new = model_file.load(model), model_file.load("run/model.vdgi")

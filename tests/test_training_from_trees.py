@@ -7,7 +7,6 @@ from typing import Any
 
 import brute_force
 import numpy as np
-import per_sentence
 import pytest
 import tiny
 from networks import gradients, network, relative_difference, sentence
@@ -19,7 +18,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
@@ -95,8 +94,9 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     return Trainer(settings, material, Provenance(), folder)
 
 
-def test_trees_are_learnt(tmp_path):
-    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "batch_size": 2}}
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_trees_are_learnt(tmp_path, engine):
+    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
     heads = GreedyParser(run._parameters(), run.data.vocabulary, run.settings.parser).parse(run.encoded)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.layers import Parameters
 from dynet_vdgi.model.lockstep import Batch, encoder_pass
-from dynet_vdgi.model.network import Encoder, greedy, new_graph
+from dynet_vdgi.model.network import Encoder, new_graph
+from dynet_vdgi.model.per_sentence import greedy
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
 AT_ONCE = 256

@@ -8,14 +8,14 @@ batches that operation automatically. So a matrix over a concatenation [x; y] is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
@@ -142,6 +142,17 @@ class TokenEmbedding:
             self.project_bias = parameters.bias(f"{name}/project_bias", settings.word_dim)
             self.from_word = parameters.matrix(f"{name}/from_word", hidden, settings.word_dim, width)
 
+    def __call__(self, sentence: Encoded) -> list[Expression]:
+        """Vectors e_1..e_n of a sentence, each (H,)."""
+        embedded = []
+        for tag, word in zip(sentence.tags, sentence.words):
+            total = self.from_tag * dy.lookup(self.tags, tag)
+            if self.lexicalised:
+                vector = dy.affine_transform([self.project_bias, self.project, dy.lookup(self.vectors, word)])
+                total = total + self.from_word * dy.rectify(vector)
+            embedded.append(dy.rectify(total))
+        return embedded
+
 
 class Lstm:
     """One LSTM layer, input and output (H,)."""
@@ -162,12 +173,26 @@ class Lstm:
         cell = dy.vanilla_lstm_c(c, gates)
         return dy.vanilla_lstm_h(cell, gates), cell
 
+    def over(self, inputs: list[Expression]) -> list[Expression]:
+        """Outputs over a sequence, from a zero state."""
+        h = c = dy.zeros((self.hidden,))
+        outputs = []
+        for x in inputs:
+            h, c = self.step(x, h, c)
+            outputs.append(h)
+        return outputs
+
+
+class StackItem(NamedTuple):
+    """State of the stack LSTM after pushing one item, and the item below; None is the empty stack."""
+
+    h: Expression
+    c: Expression
+    below: StackItem | None
+
 
 class StackLstm:
-    """An LSTM whose states form a stack, and the composition ReLU(W [head; dependent] + b) of two items.
-
-    Its inputs are the stack LSTM's outputs at the two items, as in the released code.
-    """
+    """An LSTM whose states form a stack, and the composition of two items into one."""
 
     def __init__(self, parameters: Parameters, name: str, settings: ModelSettings) -> None:
         hidden = settings.hidden_dim
@@ -175,6 +200,28 @@ class StackLstm:
         self.compose_head = parameters.matrix(f"{name}/compose_head", hidden, hidden, 2 * hidden)
         self.compose_dependent = parameters.matrix(f"{name}/compose_dependent", hidden, hidden, 2 * hidden)
         self.compose_bias = parameters.bias(f"{name}/compose_bias", hidden)
+
+    def push(self, below: StackItem | None, x: Expression) -> StackItem:
+        """The stack with `x` (H,) on top of `below`."""
+        if below is None:
+            zero = dy.zeros((self.lstm.hidden,))
+            h, c = self.lstm.step(x, zero, zero)
+        else:
+            h, c = self.lstm.step(x, below.h, below.c)
+        return StackItem(h, c, below)
+
+    def reduce(self, top: StackItem, top_is_head: bool) -> StackItem:
+        """The stack with its two top items replaced by their composition ReLU(W [head; dependent] + b).
+
+        The composition's inputs are the stack LSTM's outputs at the two items, as in the released code.
+        """
+        second = top.below
+        assert second is not None
+        head, dependent = (top, second) if top_is_head else (second, top)
+        composed = dy.affine_transform(
+            [self.compose_bias, self.compose_head, head.h, self.compose_dependent, dependent.h]
+        )
+        return self.push(second.below, dy.rectify(composed))
 
 
 class StateLayer:
@@ -191,6 +238,15 @@ class StateLayer:
         self.actions_bias = parameters.bias(f"{name}/actions_bias", 3)
         self.dropout = dropout
 
+    def buffer_part(self, vector: Expression) -> Expression:
+        """The contribution of a buffer vector, computed once for all samples and steps that see it."""
+        return self.from_buffer * vector
+
+    def embedding(self, stack: Expression, buffer_part: Expression, training: bool) -> Expression:
+        """v_t of the encoder or u_t of the decoder (H,), with dropout when training."""
+        state = dy.rectify(dy.affine_transform([self.bias, self.from_stack, stack]) + buffer_part)
+        return dy.dropout(state, self.dropout) if training and self.dropout else state
+
     def logits(self, embedding: Expression) -> Expression:
         """Scores (3,) of SHIFT, LEFT_REDUCE, RIGHT_REDUCE."""
         return dy.affine_transform([self.actions_bias, self.actions, embedding])
@@ -198,6 +254,12 @@ class StateLayer:
 
 NO_SHIFT = (-1e9, 0.0, 0.0)
 """Added to the logits where SHIFT is illegal; where REDUCE is illegal, SHIFT is forced and unscored."""
+
+
+def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, masked: bool) -> Expression:
+    """Logits (3,) for a step where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
+    logits = layer.logits(embedding)
+    return logits if can_shift or not masked else logits + dy.inputVector(NO_SHIFT)
 
 
 def finite(expression: Expression) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ The lockstep engine's bookkeeping in integers: sentences, rows, states, and step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,22 +37,9 @@ from dynet_vdgi.model.network import (
     new_graph,
     sampling,
 )
+from dynet_vdgi.model.per_sentence import Phase, Samples
 from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
-
-
-@dataclass
-class Samples:
-    """M derivations of one sentence of n words, with their scores in nats."""
-
-    actions: list[list[int]]  # (M, 2n - 1)
-    heads: list[tuple[int, ...]]  # (M, n)
-    log_q: Floats  # (M,)
-    log_p: Floats  # (M,)
-
-
-Phase = Callable[[Encoded, Samples], "tuple[Floats, Floats]"]
-"""From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the loss."""
 
 
 class Batch:
@@ -188,7 +175,7 @@ class Rows:
 # ----------------------------------------------------------------------------------------------------
 # The training engine: all samples of several equally long sentences advance together, one action a step.
 #
-# Tests pin it to `tests/per_sentence.py`, a graph for each sentence; it is several times faster: DyNet's
+# It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's
 # batch dimension is used explicitly, nothing is batched automatically, and shared parts of samples are
 # computed once.
 #
@@ -204,7 +191,7 @@ class Rows:
 # decoder's pass replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched
 # operations in the end.
 #
-# Dropout: every row has a mask of its own at every step, drawn by the same law as there.
+# Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`.
 # Samples share it as long as they share the row: their masks are independent of each other's only from
 # where their actions differ, or always with `merge=False`.
 
@@ -479,8 +466,7 @@ def accumulate(
 ) -> list[Samples]:
     """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
 
-    With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
-    follows DyNet's own random numbers, which are seeded from `rng`.
+    As `per_sentence.accumulate`, but for sentences of one length.
 
     Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, training
     diverged.

@@ -16,21 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
+from dynet_vdgi.grammar.chart import Action, State
 from dynet_vdgi.model.layers import (
     Expression,
     Lstm,
     Parameters,
+    StackItem,
     StackLstm,
     StateLayer,
     TokenEmbedding,
+    action_logits,
 )
 from dynet_vdgi.settings.neural_settings import ModelSettings
 from dynet_vdgi.system.arrays import Floats
 
 
 class Encoder:
-    """Parameters of q."""
+    """Parameters of q and the expressions for one parser state."""
 
     def __init__(
         self,
@@ -48,6 +51,21 @@ class Encoder:
         self.state = StateLayer(parameters, "encoder/state", settings, 2 * hidden, settings.encoder_dropout)
         self.empty_buffer = parameters.constant("encoder/empty_buffer", 2 * hidden)
         self.masked = settings.mask_illegal
+
+    def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
+        """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words read."""
+        embedded = self.embed(sentence)
+        forward = self.forward.over(embedded)
+        backward = self.backward.over(embedded[::-1])[::-1]
+        buffers = [dy.concatenate([f, b]) for f, b in zip(forward, backward)]
+        buffers.append(self.empty_buffer)
+        return embedded, [self.state.buffer_part(buffer) for buffer in buffers]
+
+    def logits(self, top: StackItem, buffer_part: Expression, can_shift: bool, training: bool) -> Expression:
+        """Scores (3,) of the actions in a state with at least two items on the stack."""
+        return action_logits(
+            self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked
+        )
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -75,6 +93,15 @@ class WordSoftmax:
             for k, members in enumerate(classes)
         ]
 
+    def nll(self, embedding: Expression, word: int) -> list[Expression]:
+        """Terms of -log p(word)."""
+        k, i = self.place[word]
+        matrix, bias = self.words[k]
+        return [
+            dy.pickneglogsoftmax(dy.affine_transform([self.classes_bias, self.classes, embedding]), k),
+            dy.pickneglogsoftmax(dy.affine_transform([bias, matrix, embedding]), i),
+        ]
+
 
 def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
     """Word ids 0..V by class: the vocabulary's classes, or else neighbours in frequency, sqrt(V) together."""
@@ -89,7 +116,7 @@ def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
 
 
 class Decoder:
-    """Parameters of p."""
+    """Parameters of p and the loss of one derivation."""
 
     def __init__(
         self,
@@ -112,6 +139,49 @@ class Decoder:
         self.words = None
         if settings.word_dim:
             self.words = WordSoftmax(parameters, "decoder/words", word_classes(vocabulary), hidden)
+
+    def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
+        """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words generated."""
+        embedded = self.embed(sentence)
+        prefixes = [self.no_prefix, *self.prefix.over(embedded)]
+        return embedded, [self.state.buffer_part(prefix) for prefix in prefixes]
+
+    def nll(
+        self,
+        sentence: Encoded,
+        embedded: list[Expression],
+        buffer_parts: list[Expression],
+        actions: Sequence[int],
+        training: bool,
+    ) -> list[Expression]:
+        """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` come from `read`.
+
+        Raises: ValueError, the sentence holds an unknown tag, which the decoder cannot generate.
+        """
+        if UNKNOWN in sentence.tags:
+            raise ValueError("the decoder cannot generate an unknown tag")
+        state = State(len(sentence))
+        top: StackItem | None = None
+        terms: list[Expression] = []
+        for action in actions:
+            stack = self.no_stack if top is None else top.h
+            embedding = self.state.embedding(stack, buffer_parts[state.read], training)
+            can_shift, can_reduce, _ = state.legal()
+            if can_reduce:
+                logits = action_logits(self.state, embedding, can_shift, self.masked)
+                terms.append(dy.pickneglogsoftmax(logits, action))
+            if action == Action.SHIFT:
+                tag, word = sentence.tags[state.read], sentence.words[state.read]
+                tag_logits = dy.affine_transform([self.tags_bias, self.tags, embedding])
+                terms.append(dy.pickneglogsoftmax(tag_logits, tag - 1))
+                if self.words is not None:
+                    terms += self.words.nll(embedding, word)
+                top = self.stack.push(top, embedded[state.read])
+            else:
+                assert top is not None
+                top = self.stack.reduce(top, action == Action.LEFT_REDUCE)
+            state.apply(action)
+        return terms
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -208,11 +278,6 @@ def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
         return [int(action) for action in drawn]
 
     return choose
-
-
-def greedy(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
-    """Takes the most probable legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
-    return [int(action) for action in log_probabilities().argmax(axis=1)]
 
 
 def forcing(derivations: Sequence[Sequence[int]]) -> Choose:

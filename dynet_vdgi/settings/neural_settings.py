@@ -69,6 +69,9 @@ class TrainSettings(Section, frozen=True):
     average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
         0.997
     )
+    engine: Annotated[
+        Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
+    ] = "lockstep"
     select: Annotated[
         Literal["last", "dev"], Meta(description="keep the last weights, or the best on gold dev trees")
     ] = "last"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.model.lockstep import Samples
+from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.variational import critic

@@ -22,7 +22,7 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
-from dynet_vdgi.model import lockstep
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import AVERAGE, VALUE
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.model.network import Network
@@ -241,11 +241,12 @@ class Trainer:
         train = self.settings.train
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
+        engine = lockstep if train.engine == "lockstep" else per_sentence
         if batch[0] in self.gold:
             derivations = [self.gold[k] for k in batch]
-            lockstep.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
         else:
-            lockstep.accumulate(self.network, sentences, self.phase, rng, train)
+            engine.accumulate(self.network, sentences, self.phase, rng, train)
         words, parameters = sorted({word for s in sentences for word in s.words}), self.network.parameters
         rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
         norm = self.optimiser.update(rows, self.phase.joint_gradients(len(sentences)))
