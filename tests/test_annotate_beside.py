@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -151,11 +150,6 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
     assert (work.parts, work.not_compared()) == ([], kinds)
     work.close()
     assert Path("c.conllu").read_text(encoding="utf-8") == SAME + RICH
-    running, _ = started(folder)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate()
-    what = "DEPS and empty nodes in 1 sentence, MISC in 1 sentence, comments in 1 sentence"
-    assert f"though both files have them and they differ: {what}; a.conllu's are kept" in err.decode()
     told = vdgi.good("evaluate", "--agreement", "a.conllu", "b.conllu").out
     assert "DEPS, empty nodes, MISC and comments are not compared" in told
 
@@ -277,16 +271,6 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
         _, err = running.communicate()
     assert running.returncode == 0
     assert b"6 of 6 are open" in err
-
-
-def test_options_that_have_no_effect_and_inputs_as_results_are_refused(vdgi: Vdgi, folder: Path) -> None:
-    both = ("annotate", "a.conllu", "--beside", "b.conllu")
-    assert "--beside has no effect without -o" in vdgi(*both).err
-    assert "-o has no effect without --beside" in vdgi("annotate", "a.conllu", "-o", "c.conllu").err
-    assert "--every has no effect with --beside" in vdgi(*both, "-o", "c.conllu", "--every", "3").err
-    status, _, err = vdgi(*both, "-o", "b.conllu")
-    assert (status, "this is" in err) == (2, True)
-    assert json.dumps(sorted(path.name for path in folder.iterdir())) == '["a.conllu", "b.conllu"]'
 
 
 # ------------------------------------------------------------------------------------------- in a browser

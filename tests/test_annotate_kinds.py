@@ -16,7 +16,7 @@ from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.sentence_layout import SentenceLayout
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import Choices, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.shown import shown_sentence
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import UD2_TAGS
 
@@ -104,34 +104,6 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again.close()
 
 
-def test_no_lemma_or_xpos_that_somebody_has_given_stays_none_and_the_files_tag_gets_no_guess(
-    folder: Path,
-) -> None:
-    text = RAW.replace("it\t_\t_", "it\t_\tPRON") + "\n"
-    session = guessed(Session(written(Path("a.conllu"), text), "anna"))
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    for what in ("xpos", "lemma"):
-        change(session, 0, what, 1, "_")
-    for _ in range(2):
-        marked = session.text.of_id(0)
-        session.text.put_tags(marked, GUESS)
-        marked.put_xpos([[("NN", 1.0)]])
-        assert [(word.lemma, word.xpos) for word in marked.columns] == [
-            ("_", "_"),
-            ("bark", "VBP"),
-            ("_", "_"),
-        ]
-        session.close()
-        session = guessed(Session("a.conllu", "anna"))
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    change(session, 0, "tag", 1, "NOUN")
-    change(session, 0, "done")
-    assert [row[2:6] for row in rows(session, 0)[:2]] == [
-        ["_", "NOUN", "_", "Number=Plur"], ["bark", "VERB", "VBP", "_"],
-    ]  # fmt: skip
-    session.close()
-
-
 def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) -> None:
     text = RAW.replace("it\t_\t_\t_", "it\t_\t_\tPRP") + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
@@ -156,16 +128,6 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     assert [row[4] for row in rows(session, 0)] == ["NN|x", "NN", "PRP"]
     assert ["XposBy=anna" in row[9] for row in rows(session, 0)] == [True, True, False]
     session.close()
-
-
-def test_xpos_is_offered_as_the_tagger_and_the_text_have_it(session: Session) -> None:
-    for word, tag, value in ((1, "NOUN", "NN"), (2, "VERB", "VB"), (5, "PRON", "PRP")):
-        change(session, 2, "tag", word, tag)
-        change(session, 2, "xpos", word, value)
-    marked = session.text.of_id(1)  # Dogs bark
-    assert offered_xpos(session.sentences, marked, 2, None) == ["VB", "DT", "NN", "PRP"]
-    choices = Choices(xpos=[[], [("VBP", 0.9)]])
-    assert offered_xpos(session.sentences, marked, 2, choices)[:2] == ["VBP", "VB"]
 
 
 def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
@@ -264,22 +226,6 @@ def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> No
     assert rows(session, 0)[6][9] == "SpaceAfter=No"
 
 
-def test_a_guess_stays_with_its_word_and_a_word_with_a_blank_becomes_two_tokens(folder: Path) -> None:
-    for blank in " \u00a0":
-        Path("a.conllu.journal").unlink(missing_ok=True)
-        session = Session(written(Path("a.conllu"), RAW.replace("Dogs", f"Do{blank}gs") + "\n"), "anna")
-        session.text.put_tags(session.text.of_id(0), GUESS)
-        with pytest.raises(ChangeError, match="UD has none in a multiword token"):
-            change(session, 0, "split", 1, ["Do", "gs"])
-        assert change(session, 0, "split", 1, 2) == [0]
-        assert block(session.text.of_id(0)).count("-") == 0
-        found = session.text.of_id(0).columns
-        assert [(word.upos, word.lemma, word.feats) for word in found] == [
-            ("NOUN", "_", "_"), ("_", "_", "_"), ("VERB", "bark", "_"), ("PRON", "_", "Case=Nom"),
-        ]  # fmt: skip
-        session.close()
-
-
 def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     change(session, 2, "head", 1, 3)  # to the word that goes
     change(session, 2, "label", 3, "obj")
@@ -305,16 +251,6 @@ def test_spaces_and_multiword_tokens_keep_the_text_true(session: Session) -> Non
     change(session, 0, "range", 0, [1, 2, "Thdogs"])
     assert comments(session, 0)[1] == "# text = Thdogs do n'tbark."
     assert rows(session, 0)[0] == ["1-2", "Thdogs", *["_"] * 8]
-
-
-def test_offsets_follow_splits_and_joins(folder: Path) -> None:
-    line = "1\tgoodbye\t_\tX\t_\t_\t_\t_\t_\tTokenRange=5:12|A=b\n"
-    session = Session(written(Path("a.conllu"), line + "\n"), "anna")
-    change(session, 0, "split", 1, 4)
-    assert [row[9] for row in rows(session, 0)] == ["A=b|TokenRange=5:9|SpaceAfter=No", "TokenRange=9:12"]
-    change(session, 0, "join", 1)
-    assert rows(session, 0)[0][1] == "goodbye"
-    assert rows(session, 0)[0][9] == "A=b|TokenRange=5:12"
 
 
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:
@@ -399,7 +335,7 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
 """Kinds of changes, and random values for them."""
 
 
-@pytest.mark.parametrize("seed", [*range(25), 109, 234])
+@pytest.mark.parametrize("seed", [*range(8), 109, 234])
 def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byte_for_byte(
     folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -10,7 +10,6 @@ import signal
 import stat
 import threading
 import time
-import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Pipe
@@ -24,7 +23,6 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.annotation import live as helpers
-from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.live import HelperError, Helpers, Live
 from dynet_vdgi.annotation.loop import Lesson, ToldTree
 from dynet_vdgi.annotation.marked import Guess, TagGuess
@@ -340,18 +338,6 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
         running.communicate()
     assert running.returncode == 0
     assert not opened.exists()
-
-
-def test_browsers_for_the_terminal_are_not_opened(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(webbrowser.GenericBrowser, "open", lambda *_: pytest.fail("it was opened"))
-    for name in ("w3m", "/usr/bin/lynx", "links"):
-        monkeypatch.setattr(webbrowser, "get", lambda name=name: webbrowser.GenericBrowser(name))
-        caplog.clear()
-        with caplog.at_level("INFO", logger="dynet_vdgi"):
-            serving._open("http://127.0.0.1/")
-        assert "open the address in another browser" in caplog.text
 
 
 # ------------------------------------------------------------------------------------------- the ends

@@ -135,13 +135,6 @@ def test_the_base_of_a_text_is_computed_once() -> None:
         assert np.array_equal(ours, theirs)
 
 
-def test_the_next_sentences_are_none_that_are_done(learnt: loop.Learnt) -> None:
-    guesses = dict(zip(range(20, 40), learnt.guesses(TEXT[20:])))
-    chosen = loop.next_ones(dict(enumerate(TEXT)), guesses, 5)
-    assert len(chosen) == 5
-    assert all(k >= 20 for k in chosen)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_helpers_learn_and_parse_as_the_loop_does() -> None:

@@ -155,26 +155,6 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
         conllu_of("b.txt", None)
 
 
-def test_a_session_of_untagged_text_is_tagged_by_hand(folder: Path) -> None:
-    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
-    session = Session(written(Path("a.conllu"), conllu_of("a.txt", None)), "anna")
-    marked = session.text.of_id(0)
-    assert marked.tags == ("_", "_", "PUNCT")
-    with pytest.raises(ChangeError, match="no head"):
-        change(session, 0, "done")
-    for word, tag in ((1, "NOUN"), (2, "VERB")):
-        change(session, 0, "tag", word, tag)
-    change(session, 0, "head", 1, 2)
-    change(session, 0, "label", 1, "nsubj")
-    change(session, 0, "head", 2, 0)
-    change(session, 0, "done")
-    assert marked.is_done
-    session.close()
-    rows = [line.split("\t") for line in Path("a.conllu").read_text(encoding="utf-8").splitlines()[4:7]]
-    assert [row[3] for row in rows] == ["NOUN", "VERB", "PUNCT"]
-    assert [row[6:8] for row in rows] == [["2", "nsubj"], ["0", "root"], ["2", "punct"]]
-
-
 def test_raw_text_is_never_read_over_a_file_that_is_there(folder: Path, vdgi: Vdgi) -> None:
     Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
     written(Path("a.conllu"))
@@ -252,9 +232,12 @@ def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_l
     assert [one for one in whole if one not in text] == []
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644])
 @pytest.mark.parametrize(
-    "text", [ROWS, "\ufeff" + ROWS.replace("\n", "\r\n").replace("\r\n\r\n", "\r\n\r\n\r\n", 1)]
+    ("mode", "text"),
+    [
+        (0o600, ROWS),
+        (0o644, "\ufeff" + ROWS.replace("\n", "\r\n").replace("\r\n\r\n", "\r\n\r\n\r\n", 1)),
+    ],
 )
 def test_a_file_that_is_gone_or_empty_is_written_again_from_its_journal(
     folder: Path, vdgi: Vdgi, text: str, mode: int
@@ -325,7 +308,7 @@ def test_a_journal_cut_at_any_byte_never_takes_from_the_file_what_is_confirmed_t
 def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
     numbers = random.Random(3)
     outcomes: Counter[str] = Counter()
-    for _ in range(80):
+    for _ in range(40):
         Path("a.conllu.journal").unlink(missing_ok=True)
         session = guessed(Session(written(Path("a.conllu")), "anna"))
         for step in range(numbers.randint(1, 7)):
@@ -374,7 +357,7 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
         again = Session("a.conllu", "anna")
         assert not again.is_unsaved
         again.close()
-    assert min(outcomes["kept"], outcomes["refused"]) > 10, outcomes
+    assert min(outcomes["kept"], outcomes["refused"]) > 5, outcomes
 
 
 def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(

@@ -16,7 +16,7 @@ from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.journal import Journal, JournalError
 from dynet_vdgi.annotation.marked import ChangeError, Guess
-from dynet_vdgi.annotation.session import Given, Session, StaleError
+from dynet_vdgi.annotation.session import Session, StaleError
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -181,17 +181,6 @@ def test_a_link_is_no_journal_and_one_that_cannot_be_made_is_told(folder: Path) 
         Journal(Path("nowhere") / "a.journal")
 
 
-def test_the_first_line_of_a_journal_may_be_cut_off(folder: Path) -> None:
-    written(Path("a.conllu"))
-    Session("a.conllu", "anna").close()
-    journal = Path("a.conllu.journal")
-    first = journal.read_bytes().splitlines()[0]
-    for end in range(0, len(first) + 1, 3):
-        journal.write_bytes(first[:end])
-        Session("a.conllu", "anna").close()
-        assert journal.read_bytes().startswith(first)
-
-
 def test_a_change_that_cannot_be_written_has_not_happened(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,18 +243,6 @@ def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(sess
     session.release()
 
 
-def test_undo_brings_back_the_tree_that_was_shown_though_it_was_parsed_since(session: Session) -> None:
-    marked = session.sentences[0]
-    before = marked.arcs, marked.sure
-    change(session, 0, "head", 2, 4)
-    session.put(0, marked.version, OTHER_GUESS)
-    after = marked.arcs, marked.sure
-    session.back("undo")
-    assert (marked.arcs, marked.sure) == before
-    session.back("redo")
-    assert (marked.arcs, marked.sure) == after
-
-
 def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
     assert session.text.progress()["heads_right"] is None
     for what, word, value in (("head", 2, 4), ("head", 2, 5), ("label", 1, "det"), ("done", 0, 0)):
@@ -305,13 +282,6 @@ def test_the_file_under_any_name_belongs_to_one_annotator(session: Session) -> N
         Session("soft.conllu", "bob")
     session.release()
     Session("soft.conllu", "bob").close()
-
-
-def test_a_new_time_alone_is_no_edit(session: Session) -> None:
-    path = Path("a.conllu")
-    path.chmod(0o600)
-    os.utime(path, (1, 1))
-    assert not session.is_changed_by_others()
 
 
 def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
@@ -391,24 +361,6 @@ def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
         Session("b.conllu", "anna", "guessed")
 
 
-def test_trees_with_marks_need_no_word_and_those_beside_them_may_have_one(folder: Path) -> None:
-    tiny.write(Path("a.conllu"), 6)
-    text = Path("a.conllu").read_text(encoding="utf-8")
-    marked_text = text.replace("\t_\n", "\tHeadBy=ben|LabelBy=ben\n")
-    written(Path("a.conllu"), marked_text)
-    with pytest.raises(UsageError, match="its arcs are marked already"):
-        Session("a.conllu", "anna", "guessed")
-    assert all(marked.is_done for marked in Session("a.conllu", "anna").sentences)
-    one, rest = marked_text.split("\n\n", 1)[0], text.split("\n\n", 1)[1]
-    both: list[tuple[Given | None, int]] = [("right", 6), (None, 1)]
-    for given, n_done in both:
-        written(Path("b.conllu"), f"{one}\n\n{rest}")
-        session = Session("b.conllu", "anna", given)
-        assert sum(marked.is_done for marked in session.sentences) == n_done
-        session.release()
-        session.journal.path.unlink()
-
-
 # ------------------------------------------------------------------------------------------- the command
 def exported(vdgi: Vdgi, *options: str, out: str = "out.conllu") -> tuple[str, str]:
     """What `--export` says, and the text."""
@@ -479,19 +431,6 @@ def test_export_says_nothing_of_guesses(folder: Path, vdgi: Vdgi) -> None:
     Path("a.conllu").write_text(text, encoding="utf-8")
     expected = [line.replace("HeadConf=0.5|", "").replace("HeadConf=1", "_") for line in words]
     assert exported(vdgi)[1] == "\n".join(["# text = go so", *expected, "", ""])
-
-
-def test_export_says_what_has_no_tags(folder: Path, vdgi: Vdgi) -> None:
-    written(Path("a.conllu"), ROWS.replace("\tVERB", "\t_"))
-    session = guessed(Session("a.conllu", "anna"))
-    change(session, 1, "tag", 2, "VERB")
-    change(session, 1, "done")
-    session.close()
-    assert "1 sentence with trees, 2 without trees and without tags\n" in exported(vdgi)[0]
-    found = guessed(Session("a.conllu", "anna"))
-    change(found, 0, "tag", 5, "VERB")
-    found.close()
-    assert "1 sentence with trees, 2 without, 1 of them without tags\n" in exported(vdgi)[0]
 
 
 def test_wrong_options_are_refused(folder: Path, vdgi: Vdgi) -> None:

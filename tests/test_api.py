@@ -152,16 +152,6 @@ def test_trees_and_dev_in_memory(few: Path) -> None:
     assert dda > 0.5
 
 
-def test_rules_as_an_object(few: Path) -> None:
-    text = list(read(few / "my.conllu"))
-    table = vdgi.rules(few / "mine.txt")
-    assert table == vdgi.rules(str(few / "mine.txt"))
-    by_object, by_name = (vdgi.train(text, "best", rules=each) for each in (table, few / "mine.txt"))
-    one, other = by_object.model, by_name.model
-    assert tiny.same_arrays(one.parameters, other.parameters)
-    assert one.rules == other.rules == table
-
-
 # ------------------------------------------------------------------------------------------- faults
 def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None:
     text = list(read(few / "my.conllu"))
@@ -213,14 +203,6 @@ def test_the_library_neither_prints_nor_sets_handlers(few: Path, tmp_path: Path)
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
     # Python itself shows warnings where nobody has set up logging.
     assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), result.stderr
-
-
-def test_the_library_does_not_look_at_the_command_line(
-    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["program", "--preset", "nonsense"])
-    parser = vdgi.train(few / "my.conllu", "best", out=tmp_path / "run")
-    assert parser.model.provenance.command == ()
 
 
 # ------------------------------------------------------------------------------------------- types
@@ -433,7 +415,7 @@ def test_a_parser_says_what_it_is(parser: Parser) -> None:
     assert json.loads(json.dumps(info)) == info
 
 
-@pytest.mark.parametrize("column", ["forms", "tags", "upos", "lemmas", "xpos", "feats"])
+@pytest.mark.parametrize("column", ["forms", "feats"])
 def test_half_a_character_names_its_word_in_every_way_of_parsing(parser: Parser, column: str) -> None:
     """Other programs make lone surrogates of bytes or JSON that they cannot read; no file can hold one."""
     good = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))
@@ -477,15 +459,6 @@ def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser:
     assert handle.getvalue().startswith("1\ta\t_\tNOUN\t_\t_\t")
 
 
-def test_what_does_not_go_together_is_told_in_python_too(parser: Parser) -> None:
-    sentence = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))
-    with pytest.raises(vdgi.UsageError, match="leave out `exact`"):
-        parser.parse_all([sentence], vdgi.How(exact=True, confidence=True))
-    for call in (lambda t: t.predict([sentence]), lambda t: t.save("x")):
-        with pytest.raises(vdgi.UsageError, match="call fit first"):
-            call(vdgi.Tagger())  # type: ignore[no-untyped-call]
-
-
 def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Parser) -> None:
     sentence = Sentence(("a", "b"), ("NOUN", "VERB"))
     taken = 0
@@ -509,12 +482,3 @@ def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Pars
     for window in (0, -1, 1.5, "3"):
         with pytest.raises(vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"):
             parser.pipe([sentence], window=window)  # type: ignore[arg-type]
-
-
-def test_a_text_where_a_list_belongs(few: Path) -> None:
-    with pytest.raises(vdgi.UsageError, match="tags='DET': a list of tags is expected"):
-        Sentence.of_tags("DET")
-    trees = [Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))]
-    assert vdgi.evaluate(trees, trees, by="distance") == vdgi.evaluate(trees, trees, by=["distance"])
-    with pytest.raises(vdgi.UsageError, match="`resume=` continues the run in a folder: name it with `out=`"):
-        vdgi.train(few / "my.conllu", resume=True)

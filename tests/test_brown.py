@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import math
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
@@ -15,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
@@ -23,7 +19,7 @@ from shell import ROOT, names_in
 from dynet_vdgi.data import brown, text
 from dynet_vdgi.data.brown import Agglomeration, Clusters
 from dynet_vdgi.data.files import atomic_writer
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 
 DEMO = ROOT / "resources" / "demo"
 
@@ -153,24 +149,6 @@ def test_small_texts():
     assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
 
 
-def test_nothing_to_cluster():
-    for sentences in ([], [[]]):
-        with pytest.raises(UsageError, match="the text has no words: there is nothing to cluster"):
-            brown.induce(sentences, 2)
-    with pytest.raises(UsageError, match="0 clusters: at least 1"):
-        brown.induce([["a"]], 0)
-
-
-# ------------------------------------------------------------------------------------ mutual information
-
-
-def test_words_without_a_cluster_are_one_more():
-    sentences = [list("abxayb")]
-    with_rest = Clusters({"a": "0", "b": "10", "x": "11", "y": "11"}, {})
-    clusters = Clusters({"a": "0", "b": "10"}, {})
-    assert brown.mutual_information(sentences, clusters) == brown.mutual_information(sentences, with_rest)
-
-
 # ------------------------------------------------------------------------------------------------ files
 
 
@@ -282,16 +260,6 @@ def test_the_verb_writes_clusters(vdgi, folder):
     )
     vdgi.good("clusters", "a.txt", "-c", "3", "--keep-case", "-o", "b.paths.gz")
     assert brown.read("b.paths.gz").counts["The"] == 2
-
-
-def test_the_verb_reads_treebanks_and_standard_input(vdgi, folder, monkeypatch):
-    tiny.write(folder / "a.conllu", 4)
-    Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode(), mtime=0))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"more words")))
-    vdgi.good("clusters", "*.conllu", "b.txt.gz", "-", "-c", "2", "-o", "c.paths")
-    counts = brown.read("c.paths").counts
-    assert {"noun0", "the", "more"} <= counts.keys()
-    assert not any(word.startswith("punct") for word in counts)
 
 
 @pytest.mark.parametrize(

@@ -198,21 +198,6 @@ def test_sentences_of_one_word_and_of_none():
     assert model.counts([[], [1]], [np.zeros((1, 1)), np.zeros((2, 2))])[1] == pytest.approx(expected)
 
 
-def test_arguments_that_do_not_fit_are_refused():
-    model, square = DmvModel.uniform(2), np.zeros((3, 3))
-    with pytest.raises(ValueError, match="tags must be 0 to 1, not 0 to 2"):
-        marginals_of(model, [0, 2], square)
-    with pytest.raises(ValueError, match="tags must be 0 to 1, not -1 to 0"):
-        marginals_of(model, [0, -1], square)
-    with pytest.raises(ValueError, match=r"potentials of 1 words must be \(2, 2\), not \(3, 3\)"):
-        marginals_of(model, [0], square)
-    for wrong in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="numbers or minus infinity"):
-            marginals_of(model, [0, 1], square + wrong)
-    with pytest.raises(ValueError, match="2 sentences, but potentials of 1"):
-        model.counts([[0, 1], [0]], [square])
-
-
 # ------------------------------------------------------------------------------------------- decoding
 def assert_tree(heads: tuple[int, ...]) -> None:
     assert brute_force.is_tree(heads)
@@ -287,13 +272,6 @@ def test_the_second_stage_tells_first_children_from_later_ones():
     )
     assert valence.choose[2, 0, 0, 1] > 0.99
     assert valence.choose[2, 0, 1, 0] > 0.99
-
-
-def test_learning_needs_sentences():
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        fit([], [], 2)
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        fit([[]], [np.zeros((1, 1))], 2)
 
 
 # ------------------------------------------------------------------------------------------- whole teachers

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
 import sys
 import unicodedata
 import xml.etree.ElementTree as ElementTree
@@ -27,7 +26,6 @@ from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system import names as text_tables
 from dynet_vdgi.system.names import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -189,19 +187,6 @@ def test_crossing_arcs() -> None:
     )
 
 
-def test_wide_letters() -> None:
-    forms, tags = "私 は 本 を 読む", "PRON ADP NOUN ADP VERB"
-    assert text(forms.split(), tags.split(), (5, 1, 5, 3, 0)) == as_printed(
-        """
-1 私   PRON ─┬<┐
-2 は   ADP  <┘ │
-3 本   NOUN ─┬<┤
-4 を   ADP  <┘ │
-5 読む VERB ───┘ <root
-"""
-    )
-
-
 def test_differences_from_gold() -> None:
     forms, tags = "The dog sees a cat .", "DET NOUN VERB DET NOUN PUNCT"
     drawing = text(forms.split(), tags.split(), (3, 3, 0, 3, 4, 3), (2, 3, 0, 5, 3, 3))
@@ -219,38 +204,6 @@ def test_differences_from_gold() -> None:
     )
 
 
-def test_a_sentence_too_long_for_the_line() -> None:
-    heads = list(LONG_HEADS)
-    heads[4], heads[15], heads[16] = 10, 15, 16
-    assert text(LONG, LONG_TAGS, heads, LONG_HEADS, width=60) == as_printed(
-        """
- 1 Tom       PROPN ────<┐
- 2 ,         PUNCT <┐   │
- 3 who       PRON  <┤   │
- 4 had       AUX   <┤   │
- 5 seen      VERB  ─┴─┬x┤   o1
- 6 the       DET   <┐ │ │
- 7 film      NOUN  ─┴<┤ │
- 8 before    ADV   ──<┤ │
- 9 ,         PUNCT ──<┘ │
-10 wrote     VERB  ─────┴─┐ <root
-11 a         DET   ────<┐ │
-12 long      ADJ   ───┬<┤ │
-13 and       CONJ  <┐ │ │ │
-14 careful   ADJ   ─┴<┘ │ │
-15 review    NOUN  ─┬───┴<┤
-16 of        ADP   x┴─┐   │ o17
-17 it        PRON  ──x┘   │ o15
-18 for       ADP   <┐     │
-19 the       DET   <┤     │
-20 school    NOUN  <┤     │
-21 newspaper NOUN  ─┴────<┘
-< right, x wrong, o and the gold head
-18 of 21 heads right
-"""
-    )
-
-
 def test_a_word_too_long_for_the_line() -> None:
     form = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"
     assert text([form, "ist", "lang"], ["NOUN", "AUX", "ADJ"], (3, 3, 0), width=40) == as_printed(
@@ -262,17 +215,6 @@ def test_a_word_too_long_for_the_line() -> None:
 3 lang                 ADJ  ─┘ <root
 """
     )
-
-
-def test_a_long_word_is_looked_at_letter_by_letter_only_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at: list[str] = []
-    for module, name in ((pictures, "_is_unfit"), (pictures, "_letter_width"), (text_tables, "column_count")):
-        original = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda letter, of=original: looked_at.append(letter) or of(letter))
-    for form in ("ab" * 50_000, "é" * 50_000):
-        assert text([form], ["X"], [0])
-        assert form in svg([form], ["X"], [0])
-    assert len(looked_at) < 10_000  # once a line of the terminal
 
 
 def test_one_word_and_heads_without_a_root() -> None:
@@ -381,16 +323,6 @@ def test_svg_arcs_end_at_their_words(
             assert all(0 <= x <= size[2] and 0 < y < size[3] for x, y in piece)
 
 
-def test_svg_words_do_not_overlap() -> None:
-    element = ElementTree.fromstring(svg(LONG, LONG_TAGS, LONG_HEADS, width=300))
-    rows: dict[str, list[tuple[float, int]]] = {}
-    for word in words_of(element):
-        rows.setdefault(word.get("y", ""), []).append((float(word.get("x", "")), len(word.text or "")))
-    assert len(rows) > 3
-    for row in rows.values():
-        assert all(b - a >= 4 * (m + n) for (a, m), (b, n) in zip(row, row[1:]))
-
-
 def test_svg_takes_any_text() -> None:
     forms = ["<&\"'>", "</text>", "]]>", "日本", "\x1b"]
     drawing = svg(forms, ["<&", "X", "X", "X", "X"], (2, 0, 2, 2, 2), (2, 0, 2, 2, 1))
@@ -409,21 +341,6 @@ def test_svg_stands_alone_and_can_be_read_aloud() -> None:
     assert "prefers-color-scheme:dark" in drawing
     assert not re.search(r"href|url\(|<script|<image|@import|@font-face| id=", drawing)
     assert drawing.count("http") == 1  # the name space
-
-
-def test_every_colour_has_a_dark_twin_and_contrast() -> None:
-    assert list(pictures._LIGHT) == list(pictures._DARK)
-
-    def brightness(colour: str) -> float:
-        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    for colours in (pictures._LIGHT, pictures._DARK):
-        paper = brightness(colours["paper"])
-        for name in set(colours) - {"paper"}:
-            lower, higher = sorted((paper, brightness(colours[name])))
-            assert (higher + 0.05) / (lower + 0.05) >= 4.5, name  # WCAG 2, level AA, for text
 
 
 def test_svg_document() -> None:
@@ -483,33 +400,12 @@ def test_chosen_sentences(vdgi: Vdgi, files: Path) -> None:
     assert vdgi("draw", "a.conllu").status == 3
 
 
-def test_a_sentence_is_chosen_by_its_name(vdgi: Vdgi, files: Path) -> None:
-    for comment in ("# sent_id = fr_12", "# sentid: fr_12", "# sent_id fr_12", "#sent_id=fr_12 "):
-        data = tiny.treebank(3).replace("# sent_id = 1", f"# text = x\n{comment}")
-        Path("named.conllu").write_text(data, encoding="utf-8")
-        out = vdgi.good("draw", "named.conllu", "--sentence", "fr_12").out
-        assert out.startswith("sentence 2 (fr_12), named.conllu:7\n")
-
-
 def test_a_chosen_sentence_that_is_not_there(vdgi: Vdgi, files: Path) -> None:
     for wanted in ("7", "7-9", "fr_12", "sent_id=7"):
         status, out, err = vdgi("draw", "gold.conllu", "parse.conllu", "--sentence", wanted)
         assert (status, out) == (2, "")
         there_are = "(the longest has 6 sentences, 1 to 6)"
         assert err == f"no sentence {wanted!r} in gold.conllu, parse.conllu {there_are}\n"
-
-
-def test_differences(vdgi: Vdgi, files: Path) -> None:
-    out = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--sentence", "1").out
-    sentence = next(iter(conllu.read("parse.conllu")))
-    assert out.splitlines()[0] == "sentence 1 (0), parse.conllu:1"
-    assert out.partition("\n")[2].strip("\n") == text(
-        sentence.forms,
-        sentence.tags,
-        (0, 1, 2, 3),
-        (2, 3, 0, 3),
-        note="0 of 3 heads right (protocol standard, without punctuation)",
-    ).strip("\n")
 
 
 COUNT = re.compile(r"(\d+) of (\d+) heads right")
@@ -548,21 +444,6 @@ def test_a_sentence_draws_itself() -> None:
     assert picture == drawing._repr_svg_() == drawing.svg()
     assert check_arcs(ElementTree.fromstring(picture)) == kinds((2, 3, 0), None)
     assert Sentence(("dog",), ("NOUN",))._repr_svg_() is None
-
-
-def test_a_sentence_draws_itself_whatever_was_imported_before(tmp_path: Path) -> None:
-    """Reading imports nothing that draws; the picture does."""
-    path = tiny.write(tmp_path / "a.conllu")
-    for imported, sentences in (
-        ("import dynet_vdgi as vdgi", f"vdgi.read({str(path)!r})"),
-        ("from dynet_vdgi.data import conllu", f"conllu.read({str(path)!r})"),
-    ):
-        code = (
-            f"import sys\n{imported}\nsentence = next(iter({sentences}))\n"
-            "print('dynet_vdgi.drawing' in sys.modules, sentence._repr_svg_()[:4])"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == ["False", "<svg"]
 
 
 def test_several_sentences_beside_gold(folder: Path) -> None:
@@ -654,11 +535,10 @@ def test_the_width_and_the_colours_of_a_terminal(
 
 
 # ------------------------------------------------------------------------------------------- real data
-@pytest.mark.parametrize("language", ["eu", "nl"])
-def test_real_sentences(data_dir: Path, language: str) -> None:
-    """Basque and Dutch have the most crossing arcs."""
-    for number, sentence in enumerate(conllu.read(data_dir / "ud14" / f"{language}-ud-test.conllu")):
-        if number % 5 == 0 and all(" " not in form for form in sentence.forms):
+def test_real_sentences(data_dir: Path) -> None:
+    """Basque has the most crossing arcs."""
+    for number, sentence in enumerate(conllu.read(data_dir / "ud14" / "eu-ud-test.conllu")):
+        if number % 20 == 0 and all(" " not in form for form in sentence.forms):
             assert sentence.heads is not None
             drawing = text(sentence.forms, sentence.tags, sentence.heads, width=80)
             assert max(map(columns, drawing.splitlines())) <= 80

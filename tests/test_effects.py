@@ -252,34 +252,6 @@ def test_what_the_inputs_leave_without_effect_is_refused(
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
 
 
-def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
-    Path("vectors.txt").write_text(VECTORS, encoding="utf-8")
-    settings = merge(settings_of("lexicalised"), {"words": {"vectors": "vectors.txt"}})
-    with pytest.raises(ConfigError, match=r"'parser\.vector_dim' would have no effect: words\.vectors says"):
-        run(Inputs({"": Given(sentences=FEW)}), settings, said=["words.vectors", "parser.vector_dim"])
-
-
-@pytest.mark.parametrize(
-    ("case", "changes", "reason"),
-    [
-        (
-            "best",
-            {"teacher": {"valence_iterations": 0, "backoff": 3.0}},
-            "'teacher.backoff' would have no effect: there is no second stage: valence_iter",
-        ),
-        (
-            "best",
-            {"teacher": {"iterations": 0, "valence_iterations": 0, "smoothing": 3.0}},
-            "'teacher.smoothing' would have no effect: there are no iterations of EM",
-        ),
-    ],
-)
-def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        merge(settings_of(case), changes)
-    assert str(caught.value).startswith(f"config: {reason}")
-
-
 @pytest.mark.parametrize("case", ["best", "convex-mst"])
 def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
     settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.embeddings import Embeddings, load, train, usual_epochs, write
+from dynet_vdgi.data.embeddings import Embeddings, load, train, write
 from dynet_vdgi.errors import DataError
 
 ROOT = Path(__file__).parents[1]
@@ -156,14 +156,6 @@ def test_the_lower_case_form_stands_in(tmp_path):
     )
 
 
-def test_odd_characters_in_words(tmp_path):
-    words = ["a\u0085b", "\u2028", "x\u3000", "\u00a0", "a\x0bb", "\U0001f600"]
-    rows = {word: [float(i), 1.0] for i, word in enumerate(words)}
-    assert_vectors(load(written(tmp_path / "v", text_of(rows)), words), *rows.values())
-    data = text_of(WORDS).encode() + b"caf\xe9 1 2 3\n\xff\xfe 1 2 3\nfin 3 2 1\n"  # not UTF-8
-    assert_vectors(load(written(tmp_path / "v", data), ["fin", "café"]), [3, 2, 1], None)
-
-
 def test_no_words_no_vectors_and_a_word_asked_for_twice(tmp_path):
     path = written(tmp_path / "v", text_of(WORDS))
     loaded = load(path, [])
@@ -284,11 +276,6 @@ def test_words_in_like_places_get_like_vectors():
             within = min(vectors.similarity(word, peer) for peer in sort)
             across = max(vectors.similarity(word, stranger) for stranger in other)
             assert within > across
-
-
-def test_short_texts_are_read_more_often():
-    sizes = (0, 1, 61_040, 292_534, 600_000, 10**9)
-    assert [usual_epochs(size) for size in sizes] == [50, 50, 49, 10, 5, 5]
 
 
 LEARN = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -57,16 +56,6 @@ def test_facts_are_read_with_their_worth():
 def test_faults_name_file_and_line(line, message):
     with pytest.raises(ConfigError, match=message):
         parse_facts(line, RULES)
-
-
-def test_rules_without_parts_take_no_facts():
-    with pytest.raises(ConfigError, match="<facts>:1: no fact changes anything: .*; set rules=best"):
-        parse_facts("objects = before", load_rules(rules_path("ud")))
-
-
-def test_what_is_said_twice_is_refused():
-    with pytest.raises(ConfigError, match="<facts>:2: 'nouns-before-verbs' and 'objects' are about the same"):
-        parse_facts("objects = before\nnouns-before-verbs = yes", BEST)
 
 
 def test_a_table_takes_facts_that_its_parts_ask_for():
@@ -159,12 +148,6 @@ def test_adjectives_before_nouns_move_the_nominal_predicate():
     assert Prior.of_text(rules, text * 100, facts).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
 
 
-def test_a_text_in_mirror_image_takes_no_facts():
-    text = text_of("NOUN VERB CONJ", times=30)
-    with pytest.raises(ConfigError, match="word-order facts cannot be used with a text that is read back"):
-        Prior.of_text(BEST, text, parse_facts("objects = before", BEST))
-
-
 def test_facts_are_kept_with_the_text():
     facts = parse_facts("objects = before\nadpositions = after", BEST)
     prior = Prior.of_text(BEST, TEXT, facts)
@@ -232,12 +215,6 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     assert "its data differ from those asked for now" in resumed.err
 
 
-def test_facts_without_effect_are_told(vdgi, folder):
-    Path("none.txt").write_text("version-1 = no ; cases 0\n", encoding="utf-8")
-    result = vdgi.good("train", "--train", "a.conllu", *QUICK, "--language-facts", "none.txt", "--out", "run")
-    assert "warning: 'version-1 = no' has no effect: it is worth 0 cases" in result.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -266,17 +243,6 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
     assert result.status == status, result.err
     assert message in result.err
     assert not Path("run").exists()
-
-
-def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
-    from dynet_vdgi.recipes.inputs import Given, Inputs
-    from dynet_vdgi.settings.config import RECIPES
-    from dynet_vdgi.settings.presets import load_settings
-
-    inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
-    with caplog.at_level(logging.WARNING):
-        settings = load_settings("paper", ["rules=best-tags", "posterior.features=potentials"])
-        RECIPES.named("neural").check(inputs, settings, 1)
 
 
 @pytest.mark.parametrize(

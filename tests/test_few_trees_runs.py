@@ -194,11 +194,6 @@ def test_parsers_of_whole_trees_refuse_others() -> None:
         run(Inputs({}, trees), settings)
 
 
-def test_no_tree_at_all_is_an_error() -> None:
-    with pytest.raises(DataError, match="no sentence has a tree"):
-        learnt([replace(sentence, heads=None) for sentence in GOLD])
-
-
 def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, folder: Path) -> None:
     written("gold.conllu", TEXT[:60])
     text = ["train", "--preset", "best", "--train", "gold.conllu", "--out", "run"]
@@ -233,15 +228,11 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
         (["--treebank", "fr", "-"], "save standard input"),
     ],
 )
-@pytest.mark.parametrize("trees", [[], ["--trees", "like.conllu"]])
 def test_treebanks_of_other_languages_are_for_universal_parsers(
-    vdgi: Vdgi, folder: Path, options: list[str], trees: list[str], reason: str
+    vdgi: Vdgi, folder: Path, options: list[str], reason: str
 ) -> None:
     written("like.conllu", TEXT[40:])
-    status, _, err = vdgi("train", "--train", "like.conllu", *trees, *options, "--out", "run")
+    status, _, err = vdgi("train", "--train", "like.conllu", *options, "--out", "run")
     assert status == 2
     assert reason in err
     assert not Path("run").exists()
-
-
-# ------------------------------------------------------------------------------------------- rules learn

@@ -189,7 +189,7 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
         list(parsed)
 
 
-@pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (1, 0, 2), (9, 0, 2), (0, "_", 2), ("x", 0, 2)])
+@pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (0, "_", 2)])
 def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads):
     given = [tiny.block(1, ["DET", "NOUN", "VERB"], heads), tiny.block(1, ["DET", "NOUN", "VERB"], None)]
     texts = [[Block("a", 1, text.strip().split("\n"))] for text in given]
@@ -204,7 +204,7 @@ def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads)
 def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path):
     """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
     demo = resources() / "demo"
-    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 200)), "best")
+    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 80)), "best")
     name = str(demo / "demo-ud-test.conllu")
     FileParser(parser).parse([name], str(tmp_path / "parsed.conllu"))
     sentences = list(conllu.read(name))

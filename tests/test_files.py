@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import bz2
 import errno
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -21,7 +19,7 @@ from typing import Any
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, open_text, sha256
+from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, open_text
 from dynet_vdgi.errors import DataError, UsageError
 
 ROOT = Path(__file__).parents[1]
@@ -68,20 +66,6 @@ def test_standard_input_is_utf8_whatever_the_locale() -> None:
     assert result.stdout == b"'\\xe9\\n'\n"
 
 
-def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(b"a\nb\n"))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    with open_text("-") as handle:
-        assert next(handle) == "a\n"
-    assert not stdin.buffer.closed
-
-
-def test_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(DataError, match=r"^<stdin>: standard input is closed$"), open_text("-"):
-        pass
-
-
 def fault_of(path: Path | str) -> str:
     """The fault that reading the whole file line by line raises, without its folder."""
     with pytest.raises(DataError) as caught, open_text(path) as handle:
@@ -104,15 +88,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert fault_of("x" * 300).endswith(": cannot be opened: File name too long")
 
 
-def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(builtins, "open", denied)
-    assert fault_of(tmp_path / "a.txt") == "a.txt: no permission to read it"
-
-
-@pytest.mark.parametrize("before", [0, 1, 2000, 100_000])
+@pytest.mark.parametrize("before", [1, 100_000])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: Path) -> None:
     content = b"wort\n" * before + b"gr\xfcn\n" + b"wort\n" * 3000
@@ -121,23 +97,11 @@ def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: P
     assert fault_of(path) == f"{name}:{before + 1}: byte 0xfc is not UTF-8 (save the file as UTF-8)"
 
 
-@pytest.mark.parametrize("length", [*range(8180, 8196), 20_000])
+@pytest.mark.parametrize("length", [8190, 8191, 8192, 20_000])
 def test_a_character_cut_off_at_the_end(length: int, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\n" * length + "€".encode()[:2])
     assert fault_of(path) == f"a.txt:{length + 1}: byte 0xe2 is not UTF-8 (the file was cut off?)"
-
-
-def test_other_decoding_errors_pass(tmp_path: Path) -> None:
-    def read_and_decode_something_else(path: Path) -> None:
-        with open_text(path) as handle:
-            handle.read()
-            b"zzz\xff".decode("utf-8")
-
-    path = tmp_path / "a.txt"
-    path.write_text("a\n")
-    with pytest.raises(UnicodeDecodeError):
-        read_and_decode_something_else(path)
 
 
 def test_damaged_gz(tmp_path: Path) -> None:
@@ -230,13 +194,6 @@ def test_gz_is_deterministic(tmp_path: Path) -> None:
     assert gzip.decompress(one.read_bytes()) == b"kites\n" * 100
 
 
-def test_bytes_can_be_sought_as_zip_files_need(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with atomic_bytes_writer(path) as handle, zipfile.ZipFile(handle, "w") as archive:
-        archive.writestr("meta.json", "{}")
-    assert zipfile.ZipFile(path).read("meta.json") == b"{}"
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link.txt"
@@ -246,11 +203,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert (tmp_path / "real" / "a.txt").read_text() == text
     assert names_in(tmp_path / "real") == ["a.txt"]
-
-
-def test_a_device_is_written_not_replaced() -> None:
-    written_to("/dev/null")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_a_pipe_gets_the_whole_content(tmp_path: Path) -> None:
@@ -275,16 +227,6 @@ def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["file"]
 
 
-def test_missing_permissions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.txt"
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(UsageError, match="no permission to write in"):
-        written_to(path)
-    path.touch()
-    with pytest.raises(UsageError, match="it is write-protected"):
-        written_to(path)
-
-
 def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     script = "import sys\nfrom dynet_vdgi.data.files import atomic_writer\nprint('before')\n"
     script += (
@@ -295,34 +237,6 @@ def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[
         command = [sys.executable, "-c", script, *arguments]
         assert subprocess.run(command, cwd=ROOT, env=environment).returncode == status
         assert capfdbinary.readouterr().out == output.encode()
-
-
-def test_standard_output_replaced_by_a_text_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
-    written_to("-", "é\n")
-    assert stream.getvalue() == "é\n"
-
-
-def test_a_closed_pipe_is_left_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Closed(io.BytesIO):
-        def write(self, data: Any) -> int:
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Closed()))
-    with pytest.raises(BrokenPipeError):
-        written_to("-")
-
-
-# Digests and names
-
-
-def test_sha256(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"kites" * 100_000)
-    assert sha256(path) == hashlib.sha256(b"kites" * 100_000).hexdigest()
-    with pytest.raises(DataError, match=r"none: cannot be read: No such file or directory$"):
-        sha256(tmp_path / "none")
 
 
 def test_expand_sorts_within_patterns_and_keeps_the_order_of_arguments(

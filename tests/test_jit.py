@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -196,24 +195,6 @@ def test_missing_numba_is_said_plainly(monkeypatch):
         result(fresh(), WORK_TO_COMPILE + 1)
 
 
-def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
-    fake = tmp_path / "numba" / "__init__.py"
-    fake.parent.mkdir()
-    fake.write_text("raise OSError('Could not load libllvmlite.so')", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    with pytest.raises(VdgiError, match="cannot be used .*libllvmlite.so.*; install it: "):
-        jit.imported_numba()
-    monkeypatch.setattr(resource, "getrlimit", lambda what: (1 << 28, resource.RLIM_INFINITY))
-    with pytest.raises(MemoryError):
-        jit.imported_numba()
-
-
 def test_python_calls_compiled_functions_by_way_of_kernels_only():
     with pytest.raises(TypeError, match="not callable"):
         times(2, 3)
-
-
-def test_short_trees_are_work_too():
-    assert [jit.work_of_trees(n) for n in (0, 1, 4, 9)] == [0, 1, 1, 3]
-    assert jit.work_of_trees(np.array([4] * 10)) == 3

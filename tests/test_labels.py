@@ -120,15 +120,6 @@ def test_heads_that_are_not_known_have_no_label_and_are_nobodys_dependents():
         labels_of(rules, sentence("NOUN", None))
 
 
-def test_sentences_of_all_sizes_together():
-    labeller = Labeller(UD2)
-    sentences = [*trees(6), Sentence((), (), ()), sentence("NOUN", (0,))]
-    alone = [labeller.predict([one])[0] for one in sentences]
-    assert labeller.predict(sentences) == alone
-    assert alone[-1].deprels == ("root",)
-    assert alone[-2].deprels == ()
-
-
 def test_the_table_of_ud_2():
     plain = sentence("DET ADJ NOUN AUX VERB ADP DET NOUN", (3, 3, 5, 5, 0, 8, 8, 5))
     found = Labeller(UD2).predict([plain])
@@ -152,7 +143,7 @@ def random_tree(rng, n_words, share_of_punctuation):
     return Sentence(words, tuple(tags), tuple(heads[k] for k in range(1, n_words + 1)), feats=feats)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.3, 0.9])
 def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
     rng = np.random.default_rng(5)
     whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
@@ -203,12 +194,6 @@ def test_a_wrong_line_is_named_with_a_remedy(line, message):
     assert message in str(caught.value)
 
 
-def test_too_many_feature_conditions_are_refused():
-    lines = "\n".join(f"obl * * Case=C{k}" for k in range(65))
-    with pytest.raises(ConfigError, match="t:65: more than 64 different conditions on features"):
-        LabelTable.of_text(lines, "t")
-
-
 def test_tables_that_are_not_there(tmp_path):
     with pytest.raises(ConfigError, match="no table of labels 'ud3'; did you mean 'ud2'"):
         load("ud3")
@@ -221,9 +206,6 @@ def test_tables_that_are_not_there(tmp_path):
 
 
 # ------------------------------------------------------------------------------------------- classifier
-def test_without_labelled_trees_it_is_the_table():
-    unlabelled = [replace(one, deprels=()) for one in trees(6)]
-    assert Labeller(UD2).fit(unlabelled).predict(unlabelled) == Labeller(UD2).predict(unlabelled)
 
 
 def of_forms(sentences, heads):
@@ -337,9 +319,8 @@ def renamed(one, new):
 
 
 @pytest.mark.parametrize("names", RENAMED)
-@pytest.mark.parametrize("n_trees", [3, 12, 36])
-def test_relations_with_other_names_are_learnt_as_well(names, n_trees):
-    new, (test, gold) = RENAMED[names], (trees(60)[40:], trees(n_trees))
+def test_relations_with_other_names_are_learnt_as_well(names):
+    new, (test, gold) = RENAMED[names], (trees(60)[40:], trees(12))
     ours = Labeller(UD2, log2_buckets=14).fit(gold).predict(test)
     others = [renamed(one, new) for one in gold]
     theirs = Labeller(UD2, log2_buckets=14).fit(others).predict([renamed(one, new) for one in test])
@@ -357,17 +338,6 @@ def test_roots_and_punctuation_are_called_what_the_trees_call_them():
     assert Labeller(UD2).relations([whole], [whole.heads])[0][1:] == ("root", "punct")
 
 
-def test_one_own_relation_among_those_of_ud_costs_nothing_else():
-    gold = [renamed(one, {"det": "artikel"}.get) for one in trees(1)]
-    gold = [
-        replace(one, deprels=tuple(r or o for r, o in zip(one.deprels, old.deprels)))
-        for one, old in zip(gold, trees(1))
-    ]
-    labeller = Labeller(UD2, log2_buckets=14).fit(gold)
-    unseen = sentence("DET NOUN VERB INTJ", (2, 3, 0, 3))
-    assert labeller.predict([unseen])[0].deprels == ("artikel", "nsubj", "root", "discourse")
-
-
 def test_too_many_relations_are_refused(monkeypatch):
     monkeypatch.setenv("VDGI_LIMITS", "relations=2")
     with pytest.raises(VdgiError, match="more than 2 different relations.*raise the limit"):
@@ -381,13 +351,6 @@ def test_own_labels_of_a_table_are_written_and_told_of():
     (told,) = warnings_of(table, "t")
     assert told == "t: 2 labels not of UD 2, to be written as in the table: Subj, nsbj; did you mean 'nsubj'?"
     assert warnings_of(UD2, "ud2") == []
-
-
-def test_own_labels_of_a_table_give_a_head_start_to_a_model_that_does_not_know_them():
-    arrays = Labeller(UD2, log2_buckets=14).fit(trees(3)).arrays()
-    table = LabelTable.of_text("root ROOT *\nexklamation * INTJ")
-    labeller = Labeller.from_arrays(arrays, table)
-    assert labeller.predict([sentence("VERB INTJ", (0, 1))])[0].deprels == ("root", "exklamation")
 
 
 def damaged(**changes):

@@ -194,22 +194,6 @@ def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in
     assert relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net)) < 1e-4
 
 
-def test_a_graph_with_automatic_batching_left_by_others_does_no_harm():
-    """Weights that are parts of parameters are not safe in it, so `draw` begins a graph of its own."""
-    net = network()
-    arguments = [sentence(4)], some_actions(4, 5, np.random.default_rng(0)), np.ones(5), np.ones(5)
-    expected = reference(net, *arguments)
-    new_graph(autobatch=True)
-    agree(expected, in_lockstep(net, *arguments))
-
-
-@pytest.mark.parametrize("lengths", [[3, 4], [], [0, 0]])
-def test_sentences_must_be_of_one_length(lengths):
-    texts = [sentence(n) for n in lengths]
-    with pytest.raises(ValueError, match="one length"):
-        lockstep.accumulate(network(), texts, rewards, np.random.default_rng(0), TrainSettings())
-
-
 def test_unknown_tags_and_illegal_actions_are_refused():
     net = network()
     with pytest.raises(ValueError, match="unknown tag"):

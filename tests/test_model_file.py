@@ -153,13 +153,6 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
                     pickle.loads(content)
 
 
-def test_a_file_name_that_is_not_utf8_survives(saved: Path) -> None:
-    model = a_model()
-    model.provenance = model.provenance.with_(command=("vdgi", "train", "n\udcff.conllu"))
-    model_file.save(saved, model)
-    assert model_file.load(saved).provenance.command == model.provenance.command
-
-
 def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
     old = rewritten(saved, settings_toml=b'recipe = "neural"\n[train]\nlr = 0.5\n')
     assert model_file.load(old).settings.train.epochs == NeuralSettings().train.epochs
@@ -239,24 +232,15 @@ def test_not_a_zip(tmp_path: Path, content: bytes) -> None:
     assert message_of(path) == "not a vdgi model file (not a zip archive, or damaged)"
 
 
-def test_a_zip_of_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "book.docx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("content.xml", "<x/>")
-    assert message_of(path).startswith("the model file is damaged (")
-    assert "meta.json" in message_of(path)
-
-
 def test_truncated_at_any_length(saved: Path) -> None:
     content = saved.read_bytes()
-    for length in [*range(0, len(content), 23), *range(len(content) - 30, len(content))]:
+    for length in [*range(0, len(content), 97), *range(len(content) - 30, len(content))]:
         saved.write_bytes(content[:length])
         assert "damaged" in message_of(saved), length
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path, seed: int) -> None:
-    content, rng = saved.read_bytes(), random.Random(seed)
+def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path) -> None:
+    content, rng = saved.read_bytes(), random.Random(0)
     noticed = 0
     for _ in range(200):
         changed = bytearray(content)
@@ -391,12 +375,6 @@ def test_what_unpacks_to_far_more_is_refused_before(
     assert "if that is right, raise the limit: VDGI_LIMITS=model=" in message_of(path)
 
 
-def test_a_member_packed_in_another_way_is_refused(saved: Path) -> None:
-    with zipfile.ZipFile(saved, "a") as archive:
-        archive.writestr("more", b"", zipfile.ZIP_BZIP2)
-    assert message_of(saved) == "the model file is damaged: more is packed in an unknown way"
-
-
 def test_weights_that_are_not_finite_are_not_saved(saved: Path) -> None:
     before, model = saved.read_bytes(), a_model()
     model.training["value:encoder/bias"][1] = np.nan
@@ -433,22 +411,11 @@ def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path
     assert not trap.exists()
 
 
-def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*arguments: Any, **options: Any) -> None:
-        raise PermissionError(13, "Permission denied", str(saved))
-
-    monkeypatch.setattr(zipfile, "ZipFile", denied)
-    assert message_of(saved) == "cannot read the model file: Permission denied"
-
-
 @pytest.mark.parametrize(
     "command",
     [
         "info MODEL",
         "parse MODEL train.conllu",
-        "choose MODEL train.conllu -o a.conllu",
-        "check train.conllu --model MODEL",
-        "train --train train.conllu --preset paper --init MODEL --out run2",
         "info run -o a.html",
         "check train.conllu --rules run",
     ],

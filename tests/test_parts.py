@@ -8,7 +8,6 @@ from said import arcs, prior, said, tagged
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.nominals import objects
 from dynet_vdgi.grammar.parts.verbs import predicate_of
 from dynet_vdgi.grammar.prior import Prior
@@ -96,13 +95,6 @@ def test_prepositions_after_nouns_mark_dependents_of_nouns():
     assert found["P:at"] < -0.5
     scored = arcs(prior(MARKERS, *[of, at] * 20), of)
     assert scored[3, 5] == round(min(1.5, found["P:of"]), 4) == -scored[2, 5]
-
-
-def test_markers_say_nothing_where_verbs_come_first():
-    table = load_rules(rules_path("best")).table
-    assert table is not None
-    (of_markers,) = [setting for setting in table.settings if setting.name == "markers"]
-    assert (of_markers.conditions, of_markers.negated) == (("verbs-before-nouns",), True)
 
 
 def test_cases_count_for_or_against():
@@ -324,20 +316,6 @@ def backwards(sentence: Sentence) -> Sentence:
 def test_faults_in_tables_name_file_and_line(line, message):
     with pytest.raises(ConfigError, match=message):
         parse_rules("[p] (c)\n" + line)
-
-
-def test_settings_are_there_once():
-    with pytest.raises(ConfigError, match="<rules>:3: 'punctuation' is set twice"):
-        parse_rules("[p] (c)\npunctuation = 1\npunctuation = 2")
-
-
-def test_parts_that_look_at_sentences_have_switches():
-    rules = load_rules(rules_path("best"))
-    names = {setting.name for setting in rules.table.settings}
-    assert names <= set(KINDS)
-    less = rules.without("punctuation")
-    assert {setting.name for setting in less.table.settings} == names - {"punctuation"}
-    assert parse_rules(less.text) == less
 
 
 def test_texts_without_features_forms_or_punctuation_are_parsed():

@@ -13,13 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu, penn
-from dynet_vdgi.data.corpus import prepare
+from dynet_vdgi.data import penn
 from dynet_vdgi.data.penn import Tree, read
-from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation.baselines import left_branching, right_branching
+from dynet_vdgi.errors import DataError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
 
@@ -296,22 +293,6 @@ def test_files_are_found_by_name_in_three_places(tmp_path: Path) -> None:
     assert [path.name for path in penn.find(sections / "23")] == names[2:]
 
 
-def test_no_files_and_files_twice(folder: Path) -> None:
-    def fault() -> str:
-        with pytest.raises(UsageError) as caught:
-            penn.find("wsj")
-        return str(caught.value)
-
-    assert fault() == "no folder 'wsj'"
-    Path("wsj/02/deep").mkdir(parents=True)
-    Path("wsj/02/deep/wsj_0201.mrg").touch()
-    assert fault() == "no files such as wsj_0001.mrg in 'wsj', its folders or its parsed/mrg/wsj"
-    for name in ("wsj/02/wsj_0201.mrg", "wsj/WSJ_0201.MRG"):
-        Path(name).touch()
-    first, second = Path("wsj/02/wsj_0201.mrg"), Path("wsj/WSJ_0201.MRG")
-    assert fault() == f"{first} and {second} have the same name; name the folder of one of them"
-
-
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(penn).failed == 0
 
@@ -357,37 +338,6 @@ def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks
     assert (len(found), sum(map(len, found))) == (3914, 94084)
     assert len(paths) == 199
     assert next(iter(blocks)) == "wsj_0001-1"
-
-
-def test_the_sample_keeps_every_form_and_tag(sample: Path, blocks: dict[str, str]) -> None:
-    """Leaves are found without reading the brackets: innermost pairs."""
-    leaves = [
-        (form, tag)
-        for path in sorted((sample / "treebank" / "combined").glob("*.mrg"))
-        for tag, form in re.findall(r"\(([^\s()]+) ([^\s()]+)\)", path.read_text(encoding="ascii"))
-        if tag != "-NONE-"
-    ]
-    rows = [line.split("\t") for block in blocks.values() for line in block.strip().split("\n")[1:]]
-    assert [(row[1], row[4]) for row in rows] == leaves
-    assert [row[3] for row in rows] == [penn.UPOS[tag] for _, tag in leaves]
-
-
-@pytest.mark.slow
-def test_branching_scores_of_the_sample(blocks: dict[str, str], tmp_path: Path) -> None:
-    """Next to the paper's section 23: left 36.2 and 30.2, right 20.1 and 20.6."""
-    path = tmp_path / "wsj.conllu"
-    path.write_text("".join(blocks.values()), encoding="utf-8")
-    sentences = list(conllu.read(path, heads="required"))
-    for max_len, counts, left, right in ((10, (537, 3704), 37.3, 19.0), (None, (3914, 83109), 30.3, 20.4)):
-        prepared = prepare(sentences, STANDARD, max_len)
-        assert (len(prepared.sentences), prepared.n_words) == counts
-        for branching, expected in ((left_branching, left), (right_branching, right)):
-            n_right = sum(
-                head == guess
-                for sentence in prepared.sentences
-                for head, guess in zip(sentence.heads or (), branching(len(sentence)))
-            )
-            assert round(100 * n_right / prepared.n_words, 1) == expected
 
 
 def test_klein_and_mannings_counts(blocks: dict[str, str]) -> None:

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from shell import Vdgi
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.config import PRESETS, DataSettings, bundled, resources, rules_path
 from dynet_vdgi.settings.presets import (
     DEFAULT_PRESET,
@@ -159,19 +156,6 @@ def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> No
     assert message_of(str(tmp_path / "a.toml")) == f"{tmp_path / 'a.toml'}: its base leads back to itself"
 
 
-@pytest.mark.parametrize(
-    ("base", "message"),
-    [
-        ("nix.toml", "nix.toml: cannot read the preset: No such file or directory"),
-        ("papr", "config: no preset 'papr'; did you mean 'paper'? (there are: "),
-    ],
-)
-def test_a_base_that_is_missing(tmp_path: Path, base: str, message: str) -> None:
-    told = message_of(written(tmp_path, "mine", f'base = "{base}"\n'))
-    assert message in told
-    assert str(tmp_path) in told  # of the file that names it, or of the base itself
-
-
 # ------------------------------------------------------------------------------------------- layers
 def test_later_presets_win_and_leave_the_rest() -> None:
     settings = load_settings(["as_released", "rl-sn"])
@@ -187,18 +171,9 @@ def test_later_presets_win_and_leave_the_rest() -> None:
     assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
 
 
-def test_a_base_that_is_there_already_is_not_laid_on_top_again() -> None:
-    """`rl-sn` and `as_released` both stand on `paper`, which would undo what the first has said of it."""
-    settings = load_settings(["as_released", "rl-sn"])
-    assert settings.data.protocol == "as_released"
-    assert load_settings(["as_released", "paper"]) == load_settings("as_released")
-
-
 def test_single_settings_win_over_all_presets() -> None:
     settings = load_settings(["rl-sn", "as_released"], ["finetune.score=rl-c", "train.epochs=3"])
     assert (settings.finetune.score, settings.train.epochs) == ("rl-c", 3)
-    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).seed == 3
-    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).rules == "ud"
 
 
 @pytest.mark.parametrize("section", ["train", "finetune"])
@@ -294,9 +269,6 @@ def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------- rules
-def test_bundled_rules_by_name() -> None:
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("ud-propn").is_file()
 
 
 def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,22 +295,6 @@ def test_unknown_rules() -> None:
 
 
 # ------------------------------------------------------------------------------------------- the command
-def trained(vdgi: Vdgi, out: str, *options: str) -> model_file.ModelFile:
-    """A perceptron of the tiny treebank."""
-    small = ["--set", "parser.log2_buckets=8"]
-    vdgi.good("train", "--preset", "best", "--train", "train.conllu", *small, *options, "--out", out)
-    return model_file.load(f"{out}/model.vdgi")
-
-
-def test_rules_of_ones_own_change_the_recommended_model(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("train.conllu"), heads=False)
-    Path("mine.txt").write_text("ROOT NOUN 0.5\n", encoding="utf-8")
-    best, mine = trained(vdgi, "best"), trained(vdgi, "mine", "--rules", "mine.txt")
-    same = trained(vdgi, "same", "--set", "rules=mine.txt")
-    assert mine.rules.text == "ROOT NOUN 0.5\n"
-    assert mine.settings.rules == "mine.txt"
-    assert not tiny.same_arrays(best.parameters, mine.parameters)
-    assert tiny.same_arrays(mine.parameters, same.parameters)
 
 
 @pytest.mark.parametrize(
@@ -363,9 +319,3 @@ def test_settings_of_a_model_are_no_longer_than_they_can_be() -> None:
     """Python's reader keeps all beginnings of a dotted key: of a long one, gigabytes."""
     with pytest.raises(ConfigError, match="settings.toml: of more than 10000 characters"):
         from_toml("a" + ".a" * 9_999 + " = 1", "settings.toml")
-
-
-@pytest.mark.parametrize("name", ["a" + ".a" * 9_999, "seed"])
-def test_an_assignment_cannot_be_too_deep_or_too_large(name: str) -> None:
-    with pytest.raises(ConfigError):
-        load_settings("best", [f"{name}=0x{'f' * 5_000}"])

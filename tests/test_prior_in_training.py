@@ -102,9 +102,6 @@ def test_gamma_is_the_prior_to_the_power_of_the_strength(strength, dynamics):
     assert phase.joint_values() == {}
 
 
-# What is learnt from samples
-
-
 # In a run
 
 UNDER_THE_PRIOR: dict[str, Any] = {"rules": "best", "posterior": {"features": "potentials", "strength": 1.0}}
@@ -229,6 +226,3 @@ def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path):
     found = [row["expected_dda"] for row in trainer.log.rows()]
     assert len(found) == 5  # after 2, and 4, 6, 8, 9 updates
     assert max(found) <= most + 1e-5
-
-
-# Wrong use

@@ -215,24 +215,6 @@ def test_beside_the_paper():
     assert not any(name in BASELINES for name in speed)
 
 
-def test_an_average_is_beside_the_papers_if_all_languages_are_there():
-    languages = [name for name in files.DATASETS if name != "wsj"]
-    rows = [run("UniversalRules", name, 1, 10 * k) for k, name in enumerate(languages)]
-    (upto15, _) = shown(tables.beside(rows, "Li2019-T6"))
-    assert (upto15[""][-1], upto15["UniversalRules (here)"][-1]) == ("UD1.4-Average", "35.0")
-
-
-def test_tables_of_which_no_row_was_run_are_not_shown():
-    def titles(*systems: str) -> list[str]:
-        rows = [run(name, "wsj", 1, dda={"<=10": 1.0, "all": 2.0}) for name in systems]
-        return [table.title[:9] for table in tables.beside([*rows], "paper")]
-
-    assert titles("UniversalRules", "L-WeaklySupervised") == ["Li2019-T4", "Li2019-T5"]
-    assert titles("RL-PC-dev") == ["Li2019-T4", "Li2019-T3"]  # which table 4 calls WeaklySupervised
-    assert titles("Unsupervised", "left branching", "best") == ["Li2019-T1"]
-    assert titles("best") == [f"Li2019-T{number}" for number in (1, 2, 4, 5, 3)]
-
-
 def test_other_data_than_the_papers_is_named():
     test = "UD_French-GSD/fr_gsd-ud-test.conllu"
     rows = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -216,7 +215,7 @@ def random_text(rng: random.Random) -> str:
     return "".join(rng.choice(rng.choice(kinds)) for _ in range(rng.choice((0, 1, 3, 20, 80))))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokeniser, tmp_path: Path) -> None:
     rng, path = random.Random(seed), tmp_path / "text.conllu"
     for _ in range(100):
@@ -233,7 +232,7 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
             assert read_documents([path]) == [document]
 
 
-@pytest.mark.parametrize("size", [1, 7, 40])
+@pytest.mark.parametrize("size", [1, 40])
 def test_passages_lose_nothing(
     size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,13 +269,6 @@ def test_a_list_without_an_end_is_cut_into_sentences_that_can_be_read(
 
 
 # ------------------------------------------------------------------------------------------- invisible
-def test_format_characters_are_those_of_unicode_that_do_not_show() -> None:
-    shown = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
-    every = {n for n in range(sys.maxunicode + 1) if unicodedata.category(chr(n)) == "Cf"}
-    found = {n for n in range(sys.maxunicode + 1) if raw_text.FORMAT.match(chr(n))}
-    assert every - found <= shown | {0xFEFF}
-    assert {unicodedata.category(chr(n)) for n in found - every} <= {"Cn"}
-
 
 INVISIBLE = "Le cha\u00adt\u200b \u200bdu \u200e chien\u200d dort\u200b.\u200f "
 INVISIBLE += "Le pain\u2060 dort!\u200e\n\u202bLe livre dort.\u200f"
@@ -446,17 +438,6 @@ def spaces_missing(text: str, forms: list[str]) -> list[bool]:
     return found
 
 
-def test_files_with_kinds_or_characters_that_there_are_not_are_refused(learnt: Tokeniser) -> None:
-    arrays = learnt.arrays()
-    assert not {"tokeniser/cut", "tokeniser/own"} & {*arrays}, "files are as they were where nothing is cut"
-    for name, value in (("cut", [99]), ("cut", [-1]), ("own", [-1]), ("own", [0x110000])):
-        with pytest.raises(ModelError, match="other numbers"):
-            Tokeniser.from_arrays({**arrays, f"tokeniser/{name}": np.array(value)}, learnt.splitter)
-    for wrong in (np.zeros((2, 2), np.int64), np.zeros(1), np.array(["x"])):
-        with pytest.raises(ModelError, match="tokeniser/cut is of"):
-            Tokeniser.from_arrays({**arrays, "tokeniser/cut": wrong}, learnt.splitter)
-
-
 # ------------------------------------------------------------------------------------------- numbers
 def test_labelling_sums_the_weights_that_learning_gave(learnt: Tokeniser, documents: list[Document]) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
@@ -507,12 +488,6 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
             refused.append(str(error))
     assert len(refused) > 20
     assert all(str(path) in error for error in refused)
-
-
-def test_a_file_of_another_kind_is_refused(model: Path, file: Path, tmp_path: Path) -> None:
-    for name, message in ((model, "not a vdgi tokeniser"), (tmp_path / "none", "no such tokeniser")):
-        with pytest.raises(ModelError, match=message):
-            tokeniser_file.load(name)
 
 
 def test_a_token_of_countless_words_is_refused_and_never_learnt(learnt: Tokeniser, tmp_path: Path) -> None:

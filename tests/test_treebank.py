@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import Dropped, Filter, prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD, Protocol, protocol_named
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.evaluation.baselines import left_branching, right_branching
 
-LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
+LANGUAGES = ("eu", "nl", "fr")
 
 # README of the data, section 5: sentences, words, left, right (DDA in per cent); projective sentences, left,
 # right of these. For at most 15 and 40 words and for all.
@@ -36,21 +35,6 @@ BASELINES = {
     ("fr", 15): (123, 1194, 32.0, 12.1, 123, 32.0, 12.1),
     ("fr", 40): (271, 4827, 31.3, 11.6, 268, 31.3, 11.7),
     ("fr", None): (298, 6178, 31.1, 11.7, 292, 31.2, 11.7),
-    ("de", 15): (610, 5416, 34.7, 9.6, 595, 35.0, 9.4),
-    ("de", 40): (964, 13345, 33.0, 8.4, 901, 33.4, 8.5),
-    ("de", None): (977, 13929, 33.0, 8.4, 912, 33.3, 8.5),
-    ("it", 15): (245, 2238, 34.3, 12.9, 242, 34.3, 13.0),
-    ("it", 40): (446, 7439, 33.2, 11.3, 434, 33.2, 11.4),
-    ("it", None): (489, 9721, 32.8, 11.2, 465, 32.9, 11.4),
-    ("pl", 15): (667, 4844, 30.3, 23.9, 667, 30.3, 23.9),
-    ("pl", 40): (727, 6015, 29.5, 23.8, 726, 29.5, 23.8),
-    ("pl", None): (727, 6015, 29.5, 23.8, 726, 29.5, 23.8),
-    ("pt", 15): (130, 1125, 32.4, 15.5, 123, 33.0, 15.3),
-    ("pt", 40): (273, 4595, 30.6, 13.8, 248, 31.2, 13.6),
-    ("pt", None): (288, 5434, 30.5, 13.5, 259, 31.0, 13.4),
-    ("es", 15): (86, 859, 35.5, 10.4, 85, 35.5, 10.5),
-    ("es", 40): (224, 4389, 32.2, 11.9, 209, 32.2, 11.8),
-    ("es", None): (274, 7110, 31.8, 11.6, 248, 31.9, 11.7),
 }
 
 
@@ -138,30 +122,6 @@ def any_sentence() -> st.SearchStrategy[Sentence]:
 def test_is_projective_on_every_head_vector(n_words: int) -> None:
     for heads in itertools.product(range(n_words + 1), repeat=n_words):
         assert is_projective(heads) == has_no_crossing(heads), heads
-
-
-def test_is_projective_on_long_random_trees() -> None:
-    rng = random.Random(1)
-    verdicts = Counter()
-    for _ in range(400):
-        n_words = rng.randint(6, 12)
-        heads = list(left_branching(n_words))
-        for _ in range(rng.randint(0, 8)):
-            heads[rng.randrange(n_words)] = rng.randint(0, n_words)
-        verdicts[is_projective(heads)] += 1
-        assert is_projective(heads) == has_no_crossing(heads), heads
-    assert min(verdicts.values()) > 50
-
-
-def test_numbers_of_projective_trees() -> None:
-    assert [len(projective_trees(n)) for n in range(1, 6)] == [1, 2, 7, 30, 143]
-
-
-@given(projective_tree())
-def test_generated_trees_are_projective(heads: tuple[int, ...]) -> None:
-    assert is_tree(heads)
-    assert has_no_crossing(heads)
-    assert is_projective(heads)
 
 
 # ------------------------------------------------------------------------------------------- removal
@@ -321,12 +281,6 @@ class Counting(list[int]):
 
 
 # ------------------------------------------------------------------------------------------- filters
-def test_dropped_is_one_line() -> None:
-    assert str(Dropped("punctuation", 0, 3340)) == "punctuation: 3,340 words"
-    assert str(Dropped("not projective", 1, 1)) == "not projective: 1 sentence, 1 word"
-    assert str(Dropped("longer than 10 words", 1200, 20000)) == (
-        "longer than 10 words: 1,200 sentences, 20,000 words"
-    )
 
 
 def test_prepare_standard() -> None:
@@ -413,12 +367,6 @@ def test_filters_partition_their_input(
 
 
 # ------------------------------------------------------------------------------------------- protocols
-def test_protocols_by_name() -> None:
-    assert list(PROTOCOLS) == ["standard", "as_released"]
-    assert protocol_named("standard") is STANDARD
-    with pytest.raises(ConfigError) as error:
-        protocol_named("Standard")
-    assert str(error.value) == "no protocol 'Standard' (choose from standard, as_released)"
 
 
 # ------------------------------------------------------------------------------------------- real treebanks

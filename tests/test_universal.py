@@ -28,7 +28,7 @@ from dynet_vdgi.settings.config import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.universal import scorer
 from dynet_vdgi.universal import scorer as relations
-from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
+from dynet_vdgi.universal.stored import STRENGTH, Measures, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 N_SENTENCES = 60
@@ -143,15 +143,6 @@ def test_damaged_arrays_are_refused(tmp_path, parser, sentences, name, change, m
         dynet_vdgi.load(tmp_path / "damaged.vdgi")
 
 
-def test_numbers_of_another_version_are_refused(tmp_path):
-    scorer = universal.scorer()
-    weights = {**scorer.weights, "typology": scorer.weights["typology"][:, :-1]}
-    shorter = replace(scorer, mean=scorer.mean[:-1], scale=scorer.scale[:-1], weights=weights)
-    model = replace(universal.model(), parameters=arrays_of(shorter))
-    with pytest.raises(ModelError, match="do not fit"):
-        Parser(model)
-
-
 def test_the_shipped_model_is_found_unless_a_file_has_its_name(path, tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
     monkeypatch.chdir(tmp_path)
@@ -188,14 +179,6 @@ def test_info_names_treebanks_with_branches_and_licences(path, vdgi):
         "trees": 10, "share": 0.25, "licence": "CC0 1.0", "branch": "Playic",
     }  # fmt: skip
     assert as_json["recipe"] == "universal"
-
-
-def test_it_goes_without_a_table(path, text, vdgi):
-    with pytest.raises(ModelError, match="a model of recipe universal has no rules"):
-        run_folder.rules_named(str(path))
-    told = vdgi.good("check", "--model", path, text).out
-    assert "trees" in told
-    assert "rule" not in told
 
 
 # ------------------------------------------------------------------------------------------- trees
@@ -295,14 +278,6 @@ def test_all_files_of_one_output_are_one_text(path, text, vdgi):
     assert vdgi.good("parse", path, *parts).out == whole
     alone = vdgi.good("parse", path, parts[0]).out
     assert not whole.startswith(alone)
-
-
-def test_parse_equals_pipe(path, text, vdgi):
-    out = text.with_name("out.conllu")
-    vdgi.good("parse", path, text, "-o", out)
-    piped = list(dynet_vdgi.load(path).pipe(text))
-    found = list(conllu.read(out))
-    assert [(s.heads, s.deprels) for s in found] == [(s.heads, s.deprels) for s in piped]
 
 
 def test_only_the_beginning_is_measured(sentences):
