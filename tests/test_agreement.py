@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import random
 from collections import Counter
 from pathlib import Path
@@ -116,16 +113,6 @@ def test_kappa_is_that_of_the_definition_and_of_scikit_learn(tmp_path: Path, see
         assert counts[name].kappa == pytest.approx(cohen_kappa_score(*zip(*pairs)), abs=1e-12)
 
 
-def test_kappa_of_one_value_or_of_nothing_is_undefined(tmp_path: Path) -> None:
-    row = "a/X/_/0/root"
-    found = agreement(files(tmp_path, sentence(row), sentence(row)))
-    assert math.isnan(found.counts["upos"].kappa)
-    assert math.isnan(found.counts["xpos"].share)
-    figures = found.to_dict(5, 5)["figures"]
-    assert figures["upos"] == {"same": 1, "first": 1, "second": 1, "share": 1.0, "kappa": None}
-    assert figures["xpos"]["share"] is None
-
-
 # ------------------------------------------------------------------------------------------- alignment
 def test_words_of_other_tokens_are_aligned_and_heads_follow_them(tmp_path: Path) -> None:
     one = sentence("1-2/don't", "do/AUX/_/3/aux", "n't/PART/_/3/advmod", "bark/VERB/_/0/root")
@@ -162,12 +149,6 @@ def test_words_without_a_value_in_both_files_do_not_count(tmp_path: Path) -> Non
     assert words == {"upos": 1, "head": 1, "deprel": 1, "both": 1, "feats": 0}
 
 
-def test_punctuation_of_either_file_can_be_left_out(pair: tuple[Path, Path]) -> None:
-    found = agreement(TwoFiles.read(*pair), punctuation=False)
-    assert found.counts["upos"].words == 6
-    assert "without punctuation" in found.note
-
-
 # ------------------------------------------------------------------------------------------- command
 def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
     vdgi: Vdgi, pair: tuple[Path, Path]
@@ -177,15 +158,6 @@ def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
     assert f"{pair[0]}:1, {pair[1]}:1 (s1): 2 of 4 differ: UPOS 1, relation 2, head 1" in out
     assert "UPOS  second  words\nNOUN  PROPN       1" in out
     assert "Dogs chase" not in vdgi.good("evaluate", "--agreement", *pair, "--worst", "0").out
-
-
-def test_json_and_csv_have_the_same_figures(vdgi: Vdgi, pair: tuple[Path, Path]) -> None:
-    figures = json.loads(vdgi.good("evaluate", "--agreement", *pair, "--json").out)["figures"]
-    rows = list(csv.DictReader(io.StringIO(vdgi.good("evaluate", "--agreement", *pair, "--csv").out)))
-    assert [row["figure"] for row in rows] == list(figures)
-    for row in rows:
-        for name, value in figures[row["figure"]].items():
-            assert row[name] == ("" if value is None else str(value))
 
 
 def test_uas_and_las_of_the_same_words_are_those_of_evaluate(vdgi: Vdgi, tmp_path: Path) -> None:

@@ -174,12 +174,3 @@ def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
         assert header in printed
     for own in (ROOT, tmp_path):
         assert str(own) not in printed, "the script shows a folder of the machine"
-
-
-def test_memory_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    import measuring
-
-    nothing = measuring.memory_and_time([sys.executable, "-c", ""])[0]
-    much = measuring.memory_and_time([sys.executable, "-c", "b'x' * 100_000_000"])[0]
-    assert 85 < much - nothing < 115

@@ -43,23 +43,6 @@ def test_one_thread_is_for_the_block_only(two_threads):
     assert threads() == 2
 
 
-def test_blocks_of_several_threads_may_overlap(two_threads):
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with side_by_side.one_thread():
-            inside.set()
-            leave.wait(60)
-
-    thread = threading.Thread(target=other)
-    with side_by_side.one_thread():
-        thread.start()
-        assert inside.wait(60)
-    leave.set()
-    thread.join()
-    assert threads() == 2
-
-
 def test_another_thread_has_one_blas_thread_and_leaves_the_caller_free_to_set_more(two_threads):
     with side_by_side.one_thread():  # as a parser that was loaded here
         pass

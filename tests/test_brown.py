@@ -83,7 +83,7 @@ def test_induction_equals_brute_force(stream, n_clusters):
     assert brown.mutual_information([stream], clusters) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_every_loss_is_that_from_scratch(seed):
     """After every step, also after merges that nobody would choose; and the best merge is the best one."""
     rng = random.Random(seed)

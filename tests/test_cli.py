@@ -216,6 +216,3 @@ def test_help_fits_the_terminal(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch, ver
     status, out, _ = vdgi(*verb, "--help")
     assert status == 0
     assert [line for line in out.splitlines() if len(line) > 60] == []
-
-
-# ------------------------------------------------------------------------------------------- small things

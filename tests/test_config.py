@@ -32,7 +32,6 @@ SOURCES = "\n".join(
     if path.name not in ("config.py", "config_checks.py")
 )
 EVERY = [(place.section, place.key, place.kind, place.recipes[0]) for place in every_setting()]
-NEURAL_SECTIONS = ("words", "posterior", "train", "finetune", "language_model")
 
 
 @cache

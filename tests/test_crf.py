@@ -136,12 +136,6 @@ def test_learning_finds_labels_that_features_and_neighbours_tell(caplog):
     assert "own way" not in caplog.text  # machine code, not numba's
 
 
-@pytest.mark.parametrize("labels", [[0, 1], [0] * 7 + [3], [0] * 7 + [-2]])
-def test_labels_out_of_range_are_refused(labels):
-    with pytest.raises(ValueError, match="labels"):
-        Crf.fit(tokens_of(np.random.default_rng(0)), np.array(labels), 3)
-
-
 def test_arrays_give_the_same_field_back():
     tokens = tokens_of(np.random.default_rng(1))
     crf = Crf.fit(tokens, np.array([0, 1, 2, 0, 2, 1, 1, 0]), 3)

@@ -443,6 +443,3 @@ def test_interrupted_and_killed_it_goes_on_to_the_same_results(whole, folder):
     assert b"3 runs: 2 done, 1 resume\n" in (again or b"")
     assert figures(folder) == figures(whole[0])
     assert not Path("out/.replaced").exists()
-
-
-# ------------------------------------------------------------------------------------------- cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
@@ -169,38 +169,3 @@ def test_the_model_does_not_depend_on_the_number_of_processors(tmp_path: Path, v
     assert one.text == two.text
     assert one.parameters.keys() == two.parameters.keys()
     assert all(one.parameters[name].tobytes() == two.parameters[name].tobytes() for name in one.parameters)
-
-
-@pytest.mark.parametrize(
-    ("jobs", "preset", "told"), [("0", "best", "must be at least 1"), ("2", "paper", "no effect")]
-)
-def test_numbers_of_processors_without_sense_are_refused(
-    tmp_path: Path, vdgi: Vdgi, jobs: str, preset: str, told: str
-) -> None:
-    result = vdgi("train", "--train", TRAIN, "--preset", preset, "--jobs", jobs, "--out", tmp_path / "run")
-    assert result.status == 2
-    assert told in result.err
-
-
-def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None:
-    vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--out", tmp_path / "a")
-    model = tmp_path / "a" / "model.vdgi"
-    for more in (
-        ["--preset", "best", "--trees", TRAIN],
-        ["--preset", "best", "--train", TRAIN],
-        ["--train", TRAIN, "--preset", "paper"],
-    ):
-        result = vdgi("-q", "train", *more, "--init", model, "--out", tmp_path / "b")
-        assert result.status == 2
-        assert "a perceptron cannot be trained further; start from a neural model" in result.err
-    assert not (tmp_path / "b").exists()
-
-
-def test_the_perceptron_needs_trees(tmp_path: Path, vdgi: Vdgi) -> None:
-    options = ["--set", "teacher.kind=none", "--out", tmp_path / "run"]
-    result = vdgi("train", "--preset", "best", "--train", TRAIN, *options)
-    assert (result.status, last_line(result.err)) == (
-        2,
-        "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE",
-    )
-    assert not (tmp_path / "run").exists()

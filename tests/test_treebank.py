@@ -366,9 +366,6 @@ def test_filters_partition_their_input(
     assert again.dropped == []
 
 
-# ------------------------------------------------------------------------------------------- protocols
-
-
 # ------------------------------------------------------------------------------------------- real treebanks
 def per_cent_right(sentences: list[Sentence], parser: Callable[[int], tuple[int, ...]]) -> float:
     right = words = 0
