@@ -88,21 +88,6 @@ def test_open_differences_have_the_first_value_and_decisions_the_side_and_who_to
     assert (columns(3)[7], columns(3)[9]) == ("amod", "LabelBy=eve|Differs=head")
 
 
-def test_all_of_one_side_is_that_side(folder: Path) -> None:
-    for side, name in enumerate(("a.conllu", "b.conllu")):
-        work = opened()
-        for number, part in enumerate(work.parts):
-            work.decide(number, part.keys, side)
-        work.save()
-        mine, theirs = list(conllu.read("c.conllu")), list(conllu.read(name))
-        assert [(s.forms, s.tags, s.heads, s.deprels) for s in mine] == [
-            (s.forms, s.tags, s.heads, s.deprels) for s in theirs
-        ]
-        assert work.next_open(-1) is None
-        assert "Differs" not in Path("c.conllu").read_text(encoding="utf-8")
-        work.close()
-
-
 RICH = (
     "# sent_id = s\n# text = do n't go\n# note = odd\n"
     "0.1\tyou\t_\tPRON\t_\t_\t_\t_\t3:nsubj\t_\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\tTypo=No\n"

@@ -333,22 +333,6 @@ def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields
     keys(page, "3", at=2, says="2 dogs, NOUN, head 3 do")
 
 
-def test_one_goes_to_words_by_number_and_from_one_unconfirmed_word_to_the_next(
-    page: Any, client: Client
-) -> None:
-    keys(page, "Home", "g")
-    expect(page.locator("#notice")).to_have_text("Go to word: type its number.")
-    keys(page, "4", then=4)
-    keys(page, "h", then=5)
-    keys(page, "Home")
-    for place in (2, 3):
-        keys(page, "Enter", then=place)
-    keys(page, "Home", "w", then=3)
-    assert page.url.endswith("#s=0&w=3")
-    confirmed = [bool(one["head_by"]) for one in client.get("sentence/0")["words"]]
-    assert confirmed == [True, True, False, False, False, False]
-
-
 def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):  # all hang from words with these tags
         client.change(2, "label", word_, label)
@@ -491,23 +475,6 @@ def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> 
     assert (first["tag"], first["tag_by"], first["lemma_by"]) == ("PRON", "anna", "anna")
     keys(page, "u", "u", "u")
     expect(word(page, 1).locator(".tag")).to_have_text("DET")
-
-
-def test_xpos_is_chosen_or_typed_and_stays_when_the_tag_changes(page: Any, client: Client) -> None:
-    keys(page, "Home", "ArrowRight", "y")
-    expect(page.locator("#choice-list .value")).to_have_text(["DT"])  # all that the file has
-    keys(page, "'NNS", "Enter")
-    expect(page.locator("#notice")).to_have_text("2 dogs, XPOS NNS.")
-    expect(page.locator("#word-facts")).to_contain_text("XPOS NNS")
-    keys(page, "t", "v", says="XPOS stays NNS: y changes it.")
-    keys(page, "Home", "y", "2")
-    wait_for(lambda: client.get("sentence/0")["words"][0]["xpos"] == "NNS")
-    keys(page, "y", "'_", "Enter")
-    expect(page.locator("#notice")).to_have_text("1 The, no XPOS.")
-    found = client.get("sentence/0")["words"]
-    assert [(one["tag"], one["xpos"], one["xpos_by"]) for one in found[:2]] == [
-        ("DET", "_", "anna"), ("VERB", "NNS", "anna"),
-    ]  # fmt: skip
 
 
 def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(page: Any, client: Client) -> None:

@@ -146,15 +146,6 @@ def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
     assert Path("a.conllu").read_bytes() == ROWS.encode()
 
 
-def test_a_changed_tag_changes_what_counts_as_punctuation(session: Session) -> None:
-    marked = session.text.of_id(1)
-    assert marked.positions == (1, 2)
-    change(session, 1, "tag", 1, "PUNCT")
-    assert (marked.positions, marked.bare.forms) == ((2,), ("bark",))
-    change(session, 2, "tag", 4, "SYM")
-    assert session.text.of_id(2).positions == (1, 2, 3, 4, 5, 6)
-
-
 IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
     *(("tag", 1, value, "is no tag") for value in ("NN", 3, ["NOUN"])),
     *(("tag", word, "NOUN", f"there is no word {word}") for word in (0, 9)),

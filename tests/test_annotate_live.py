@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import stat
@@ -200,23 +199,6 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
 
     lived(path, scene)
-
-
-def test_a_parser_that_has_ended_is_no_fault_of_a_request(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scene(live: Live, tools: Unsteady) -> None:
-        before = live.session.sentences[2].arcs
-        tools.may_go_on.clear()
-        assert (await live.show(2)).arcs == before
-        tools.fails = True
-        tools.may_go_on.set()
-        await until(lambda: not live._parsing)
-        assert live.session.sentences[2].arcs == before
-
-    lived(path, scene)
-    gc.collect()
-    assert "never retrieved" not in caplog.text
 
 
 # ------------------------------------------------------------------------------------------- guessed tags

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from annotating import ROWS, guessed, seen, written
-from shell import Vdgi, names_in
+from shell import Vdgi
 
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
 from dynet_vdgi.annotation.relations import read_list
@@ -116,20 +116,6 @@ def test_unsaved_changes_and_those_of_another_program_are_both_kept(session: Ses
         assert f"\n{line}\n" in text
 
 
-def test_cutting_cuts_and_joins_outlive_changes_of_other_sentences(folder: Path) -> None:
-    for what, word, value, forms in (("cut", 3, 0, [2, 4]), ("glue", 0, 0, [8]), ("split", 2, 2, [7])):
-        Path("a.conllu.journal").unlink(missing_ok=True)
-        found = guessed(Session(written(Path("a.conllu")), "anna"))
-        change(found, 2, "head", 1, 3)
-        found.save()
-        change(found, 0, what, word, value)
-        found = edited(found, ("1\tCats\tcat", "1\tCats\tkitty"))
-        assert [len(marked) for marked in found.sentences][: len(forms)] == forms
-        assert sum(map(len, found.sentences)) == 14 + (what == "split")
-        found.close()
-        assert Path("a.conllu").read_text(encoding="utf-8").count("kitty") == 1
-
-
 # ------------------------------------------------------------------------------------------- plain text
 def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
@@ -153,18 +139,6 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     Path("b.txt").write_text(" \n", encoding="utf-8")
     with pytest.raises(DataError, match="no text"):
         conllu_of("b.txt", None)
-
-
-def test_raw_text_is_never_read_over_a_file_that_is_there(folder: Path, vdgi: Vdgi) -> None:
-    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
-    written(Path("a.conllu"))
-    result = vdgi("annotate", "a.txt", "--no-browser")
-    assert result.status == 2
-    assert "a.conllu exists already: vdgi annotate a.conllu goes on with it" in result.err
-    for option in ("--tokeniser", "--tagger", "--labels"):
-        result = vdgi("annotate", "a.conllu", option, "nothing", "--no-browser")
-        assert result.status in (2, 4), result.err
-    assert names_in(folder) == ["a.conllu", "a.txt"]
 
 
 # ------------------------------------------------------------------------------------------- relations
@@ -381,24 +355,6 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
     found = edited(session, ("Cats\tcat", "Cats\tkitty"))
     assert [marked.columns[0].lemma for marked in found.sentences] == ["b", "c", "kitty"]
     found.close()
-
-
-def test_a_change_while_the_file_is_prepared_is_in_the_file_too(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def late() -> list[str]:
-        found = pieces()
-        if len(session.text.undo) < 6:
-            change(session, 0, "lemma", 1, f"der{len(session.text.undo)}")
-        return found
-
-    pieces = session._pieces
-    monkeypatch.setattr(session, "_pieces", late)
-    change(session, 0, "lemma", 1, "der")
-    assert session.save()
-    session.release()
-    assert "\tder5\t" in Path("a.conllu").read_text(encoding="utf-8")
-    assert not Session("a.conllu", "anna").is_unsaved
 
 
 @pytest.mark.parametrize(

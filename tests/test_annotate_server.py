@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import pytest
 from annotating import ROWS, Client, guessed, seen, served, start, written
@@ -28,12 +27,10 @@ from shell import names_in
 from dynet_vdgi.annotation.serving import Tab
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import conllu
-from dynet_vdgi.errors import UsageError
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation import shown as finding
 from dynet_vdgi.annotation.serving import HEADERS
 
@@ -70,13 +67,6 @@ def test_only_this_computer_is_listened_to_and_only_the_page_is_answered(client:
         assert not [name for name in named if name.startswith("access-control") or name == "server"]
     status, _, body = client("POST", "change", b" " * 20_000_000, headers)
     assert (status, json.loads(body)) == (413, {"fault": "the request is too long"})
-
-
-def test_paths_lead_nowhere_else(client: Client) -> None:
-    outside = ["../live.py", "..%2flive.py", "%2e%2e/live.py", "/etc/passwd", "page/main.js", "server.py"]
-    no_numbers = [quote(f"sentence/{number}") for number in ("9" * 5000, "x", "-1", "1.0", "٣")]
-    for path in (*outside, "package.json", *no_numbers, "guess/x", "relations/x", "undo"):
-        assert client("GET", path)[0] in (400, 404, 405), path
 
 
 def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(client: Client) -> None:
@@ -276,16 +266,6 @@ def test_a_known_token_is_used_at_its_port_for_its_journal_and_if_it_was_private
         assert Tab.of("a.conllu") == (note, 0, "")
     Tab.of("a.conllu").keep(1234, token)  # impossible, and no reason to end
     assert names_in(folder) == ["a.conllu.address", "elsewhere"]
-
-
-def test_a_port_that_was_the_pages_is_wished_for_only() -> None:
-    with serving.listening(0) as one:
-        port = one.getsockname()[1]
-        one.listen()
-        with serving.listening(0, port) as other:
-            assert other.getsockname()[1] not in (0, port)
-        with pytest.raises(UsageError, match=f"cannot listen on port {port}"):
-            serving.listening(port, port)
 
 
 # ------------------------------------------------------------------------------------------- kills

@@ -7,17 +7,17 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 import tiny
 from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi, names_in
 
-from dynet_vdgi.annotation.journal import Journal, JournalError
+from dynet_vdgi.annotation.journal import JournalError
 from dynet_vdgi.annotation.marked import ChangeError, Guess
 from dynet_vdgi.annotation.session import Session, StaleError
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
 
 FIRST = ROWS.split("\n\n")[0] + "\n\n"
@@ -165,22 +165,6 @@ def test_what_is_no_journal_of_this_version_is_refused_and_stays_as_it_is(
     assert Path("a.conllu.journal").read_bytes() == content
 
 
-def test_a_link_is_no_journal_and_one_that_cannot_be_made_is_told(folder: Path) -> None:
-    written(Path("a.conllu"))
-    for content in (b"my only token", b"", b'{"journal":5,"file":"a.conllu"}\n'):
-        Path("victim").write_bytes(content)
-        Path("a.conllu.journal").symlink_to("victim")
-        with pytest.raises(UsageError, match=r"cannot open the journal .* it is a link"):
-            Session("a.conllu", "anna")
-        assert Path("victim").read_bytes() == content
-        Path("a.conllu.journal").unlink()
-    os.mkfifo("a.conllu.journal")
-    with pytest.raises(UsageError, match=r"cannot open the journal .* no ordinary file"):
-        Session("a.conllu", "anna")
-    with pytest.raises(UsageError, match="cannot open the journal"):
-        Journal(Path("nowhere") / "a.journal")
-
-
 def test_a_change_that_cannot_be_written_has_not_happened(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,19 +227,6 @@ def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(sess
     session.release()
 
 
-def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
-    assert session.text.progress()["heads_right"] is None
-    for what, word, value in (("head", 2, 4), ("head", 2, 5), ("label", 1, "det"), ("done", 0, 0)):
-        change(session, 0, what, word, value)
-    change(session, 1, "done")
-    found = session.text.progress()
-    assert (found["sentences"], found["sentences_done"]) == (3, 2)
-    assert found["heads_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
-    assert found["labels_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
-    session.back("undo")
-    assert session.text.progress()["sentences_done"] == 1
-
-
 def test_who_has_not_seen_the_last_change_or_guess_is_told(session: Session) -> None:
     old = seen(session.sentences[1])
     change(session, 1, "head", 1, 0)
@@ -284,13 +255,6 @@ def test_the_file_under_any_name_belongs_to_one_annotator(session: Session) -> N
     Session("soft.conllu", "bob").close()
 
 
-def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
-    with session.journal.path.open("ab") as handle:
-        handle.write(b"{}\n")
-    with pytest.raises(JournalError, match="changed by another program"):
-        change(session, 0, "head", 2, 4)
-
-
 @pytest.mark.parametrize("when", ["before the end", "after the end"])
 def test_changes_and_questions_while_the_file_is_written_neither_wait_nor_find_another_program(
     session: Session, monkeypatch: pytest.MonkeyPatch, when: str
@@ -315,31 +279,6 @@ def test_changes_and_questions_while_the_file_is_written_neither_wait_nor_find_a
     found = again(session)
     assert found.sentences[1].arcs[0].head_by == ("anna" if session.is_unsaved else "")
     assert found.is_unsaved == session.is_unsaved
-
-
-# ------------------------------------------------------------------------------------------- the file
-def test_the_file_is_always_whole_and_ordinary(session: Session) -> None:
-    for number in range(3):
-        change(session, number, "done")
-        session.save()
-        found = list(conllu.read("a.conllu"))
-        assert [sentence.heads is not None for sentence in found] == [k <= number for k in range(3)]
-    session.close()
-    assert names_in(Path()) == ["a.conllu", "a.conllu.journal"]
-
-
-def test_a_tree_is_the_same_after_a_restart(session: Session) -> None:
-    change(session, 0, "head", 2, 4)
-    marked = session.sentences[0]
-    session.put(0, marked.version, OTHER_GUESS)
-    assert session.is_unsaved
-    change(session, 0, "label", 2, "nsubj")
-    shown = marked.arcs
-    session.close()
-    after = Session("a.conllu", "anna")
-    assert after.sentences[0].arcs == shown
-    assert (after.is_unsaved, after.sentences[0].is_held) == (False, True)
-    after.release()
 
 
 # ------------------------------------------------------------------------------------------- beginning
@@ -419,35 +358,3 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     err, text = exported(vdgi, "--finished")
     assert "1 sentence with trees, 2 left out" in err
     assert text.count("# sent_id") == 1
-
-
-def test_export_says_nothing_of_guesses(folder: Path, vdgi: Vdgi) -> None:
-    words = [
-        "1\tgo\t_\tVERB\t_\t_\t0\troot\t_\tHeadConf=0.5|A=b",
-        "2\tso\t_\tADV\t_\t_\t1\tadvmod\t_\tHeadConf=1",
-    ]
-    marks = "|HeadBy=me|LabelBy=me\n"
-    text = "# guess = 01234567\n# text = go so\n" + marks.join([*words, "\n"])
-    Path("a.conllu").write_text(text, encoding="utf-8")
-    expected = [line.replace("HeadConf=0.5|", "").replace("HeadConf=1", "_") for line in words]
-    assert exported(vdgi)[1] == "\n".join(["# text = go so", *expected, "", ""])
-
-
-def test_wrong_options_are_refused(folder: Path, vdgi: Vdgi) -> None:
-    written(Path("a.conllu"))
-    refused: list[tuple[list[Any], str]] = [
-        (["a.conllu", "--every", "0"], "--every 0: must be at least 1"),
-        (["a.conllu", "--port", "70000"], "--port 70000: must be from 0 to 65535"),
-        (["a.conllu", "--annotator", "a|b"], "--annotator 'a|b': up to 40 letters"),
-        (["a.conllu", "--finished"], "--finished has no effect without --export"),
-        (["a.conllu", "--export", "b.conllu", "--every", "5"], "--every has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--no-browser"], "--no-browser has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--prefix", "/p"], "--prefix has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--allow-host", "a.b"], "--allow-host has no effect with"),
-        (["-"], "unpack it"),
-        (["a.conllu.gz"], "unpack it"),
-    ]
-    for options, message in refused:
-        result = vdgi("annotate", *options)
-        assert (result.status, message in result.err) == (2, True), options
-    assert names_in(folder) == ["a.conllu"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 from by_numba import ByNumba
-from few import RandomBase, log_likelihood, tree, trees
+from few import RandomBase, log_likelihood, trees
 
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE
@@ -21,9 +21,7 @@ from dynet_vdgi.teachers.arc_crf import (
     SHARE_RATE,
     ArcCrf,
     gradients_of,
-    mixed,
     share_of_base,
-    share_of_unsupervised,
 )
 
 in_numba = ByNumba(arc_crf)
@@ -122,31 +120,6 @@ def test_scores_are_sums_of_weights_of_features():
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
 
 
-def features_of(sentence, head, dependent, **options):
-    """The features of an arc by their codes."""
-    rows, table = Atoms().pack([sentence]).rows, arc_crf.templates(**options)
-    atoms, buckets = np.zeros(len(arc_crf.ATOMS), np.uint64), np.zeros(100, np.uint64)
-    found = in_numba.find_buckets(rows, table, 0, head, dependent, atoms, buckets)
-    assert len(np.unique(buckets[:found])) == found
-    return set(buckets[:found].tolist())
-
-
-def test_tags_between_count_once():
-    # One arc has two tags between its words, the other one three, of which two are equal.
-    two = features_of(tree("NOUN ADJ ADV VERB", (4, 1, 4, 0)), 1, 4)
-    three = features_of(tree("NOUN ADJ ADV ADJ VERB", (5, 1, 5, 5, 0)), 1, 5)
-    assert len(two) == len(three)
-
-
-def test_words_and_feats_can_be_left_out():
-    sentence = trees(1)[0]
-    other = replace(sentence, forms=tuple("abcde"), feats=("Case=Acc",) * 5)
-    options = {"feats": False, "words": False}
-    assert features_of(sentence, 2, 1, **options) == features_of(other, 2, 1, **options)
-    assert features_of(sentence, 2, 1) != features_of(other, 2, 1)
-    assert features_of(sentence, 2, 1, **options) < features_of(sentence, 2, 1)
-
-
 # ------------------------------------------------------------------------------------------- learning
 def test_learning_raises_the_likelihood_and_finds_the_trees():
     gold = trees(12)
@@ -182,12 +155,6 @@ def test_a_step_that_is_not_kept_favours_what_the_partial_tree_says():
     assert gained[5, 1] == gained.max() > 0.5
     assert (gained[:, 1:] * gradients).sum() > 0
     assert (crf.weights == before).all()
-
-
-def test_one_word_sentences_and_long_ones_teach_nothing():
-    crf = ArcCrf(longest=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
-    assert not crf.weights.any()
-    assert parsed_by(crf, [tree("NOUN", (0,))])[0].heads == (0,)
 
 
 # ------------------------------------------------------------------------------------------- the rest
@@ -233,13 +200,6 @@ def test_a_step_of_the_shares_goes_along_the_gradient_of_the_likelihood():
         by_hand.append((sides[1] - sides[0]) / 2e-5)
     expected = SHARE_RATE * np.array(by_hand) / np.sqrt(1 + np.square(by_hand))
     assert steps == pytest.approx(expected, abs=1e-6)
-
-
-def test_mixed_marginals():
-    assert share_of_unsupervised(0) == 1
-    assert share_of_unsupervised(20) == 0.5
-    (half,) = mixed([np.zeros((2, 1))], [np.ones((2, 1))], 0.25)
-    assert half.tolist() == [[0.25], [0.25]]
 
 
 def test_arrays_bring_the_crf_back():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from functools import partial
@@ -77,18 +76,6 @@ def test_an_interrupted_training_names_its_checkpoint(
         assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.slow
-def test_a_real_interrupt(model: Path) -> None:
-    with process("parse", model) as running:
-        assert running.stdin is not None
-        running.stdin.write((tiny.treebank(12) * 400).encode())  # more than the pipe holds: it reads by now
-        running.stdin.flush()
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate()
-    assert (running.returncode, out) == (130, b"")
-    assert last_line(err.decode()) == "interrupted"
-
-
 def test_a_reader_that_goes_away(model: Path, folder: Path) -> None:
     (folder / "big.conllu").write_text(tiny.treebank(12) * 200, encoding="utf-8")
     with process("-q", "parse", model, "big.conllu") as running:
@@ -134,14 +121,6 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
     )
 
 
-def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdgi) -> None:
-    assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
-    err = capsys.readouterr().err
-    assert err.startswith("Traceback (most recent call last):\n")
-    assert "description(" in err
-    assert last_line(err) == "nix.vdgi: no such model file (there are: universal)"
-
-
 def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
     """In a process of its own: what is not finite stays in DyNet's memory and spoils its later products."""
     status, out, err = finished(*training_arguments("run", "--set", "train.lr=1e20"))
@@ -172,16 +151,6 @@ def test_options_may_stand_between_files(arguments: list[str], expected: dict[st
     assert {name: found[name] for name in expected} == expected
 
 
-def test_help_of_a_verb(vdgi: Vdgi) -> None:
-    assert vdgi.good("help").out == vdgi.good("--help").out
-    for verb in VERBS:
-        assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
-    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "explain"), ("convert", "wsj")):
-        assert vdgi.good("help", verb, task).out == vdgi.good(verb, task, "--help").out
-    assert vdgi("help", "tag", "tran") == (2, "", "vdgi tag has no task 'tran'; did you mean 'train'?\n")
-    assert vdgi("help", "parse", "train") == (2, "", "vdgi parse has no task 'train'\n")
-
-
 def test_shells_are_told_the_completions(tmp_path: Path) -> None:
     pytest.importorskip("argcomplete")
     completions = tmp_path / "completions"
@@ -196,23 +165,3 @@ def test_shells_are_told_the_completions(tmp_path: Path) -> None:
     }
     subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
     assert completions.read_text().strip() == "--confidence"
-
-
-# ------------------------------------------------------------------------------------------- help
-VERBS_AND_TASKS = [
-    *([verb] for verb in ("help", *cli.VERBS)),
-    *(["rules", task] for task in ("show", "explain", "estimate")),
-    ["convert", "wsj"],
-    *(["tag", task] for task in ("train", "words", "list", "evaluate")),
-    *(["tokenize", task] for task in ("text", "train")),
-    *(["experiment", task] for task in ("run", "table")),
-    [],
-]
-
-
-@pytest.mark.parametrize("verb", VERBS_AND_TASKS, ids=" ".join)
-def test_help_fits_the_terminal(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch, verb: list[str]) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    status, out, _ = vdgi(*verb, "--help")
-    assert status == 0
-    assert [line for line in out.splitlines() if len(line) > 60] == []

@@ -170,9 +170,6 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
                 assert line.split()[column] == percent(cell["dda"])
 
 
-# check
-
-
 # info
 
 

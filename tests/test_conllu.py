@@ -6,7 +6,6 @@ import doctest
 import gzip
 import io
 import itertools
-import random
 import re
 import sys
 import tracemalloc
@@ -194,14 +193,6 @@ def test_on_error_tells_one_fault_per_faulty_sentence(file_of: Callable[[str], s
         (4, "expected 10 tab-separated columns, found 4"),
         (10, "line starts with 'w'; expected a token ID, '#' or an empty line"),
     ]
-
-
-def test_on_error_gets_a_missing_file_and_callbacks_may_raise(file_of: Callable[[str], str]) -> None:
-    faults: list[DataError] = []
-    assert list(read(file_of(TREE) + ".none", on_error=faults.append)) == []
-    assert [fault.message for fault in faults] == ["no such file"]
-    with pytest.raises(AssertionError, match="unexpected repair"):
-        list(read(file_of("\n" + TREE), on_error=print, on_repair=no_repair))
 
 
 def test_a_sentence_without_end_is_given_up_early(
@@ -418,47 +409,6 @@ def test_what_write_accepts_is_read_back_equal(file_of: Callable[[str], str], ma
         assert back.deprels == known(made.deprels)
 
 
-@given(
-    st.randoms(use_true_random=False), st.integers(1, 4), st.sampled_from(["optional", "required", "ignored"])
-)
-def test_damaged_files_are_read_or_refused(
-    file_of: Callable[[bytes], str], rng: random.Random, n_edits: int, policy: conllu.Heads
-) -> None:
-    data = (GOOD + TREE + BARE).encode()
-    for _ in range(n_edits):
-        data = damaged(data, rng)
-    path = file_of(data)
-    faults: list[DataError] = []
-    survivors = list(read(path, heads=policy, on_error=faults.append))
-    assert survivors or faults
-    if faults:
-        with pytest.raises(DataError) as caught:
-            list(read(path, heads=policy))
-        assert str(caught.value) == str(faults[0])
-    else:
-        assert list(read(path, heads=policy)) == survivors
-
-
-def damaged(data: bytes, rng: random.Random) -> bytes:
-    """One random edit of a byte or a line."""
-    place = rng.randrange(len(data) + 1)
-    piece = rng.choice(
-        [b"", b"\t", b"\n", b"\r", b" ", b"_", b"0", b"-", b".", b"\0", b"\xe9", b"\xc2\x85", b"#"]
-    )
-    if rng.random() < 0.5:
-        return data[:place] + piece + data[place + rng.randrange(2) :]
-    lines = data.split(b"\n")
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    edit = rng.randrange(3)
-    if edit == 0:
-        lines[one], lines[other] = lines[other], lines[one]
-    elif edit == 1:
-        lines.insert(one, lines[other])
-    else:
-        del lines[one]
-    return b"\n".join(lines)
-
-
 # Writing
 
 
@@ -520,33 +470,6 @@ def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], message:
     for writer in (lambda s: write([s], io.StringIO()), to_conllu):
         with pytest.raises(DataError, match=re.escape(message)):
             writer(made)  # type: ignore[no-untyped-call]
-
-
-def test_nothing_known_is_written_as_such() -> None:
-    made = Sentence(
-        ("a", "b"), ("X", "Y"), (2, -1), lemmas=("", "b"), xpos=("", "B"), feats=("", "A=b"), deprels=("", "")
-    )
-    handle = io.StringIO()
-    write([made], handle)
-    assert handle.getvalue() == "1\ta\t_\tX\t_\t_\t2\t_\t_\t_\n2\tb\tb\tY\tB\tA=b\t_\t_\t_\t_\n\n"
-
-
-def test_a_sentence_whose_columns_differ_in_length_is_refused() -> None:
-    with pytest.raises(UsageError, match="tags: 1 for 2 words"):
-        Sentence(("a", "b"), ("DET",))
-    for name in ("heads", "upos", "lemmas", "xpos", "feats", "deprels"):
-        with pytest.raises(UsageError, match=f"{name}: 1 for 2 words"):
-            Sentence(("a", "b"), ("DET", "NOUN"), **{name: (0,) if name == "heads" else ("x",)})  # type: ignore[arg-type]
-
-
-# The conllu library
-
-
-def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
-    tokens = [to_conllu(sentence) for sentence in read(file_of(GOOD))]
-    assert "".join(item.serialize() for item in tokens) == GOOD
-    assert [token["head"] for token in tokens[0]] == [None, 2, 3, 0, None, 3]
-    assert tokens[0].metadata["sent_id"] == "kites-1"
 
 
 # Cost

@@ -217,11 +217,6 @@ def test_a_word_too_long_for_the_line() -> None:
     )
 
 
-def test_one_word_and_heads_without_a_root() -> None:
-    assert text(["hm"], ["INTJ"], [0]) == "1 hm INTJ  <root"
-    assert text(["a", "b"], ["X", "X"], [2, 1]) == "1 a X <┬─┐\n2 b X ─┴<┘"
-
-
 def test_what_spoils_a_terminal_or_a_file_is_replaced() -> None:
     assert pictures.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
     for drawing in (text(["\x1bA"], ["\x07"], [0]), svg(["\x1bA"], ["\x07"], [0])):
@@ -242,13 +237,6 @@ def test_what_spoils_a_terminal_or_a_file_is_replaced() -> None:
 def test_what_cannot_be_drawn(draw, heads, gold, message) -> None:
     with pytest.raises(ValueError, match=message):
         draw(["a", "b"], ["X", "X"], heads, gold)
-
-
-def test_too_narrow() -> None:
-    with pytest.raises(ValueError, match="width 39: at least 40"):
-        text(["a"], ["X"], [0], width=39)
-    with pytest.raises(ValueError, match="1 tags for 2 words"):
-        text(["a", "b"], ["X"], [2, 0])
 
 
 # ------------------------------------------------------------------------------------------- SVG
@@ -400,14 +388,6 @@ def test_chosen_sentences(vdgi: Vdgi, files: Path) -> None:
     assert vdgi("draw", "a.conllu").status == 3
 
 
-def test_a_chosen_sentence_that_is_not_there(vdgi: Vdgi, files: Path) -> None:
-    for wanted in ("7", "7-9", "fr_12", "sent_id=7"):
-        status, out, err = vdgi("draw", "gold.conllu", "parse.conllu", "--sentence", wanted)
-        assert (status, out) == (2, "")
-        there_are = "(the longest has 6 sentences, 1 to 6)"
-        assert err == f"no sentence {wanted!r} in gold.conllu, parse.conllu {there_are}\n"
-
-
 COUNT = re.compile(r"(\d+) of (\d+) heads right")
 
 
@@ -463,17 +443,6 @@ def test_several_sentences_beside_gold(folder: Path) -> None:
         draw(replace(gold[0], heads=None))
     with pytest.raises(DataError, match="ends after 1 sentence"):
         draw(parsed[:1], gold)
-
-
-def test_gold_of_something_else(vdgi: Vdgi, files: Path) -> None:
-    Path("short.conllu").write_text(tiny.treebank(2), encoding="utf-8")
-    assert "sentence 3 is one too many" in vdgi("draw", "parse.conllu", "--gold", "short.conllu").err
-    status, _, err = vdgi("draw", "parse.conllu", "--gold", "*.conllu")
-    assert (status, err) == (
-        2,
-        "--gold must be one file; '*.conllu' stands for 3: gold.conllu, parse.conllu, short.conllu\n",
-    )
-    assert vdgi("draw", "-", "--gold", "-").status == 2
 
 
 def test_svg_files(vdgi: Vdgi, files: Path) -> None:
@@ -532,19 +501,6 @@ def test_the_width_and_the_colours_of_a_terminal(
     narrow = vdgi.good(*arguments).out
     assert "\x1b" not in narrow
     assert max(map(len, narrow.splitlines())) <= 41 < max(map(len, plain.splitlines()))
-
-
-# ------------------------------------------------------------------------------------------- real data
-def test_real_sentences(data_dir: Path) -> None:
-    """Basque has the most crossing arcs."""
-    for number, sentence in enumerate(conllu.read(data_dir / "ud14" / "eu-ud-test.conllu")):
-        if number % 20 == 0 and all(" " not in form for form in sentence.forms):
-            assert sentence.heads is not None
-            drawing = text(sentence.forms, sentence.tags, sentence.heads, width=80)
-            assert max(map(columns, drawing.splitlines())) <= 80
-            assert read_down(drawing) == expected(sentence.heads, right="<")
-            element = ElementTree.fromstring(svg(sentence.forms, sentence.tags, sentence.heads))
-            assert check_arcs(element) == kinds(sentence.heads, None)
 
 
 # ---------------------------------------------------------------------------------- relations, confidence

@@ -166,7 +166,6 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
 
 
-# ------------------------------------------------------------------------------------------- patterns
 # ------------------------------------------------------------------------------------------- every word
 def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
     crossing = tiny.block(1, ["NOUN", "VERB", "PUNCT", "NOUN"], [4, 0, 2, 2])

@@ -18,7 +18,7 @@ from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.presets import load_settings, preset_names
+from dynet_vdgi.settings.presets import load_settings
 
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]
@@ -91,10 +91,6 @@ def text(folder: Path) -> Path:
 # Each of them
 
 
-def test_every_preset_is_here() -> None:
-    assert list(PRESETS) == preset_names()
-
-
 @pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "universal"])  # test_universal
 def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
     phases, gold_trees = PRESETS[preset]
@@ -132,20 +128,6 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
 def has_stage(settings: config.Settings, phase: str) -> bool:
     part = getattr(settings, phase, None)
     return part is not None and bool(part.updates or part.epochs)
-
-
-def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
-    options = asked(
-        ["rl-bl"], *sizes("rl-bl"), "posterior.dynamics=off", "train.updates=0", "finetune.updates=2"
-    )
-    vdgi.good("train", "--train", str(text), *options, "--out", "run")
-    assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
-    for row in RunLog(Path("run/log.jsonl")).rows():
-        assert row["lambda_norm"] == row["kl"] == 0
-        assert row["gamma_ess"] == 3  # all samples
-
-
-# One on top of the other
 
 
 # Expectations counted in trees

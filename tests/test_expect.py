@@ -15,13 +15,13 @@ from shell import Vdgi
 import dynet_vdgi
 from dynet_vdgi import Tagger
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing import files
 from dynet_vdgi.parsing.choosing import look
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, nearest, on_line
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, on_line
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal import stored
@@ -92,15 +92,6 @@ def test_wrong_tags_lower_the_share_and_are_less_certain() -> None:
     assert log_odds(right.share) - log_odds(some.share) == pytest.approx(0.1 * 2.0)
     assert some.width == pytest.approx(np.hypot(TOY.width, 0.1 * 0.5), abs=1e-4)
     assert TOY(0.8, 100, 1.0) == TOY(0.8, 100)
-
-
-def test_the_nearest_treebank_is_that_of_equal_numbers() -> None:
-    sources = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 0.0]], np.float16)
-    assert nearest(np.zeros(2), sources, ["a", "b", "c"]) == [
-        ("c", 0.0),
-        ("a", 1.0),
-        ("b", pytest.approx(4.5**0.5)),
-    ]
 
 
 def test_an_expectation_survives_its_arrays() -> None:
@@ -263,34 +254,6 @@ def test_trees_without_confidence_do_not_pay_for_the_shift(
         dynet_vdgi.load(model).parse_all(sentences, How(confidence=True))
 
 
-def test_sentences_of_one_word_say_nothing_about_confidence(
-    sentences: list[Sentence], tmp_path: Path
-) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
-    single = [Sentence.of_tags(["VERB"])] * 3
-    assert parser.adapted(single).measures.shift is None
-    mixed = single * 100 + sentences
-    assert parser.adapted(mixed).measures.sample == ()
-    assert all(p is not None and p > 0.99 for p in confidences(parser, single))
-
-
-@pytest.mark.parametrize("value", [np.zeros(2), np.zeros(()), np.array(["1"])])
-def test_a_damaged_shift_is_refused(value: np.ndarray, sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
-    parameters = {**parser.model.parameters, **parser.measures.arrays(), SHIFT: value}
-    with pytest.raises(ModelError, match="shift of its confidences"):
-        Parser(replace(parser.model, parameters=parameters))
-
-
-def test_given_heads_do_not_count_as_found(sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
-    sentence = max(sentences, key=len)
-    assert sentence.heads is not None
-    free = replace(sentence, heads=(sentence.heads[0], *[FREE] * (len(sentence) - 1)))
-    parse = parser.parse_all([free], How(confidence=True, keep_heads=True))[0]
-    assert len(parse.marginals) == sum(p is not None for p in parse.confidence)
-
-
 def test_a_parse_ends_with_what_expect_says(
     sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
 ) -> None:
@@ -313,15 +276,6 @@ def test_a_parse_ends_with_what_expect_says(
     assert re.search(rf"for 9 of 10 languages +{low}-{high} ", printed)
     assert "60 sentences" in printed
     assert "gold trees" in printed.splitlines()[3]
-
-
-def test_expect_reads_no_tree(sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
-    lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
-    bare = ["\t".join([*cells[:6], "_", "_", *cells[8:]]) if len(cells) > 1 else cells[0] for cells in lines]
-    (tmp_path / "bare.conllu").write_text("\n".join(bare) + "\n", encoding="utf-8")
-    without = vdgi.good("expect", tmp_path / "bare.conllu", "--model", model).out.splitlines()
-    assert vdgi.good("expect", text, "--model", model).out.splitlines()[1:] == without[1:]
 
 
 def test_what_says_nothing_of_its_accuracy_is_refused(

@@ -6,7 +6,6 @@ import gzip
 import json
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -183,36 +182,6 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
 
 
 # ------------------------------------------------------------------------------------------- records
-def test_presets_of_a_treebank_are_between_presets_and_settings_of_a_system(folder):
-    text = PLAN.replace("lengths = [4]", 'presets = ["wsj", "more.toml"]\nset = ["train.average=0.25"]', 1)
-    text = text.replace(
-        '"finetune.updates=2"', '"finetune.updates=2", "data.max_len=9", "train.average=0.75"'
-    )
-    path = write_plan(folder, text.replace('presets = ["rl-pc"]', 'presets = ["rl-pc", "as_released"]'))
-    Path("more.toml").write_text("[data]\nmax_len = 7\n[train]\nsamples = 5\n", encoding="utf-8")
-    found = jobs_of(path)
-    fine, first, rules = (
-        found[f"xx/{name}"].settings() for name in ("fine/1", "first/1", "baselines/standard")
-    )
-    assert (fine.posterior.dynamics, fine.rules, fine.data.tags) == ("released", "wsj", "xpos")
-    assert (fine.data.max_len, fine.train.samples, fine.train.average) == (9, 3, 0.25)
-    assert (first.rules, first.data.max_len) == ("wsj", 7)
-    assert (rules.rules, rules.data.tags) == ("wsj", "xpos")
-    assert "xx/baselines/as_released" in found  # the protocol of `fine`
-
-
-def test_other_seeds_and_what_is_started_from_comes_first(folder, vdgi):
-    found = jobs_of(write_plan(folder))
-    assert list(found) == LABELS == list(jobs_of(folder / "plan.toml", "fine"))
-    assert found["xx/fine/2"].after == "first"
-    assert list(jobs_of(folder / "plan.toml", "first")) == LABELS[:3]
-    plain = json.loads(json.dumps(msgspec.to_builtins(found["xx/fine/1"])))
-    assert msgspec.convert(plain, Job) == found["xx/fine/1"]
-    out = vdgi.good("experiment", "plan.toml", "--out", "out", "--seeds", "7", "0", "7", "--dry-run").out
-    labels = ["xx/baselines/standard", "xx/first/7", "xx/first/0", "xx/fine/7", "xx/fine/0"]
-    assert out == "".join(f"{label}: new\n" for label in labels)
-
-
 CLUSTERS = 'set = ["parser.word_dim=4", "words.clusters={}.txt"]'
 
 
@@ -242,16 +211,6 @@ def test_a_record_changes_with_what_the_result_follows_from(folder, old, new, ch
         wanted = changed | ({"scoring"} if new.startswith(("set", "presets")) else set())  # no lengths = [4]
         assert {name for name, value in parts.items() if before[label].parts[name] != value} == wanted | start
     assert before["xx/first/1"].parts != before["xx/first/2"].parts
-
-
-def test_the_commit_is_that_of_the_checkout(tmp_path):
-    checkout = Path(job.__file__).parents[2]
-    if not (checkout / ".git").exists():
-        pytest.skip("no checkout")
-    head = subprocess.run(
-        ["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-    )
-    assert head.stdout.startswith(job.commit().removesuffix("+"))
 
 
 # ------------------------------------------------------------------------------------------- without training
@@ -339,21 +298,6 @@ def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended):
     assert "| first | 48.0 |" in out
     pretended()
     assert "| first | 48.5 (49.0) ± 0.7 |" in vdgi.good(*EXPERIMENT).out
-
-
-@pytest.mark.parametrize(
-    ("program", "reason"),
-    [
-        ("import os; os.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?)"),
-        ("import sys; sys.exit('one\\n\\ntwo\\n')", "two"),
-        ("import sys; sys.exit(1)", "exit status 1"),
-        ("pass", "no result in its folder; do the workers share this machine's file system?"),
-    ],
-)
-def test_why_a_process_failed(folder, monkeypatch, program, reason):
-    monkeypatch.setattr(job, "_START", program)
-    this = jobs_of(write_plan(folder))["xx/first/1"]
-    assert job.in_own_process(msgspec.to_builtins(this), str(folder)) == reason
 
 
 # ------------------------------------------------------------------------------------------- with training

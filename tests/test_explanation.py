@@ -14,7 +14,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.labels.label_table import LabelTable, load
 from dynet_vdgi.settings.config import bundled, resources, rules_path
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
@@ -105,25 +104,6 @@ def test_tables_grow_part_by_part_to_the_whole():
     assert [part for part, _ in grown] == list(rules.parts)
     assert grown[-1][1].meaning == rules.meaning
     assert len(grown[0][1].rules) < len(rules.rules)
-
-
-def test_a_table_without_a_part_says_so():
-    rules = load_rules(rules_path("best"))
-    less = rules.without("following conjunct", "agreement")
-    assert less.left_out == ["following conjunct", "agreement"]
-    assert rules.left_out == []
-    assert parse_rules(less.text).meaning == less.meaning
-    assert less.text.count("\n") == rules.text.count("\n")
-    assert {part.name for part in rules.parts} - {part.name for part in less.parts} == set(less.left_out)
-
-
-def test_the_table_of_labels_is_shown_so_that_it_can_be_copied(vdgi):
-    shown = vdgi.good("rules", "show", "ud2").out
-    assert LabelTable.of_text(shown).rules == load().rules
-    assert (
-        "ud2 is a table of labels: it is shown without options"
-        in vdgi("rules", "show", "ud2", "--without", "agreement").err
-    )
 
 
 def test_explain_tells_measures_score_tree_and_parts(vdgi):

@@ -123,31 +123,6 @@ def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, 
     assert np.sign(prior.statistics.asymmetry("ADP")) == side
 
 
-def test_a_fact_can_make_a_text_verb_final_or_not():
-    rules = table(
-        "verb-final = 0.6 VERB", "rule strength = 1", "VERB NOUN 1", "except VERB NOUN 0 if verb-final"
-    )
-    for text, value, is_final in (
-        (text_of("VERB NOUN", times=9), "before", True),
-        (text_of("NOUN VERB", times=9), "after", False),
-        (text_of("VERB NOUN", times=999), "before", False),
-    ):
-        facts = parse_facts(f"objects = {value}", rules)
-        assert Prior.of_text(rules, text).statistics.is_verb_final != is_final or len(text) > 99
-        assert Prior.of_text(rules, text, facts).statistics.is_verb_final == is_final
-
-
-def test_adjectives_before_nouns_move_the_nominal_predicate():
-    rules = table(
-        "rule strength = 1", "ROOT VERB 1", "nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN"
-    )
-    sentence, text = Sentence.of_tags(["PRON", "AUX", "ADJ", "NOUN"]), text_of("NOUN ADJ VERB", times=5)
-    assert Prior.of_text(rules, text).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
-    facts = parse_facts("adjectives = before", rules)
-    assert Prior.of_text(rules, text, facts).view(sentence).read == ["PRON", "AUX", "ADJ", "VERB"]
-    assert Prior.of_text(rules, text * 100, facts).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
-
-
 def test_facts_are_kept_with_the_text():
     facts = parse_facts("objects = before\nadpositions = after", BEST)
     prior = Prior.of_text(BEST, TEXT, facts)
@@ -243,14 +218,3 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
     assert result.status == status, result.err
     assert message in result.err
     assert not Path("run").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "value", "found"), [("VERB NOUN", "no", "OTHER"), ("NOUN VERB", "yes", "INITIAL")]
-)
-def test_a_fact_says_whether_relations_are_those_of_a_verb_initial_text(words, value, found):
-    rules = load_rules(rules_path("best"))
-    text = text_of(f"{words} X", times=30)
-    assert Prior.of_text(rules, text).text.verb_order.name != found
-    facts = parse_facts(f"verb-initial = {value}; cases 9999", rules)
-    assert Prior.of_text(rules, text, facts).text.verb_order.name == found

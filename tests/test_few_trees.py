@@ -92,12 +92,3 @@ def test_given_heads_are_kept_by_both_parsers():
         with pytest.raises(KeepError, match="are roots"):
             predict(impossible, keep_heads=True)
     assert learnt.predict([TEXT[0]], keep_heads=True) == learnt.predict([TEXT[0]])
-
-
-def test_confidences_are_probabilities_of_the_same_trees():
-    learnt = learner().fit(TEXT, trees(6), RandomBase(), votes())
-    found = learnt.confidences(TEXT)
-    assert [one for one, _ in found] == learnt.predict(TEXT)
-    assert all(len(sure) == len(one) for one, sure in found)
-    everything = np.concatenate([sure for _, sure in found])
-    assert ((everything > 0) & (everything < 1)).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import multiprocessing
 import pickle
 import tracemalloc
@@ -187,17 +186,6 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
     assert taken < 1000  # the beginning and a few windows, not the text
     with pytest.raises(ValueError, match="line 7"):
         list(parsed)
-
-
-@pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (0, "_", 2)])
-def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads):
-    given = [tiny.block(1, ["DET", "NOUN", "VERB"], heads), tiny.block(1, ["DET", "NOUN", "VERB"], None)]
-    texts = [[Block("a", 1, text.strip().split("\n"))] for text in given]
-    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
-        parsed = [text_of(FileParser(load(model)).windows(iter(text))) for text in texts]
-    columns = [[line.split("\t")[:7] for line in text.split("\n")] for text in parsed]
-    assert columns[0] == columns[1]
-    assert not caplog.records
 
 
 @pytest.mark.slow

@@ -115,15 +115,6 @@ def test_damaged_gz(tmp_path: Path) -> None:
     assert fault_of(path).endswith(" (the file is damaged or was cut off)")
 
 
-def test_a_read_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(io.BytesIO):
-        def read1(self, size: int | None = -1) -> bytes:
-            raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Broken(b"x")))
-    assert fault_of("-") == "<stdin>:1: cannot be read: Input/output error"
-
-
 # Writing
 
 
@@ -203,14 +194,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert (tmp_path / "real" / "a.txt").read_text() == text
     assert names_in(tmp_path / "real") == ["a.txt"]
-
-
-def test_a_pipe_gets_the_whole_content(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
-        written_to(pipe)
-        assert reader.communicate()[0] == b"new\n"
 
 
 def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from few import trees
 
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
-from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
+from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import FLOOR, Labeller
 
 kernels = ByNumba(kernels)
@@ -38,12 +38,6 @@ def sentence(tags, heads, feats=(), gaps=()):
 def test_the_first_rule_that_holds_counts():
     rules = "root ROOT *\nnsubj VERB NOUN left\nobj VERB NOUN"
     assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == ("nsubj", "root", "obj", "dep")
-
-
-def test_classes_and_any():
-    rules = "N = NOUN PROPN\nroot ROOT N|VERB\ndet N|PRON DET\namod * ADJ"
-    found = labels_of(rules, sentence("DET PROPN ADJ DET", (2, 0, 1, 3)))
-    assert found == ("det", "root", "amod", "dep")
 
 
 # Words: 1 NOUN with an adposition (3), 2 VERB, the root, 4 NOUN, 5 VERB.
@@ -194,17 +188,6 @@ def test_a_wrong_line_is_named_with_a_remedy(line, message):
     assert message in str(caught.value)
 
 
-def test_tables_that_are_not_there(tmp_path):
-    with pytest.raises(ConfigError, match="no table of labels 'ud3'; did you mean 'ud2'"):
-        load("ud3")
-    with pytest.raises(ConfigError, match="no rules"):
-        LabelTable.of_text("# nothing\n")
-    with pytest.raises(ConfigError, match="cannot read the table of labels"):
-        LabelTable.read(tmp_path)
-    (tmp_path / "mine.txt").write_text("obj * *\n", encoding="utf-8")
-    assert len(load(str(tmp_path / "mine.txt")).rules) == 1
-
-
 # ------------------------------------------------------------------------------------------- classifier
 
 
@@ -338,21 +321,6 @@ def test_roots_and_punctuation_are_called_what_the_trees_call_them():
     assert Labeller(UD2).relations([whole], [whole.heads])[0][1:] == ("root", "punct")
 
 
-def test_too_many_relations_are_refused(monkeypatch):
-    monkeypatch.setenv("VDGI_LIMITS", "relations=2")
-    with pytest.raises(VdgiError, match="more than 2 different relations.*raise the limit"):
-        Labeller(UD2).fit(trees(36))
-
-
-def test_own_labels_of_a_table_are_written_and_told_of():
-    rules = "root ROOT *\nSubj VERB NOUN left\nnsbj * *"
-    assert labels_of(rules, sentence("NOUN VERB NOUN", (2, 0, 2))) == ("Subj", "root", "nsbj")
-    table = LabelTable.of_text(rules)
-    (told,) = warnings_of(table, "t")
-    assert told == "t: 2 labels not of UD 2, to be written as in the table: Subj, nsbj; did you mean 'nsubj'?"
-    assert warnings_of(UD2, "ud2") == []
-
-
 def damaged(**changes):
     stored = {"names": [*LABELS, "Subj", "Subj:x"], "starts": list(range(len(LABELS))), "closed": []}
     return np.frombuffer(json.dumps({**stored, **changes}).encode(), np.uint8)
@@ -380,20 +348,6 @@ def test_damaged_relations_of_a_model_are_refused(array):
     with pytest.raises(ModelError, match="no labeller: its relations"):
         Inventory.from_array(array)
     assert Inventory.from_array(damaged()).names[-1] == "Subj:x"
-
-
-def test_roots_are_the_arcs_from_root_whatever_was_learnt():
-    wrong = [replace(one, deprels=("root",) * len(one)) for one in trees(36)]
-    for one in Labeller(UD2, log2_buckets=14).fit(wrong).predict(wrong):
-        assert [relation == "root" for relation in one.deprels] == [head == 0 for head in one.heads]
-
-
-def test_words_without_head_or_relation_teach_nothing():
-    gold = trees(36)
-    partial = [replace(one, heads=(-1, *one.heads[1:]), deprels=(*one.deprels[:-1], "_")) for one in gold]
-    labeller = Labeller(UD2, log2_buckets=14).fit(partial)
-    assert len(labeller.buckets) < len(Labeller(UD2, log2_buckets=14).fit(gold).buckets)
-    assert labeller.predict(partial)[0].deprels[0] == "_"
 
 
 def test_arrays_bring_the_labeller_back():
@@ -445,15 +399,3 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
         assert squares[2, label] == pytest.approx(slope**2, rel=1e-3, abs=1e-12)
         assert np.sign(after[2, label] - weights[2, label]) == np.sign(round(slope, 9))
     assert not squares[0].any()
-
-
-def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:
-    gold = trees(30)
-    bases = Labeller(load()), Labeller(load(), log_p=of_forms)
-    for labeller in (*bases, *(replace(one).fit(gold) for one in bases)):
-        for tree in gold[:10]:
-            chosen = labeller.predict([tree])[0].deprels
-            for head, relation, likely in zip(tree.heads or (), chosen, labeller.likely(tree, 1000)):
-                assert likely[0][0] == relation or ":" in relation
-                assert sum(p for _, p in likely) == pytest.approx(1)
-                assert [name for name, _ in likely].count("root") == (head == 0)

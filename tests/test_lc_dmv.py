@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import brute_force
 import numpy as np
@@ -150,13 +149,6 @@ def test_without_a_bound_the_sums_are_those_of_the_plain_model():
     plain, bounded = expected_counts(model, packed, 0, 1), expected_counts(model, packed, 1, 30)
     assert plain[1] == pytest.approx(bounded[1])
     assert all(np.allclose(*both) for both in zip(plain[0], bounded[0]))
-
-
-@pytest.mark.parametrize("depth", [0, 1])
-def test_sums_that_are_zero_are_refused(depth):
-    model = replace(random_model(np.random.default_rng(1)), root=np.zeros(N_TAGS))
-    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
-        expected_counts(model, Packed.of([[0, 1]], [np.zeros((3, 3))], N_TAGS), depth, 1)
 
 
 def test_features_share_what_tags_of_a_class_have_in_common():

@@ -89,17 +89,6 @@ def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.Mon
     assert str(caught.value) == expected
 
 
-def test_the_deepest_tree(trees_of: TreesOf) -> None:
-    def nested(depth: int) -> str:
-        return "(X" * (depth - 1) + "(NN kite)" + ")" * (depth - 1)
-
-    (tree,) = trees_of(nested(penn.MAX_DEPTH))
-    assert penn.heads(tree, penn.load("collins")) == [0]
-    assert [word.form for word in tree.words()] == ["kite"]
-    with pytest.raises(DataError, match=r"wsj_0001\.mrg:1: brackets nested more than 200 deep"):
-        trees_of(nested(penn.MAX_DEPTH + 1))
-
-
 @given(st.lists(st.sampled_from(["(", ")", "S ", "(NN kite)", "(-NONE- *)", "\n", "*x*\n"]), max_size=12))
 def test_any_text_is_read_or_refused_with_its_place(trees_of: TreesOf, pieces: list[str]) -> None:
     text = "".join(pieces)
@@ -264,33 +253,7 @@ def test_a_block_of_conllu(trees_of: TreesOf) -> None:
     assert klein_manning == block.replace("\tSYM\t$\t_\t2\tdep", "\tPUNCT\t$\t_\t2\tpunct")
 
 
-def test_the_tags_of_the_treebank() -> None:
-    """45 tags, and the 17 of UD version 1 but SCONJ, which no tag means alone."""
-    assert len(penn.UPOS) == 45
-    ud = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X"
-    assert " ".join(sorted(set(penn.UPOS.values()))) == ud
-    assert {tag for tag, upos in penn.UPOS.items() if upos == "PUNCT"} == penn.PUNCTUATION
-    assert {tag for tag, upos in penn.UPOS.items() if upos == "VERB"} == {"VB", *(f"VB{c}" for c in "DGNPZ")}
-    assert {penn.UPOS[tag] for tag in penn.SYMBOLS} == {"SYM"}
-
-
 # Files
-
-
-def test_files_are_found_by_name_in_three_places(tmp_path: Path) -> None:
-    disc, sections, flat = tmp_path / "disc", tmp_path / "sections", tmp_path / "flat"
-    names = ["wsj_0001.mrg", "wsj_0199.mrg", "wsj_2300.mrg"]
-    for name in reversed(names):
-        number = name[4:6]
-        for folder in (disc / "parsed" / "mrg" / "wsj" / number, sections / number, flat):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).touch()
-    for other in ("wsj_0001.pos", "wsj_001.mrg", "wsj_00011.mrg", "brown_0001.mrg", "README"):
-        (flat / other).touch()
-    for root in (disc, disc / "parsed" / "mrg" / "wsj", sections, flat):
-        assert [path.name for path in penn.find(root)] == names
-    assert [penn.section(path) for path in penn.find(flat)] == [0, 1, 23]
-    assert [path.name for path in penn.find(sections / "23")] == names[2:]
 
 
 def test_examples_in_docstrings() -> None:
@@ -338,12 +301,3 @@ def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks
     assert (len(found), sum(map(len, found))) == (3914, 94084)
     assert len(paths) == 199
     assert next(iter(blocks)) == "wsj_0001-1"
-
-
-def test_klein_and_mannings_counts(blocks: dict[str, str]) -> None:
-    lengths = [
-        sum(line.split("\t")[4] not in penn.POLICIES["wsj10"] for line in block.strip().split("\n")[1:])
-        for block in blocks.values()
-    ]
-    assert sum(0 < length <= 10 for length in lengths) == 555
-    assert sum(length for length in lengths if length <= 10) == 3856

@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.settings.config import PRESETS, DataSettings, bundled, resources, rules_path
+from dynet_vdgi.settings.config import bundled, rules_path
 from dynet_vdgi.settings.presets import (
-    DEFAULT_PRESET,
-    default_preset,
     from_toml,
     load_settings,
     merge,
@@ -50,27 +47,6 @@ def written(folder: Path, name: str, content: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------- bundled ones
-def test_the_numbers_of_best_are_those_without_any_preset() -> None:
-    assert load_settings("best") == load_settings([]) == TaughtSettings()
-
-
-def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.LogCaptureFixture) -> None:
-    assert DEFAULT_PRESET == default_preset(has_trees=False) == "universal"
-    assert load_settings() == load_settings("universal") == UniversalSettings(data=DataSettings(max_len=1000))
-    assert not caplog.messages
-    with caplog.at_level("INFO", "dynet_vdgi"):
-        assert default_preset(has_trees=True) == "universal-trees"
-    assert caplog.messages == ["preset: universal-trees, because there are gold trees"]
-    universal = {"teacher": {"kind": "universal"}}
-    assert load_settings("universal-trees") == load_settings("few-trees", changes=universal)
-    assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
-
-
-def test_presets_there_are() -> None:
-    assert len([*(resources() / "presets").iterdir()]) <= 16
-    assert [load_settings(preset).recipe for preset in PRESETS.values()] == [*PRESETS]
-
-
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) -> None:
     settings = load_settings(name)
@@ -92,11 +68,6 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
         assert again == settings or "rules" in settings.without_effect()
     rules = load_rules(rules_path(settings.rules))
     assert rules.rules or (rules.table and (rules.table.exceptions or rules.table.leaf))
-
-
-def test_unknown_preset() -> None:
-    message = message_of("beste")
-    assert message.startswith("config: no preset 'beste'; did you mean 'best'? (there are: as_released, ")
 
 
 def test_preset_from_a_file(tmp_path: Path) -> None:
@@ -169,11 +140,6 @@ def test_later_presets_win_and_leave_the_rest() -> None:
     assert other.finetune.updates == 0
     assert merge(other, {"finetune": {"score": "rl-pc"}}) == merge(alone, {"finetune": {"decoder": "score"}})
     assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
-
-
-def test_single_settings_win_over_all_presets() -> None:
-    settings = load_settings(["rl-sn", "as_released"], ["finetune.score=rl-c", "train.epochs=3"])
-    assert (settings.finetune.score, settings.train.epochs) == ("rl-c", 3)
 
 
 @pytest.mark.parametrize("section", ["train", "finetune"])
@@ -277,21 +243,6 @@ def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rules_path("rules") == Path("rules")
     missing = Path("elsewhere/mine.txt")
     assert rules_path("elsewhere/mine.txt") == missing  # the reader says that it is missing
-
-
-def test_a_folder_of_the_same_name_does_not_hide_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ud").mkdir()
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("./ud") == Path("ud")
-
-
-def test_unknown_rules() -> None:
-    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: best, ")
-    with pytest.raises(ConfigError, match=message):
-        rules_path("ud-prop")
 
 
 # ------------------------------------------------------------------------------------------- the command

@@ -55,12 +55,6 @@ def test_rules_weigh_what_the_table_says():
     assert arcs(prior, "DET NOUN VERB") == {(0, 3): 2.0, (3, 2): 1.0, (2, 1): 2.0}
 
 
-def test_rules_may_hold_on_one_side():
-    prior = table("rule strength = 2", "VERB NOUN 1 right", "NOUN ADJ 1 left", "NOUN ADJ 0.5 right")
-    assert arcs(prior, "NOUN VERB NOUN") == {(2, 3): 2.0}
-    assert arcs(prior, "ADJ NOUN ADJ") == {(2, 1): 2.0, (2, 3): 1.0}
-
-
 def test_exceptions_come_before_rules_and_later_ones_win():
     prior = table(
         "rule strength = 2",
@@ -143,11 +137,6 @@ def test_conjuncts(tags, expected):
 def test_clause_barriers(tags, expected):
     prior = table("conjunction = CONJ", "subordinator = SCONJ", "clause barrier = 2 NOUN | VERB")
     assert arcs(prior, tags) == dict.fromkeys(expected, -2.0)
-
-
-def test_tags_that_no_rule_knows_have_potentials():
-    assert arcs(Prior(shipped("best-tags"), TEXT), "FOO") == {}
-    assert Prior(shipped("best-tags"), TEXT).potentials(Sentence.of_tags([])).shape == (1, 1)
 
 
 # ------------------------------------------------------------------------------------------- loops
@@ -264,17 +253,6 @@ def test_every_part_has_a_switch(name):
         ]
         assert any(changed), part
         assert parse_rules(less.text) == less  # for model files
-
-
-def test_switching_off_equals_taking_the_lines_away():
-    text = (
-        "[a] (a)\nrule strength = 1\nROOT X 1\n[b] (b) short\n# remark\nshort arcs = 1\n[c] (c)\nleaf = .5 X"
-    )
-    whole, less = parse_rules(text), parse_rules(text).without("b")
-    assert less.table == parse_rules(text.replace("[b] (b) short\n# remark\nshort arcs = 1\n", "")).table
-    assert whole.of_kinds("ac").table == less.table
-    assert [part.kind for part in whole.of_kinds("ab").parts] == ["a", "b"]
-    assert whole.without("a", "c").rules == ()
 
 
 # ------------------------------------------------------------------------------------------- faults

@@ -176,22 +176,6 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
     assert Path("my.tagger").read_bytes() == before
 
 
-def test_conllu_that_is_named_as_raw_text_is_not_tokenised(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    text = Path("tagged.conllu").read_text(encoding="utf-8")
-    first = 1 + next(n for n, line in enumerate(text.split("\n")) if line[:1] == "1")
-    for ending in ("\n", "\r\n"):
-        (tmp_path / "my.txt").write_text(text.replace("\n", ending), encoding="utf-8", newline="")
-        for command in (
-            ["parse", "universal", tmp_path / "my.txt", *STEPS],
-            ["tokenize", "my.tokeniser", tmp_path / "my.txt"],
-            ["train", "--train", "tagged.conllu", "--raw", tmp_path / "my.txt", "--out", tmp_path / "run"],
-        ):
-            done = vdgi(*command)
-            assert (done.status, f"my.txt:{first}: this is CoNLL-U, not raw text" in done.err) == (3, True)
-    Path("list.txt").write_text("# Title\n1\ta list\twith tabs\n", encoding="utf-8")
-    assert "list" in vdgi.good("tokenize", "my.tokeniser", "list.txt").out
-
-
 # ------------------------------------------------------------------------------------------- in the model
 @pytest.fixture(scope="module")
 def run(made: Path) -> Path:
@@ -250,17 +234,6 @@ def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) 
     assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
 
 
-def test_a_damaged_step_inside_a_model_is_refused(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    model = model_file.load(run / "model.vdgi", training=True)
-    model.steps["tagger"] = model.steps["tagger"][:-100]
-    model_file.save(tmp_path / "damaged.vdgi", model)
-    done = vdgi("parse", tmp_path / "damaged.vdgi", "raw.txt", "-o", tmp_path / "out.conllu")
-    assert done.status == 4
-    assert "tagger.zip: not a vdgi tagger" in done.err
-    assert not (tmp_path / "out.conllu").exists()
-    vdgi.good("parse", tmp_path / "damaged.vdgi", "tagged.conllu")
-
-
 def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
     own = vdgi.good("tokenize", "run", "raw.txt").out
     assert own == vdgi.good("tokenize", "my.tokeniser", "raw.txt").out
@@ -315,34 +288,6 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, learnt: Path, 
     assert Tagger.load("", model.steps["tagger"]).n_words == n_known
     parsed = vdgi.good("parse", "by_command", "raw.txt").out
     assert parsed.count("\n1\t") > N_SENTENCES // 2
-
-
-def test_trees_and_sentences_in_memory_are_learnt_from_as_files_are(there: Path, tmp_path: Path) -> None:
-    trees = list(conllu.read("tagged.conllu"))
-    steps = [
-        dynet_vdgi.train(preset="universal", raw="raw.txt", **given).model.steps
-        for given in ({"text": "tagged.conllu"}, {"text": trees}, {"trees": "tagged.conllu"})
-    ]
-    tokenisers = [tokeniser_file.load("", each["tokeniser"]).arrays() for each in steps]
-    for name, array in tokenisers[0].items():
-        assert all((array == other[name]).all() for other in tokenisers)
-    assert steps[0]["tagger"] == steps[1]["tagger"] == steps[2]["tagger"]
-
-
-def test_raw_text_that_nothing_is_known_about_is_refused(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    Path("bare.conllu").write_text(without_tags(Path("tagged.conllu").read_text(encoding="utf-8")))
-    for status, options, message in (
-        (2, ["--raw", "raw.txt"], "--raw needs tagged sentences"),
-        (2, ["--train", "raw.txt", "--raw"], "--raw needs tagged sentences, in CoNLL-U"),
-        (2, ["--train", "bare.conllu", "--raw", "raw.txt"], "no word has a tag"),
-        (2, ["--language", "a", "tagged.conllu", "--raw", "raw.txt"], "--raw learns one tokeniser and one"),
-        (3, ["--train", "tagged.conllu", "--raw", "raw"], "raw:1: this is plain text, not CoNLL-U"),
-        (2, ["--train", "tagged.conllu", "--raw", "none.txt"], "none.txt"),
-        (2, ["--train", "tagged.conllu", "--raw", "-"], "save standard input (-) to a file first"),
-    ):
-        done = vdgi("train", "--preset", "universal", *options, "--out", tmp_path / "run")
-        assert (done.status, message in done.err) == (status, True), (options, done.err)
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
@@ -415,16 +360,3 @@ def test_text_that_hides_missing_spaces_gives_a_warning_and_no_score(
     assert ("warning" in said(8), "kept aside" in said(8)) == (False, True)
     assert said(0).startswith("warning: no sentence has `# text` or SpaceAfter=No, which show")
     assert "kept aside" not in said(0)
-
-
-def test_either_a_comment_or_misc_shows_that_spaces_are_missing(tmp_path: Path) -> None:
-    apart = "# text = A b .\n1\tA\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb .\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-    path = tmp_path / "a.conllu"
-    for text, n_silent in (
-        (apart, 0),
-        (without_spaces(apart), 1),
-        (without_spaces(apart).replace("\t_\n2", "\tSpaceAfter=No\n2"), 0),
-        (without_spaces(apart).replace("\t_\n2", "\tSpacesAfter=\\n\n2"), 1),
-    ):
-        path.write_text(text, encoding="utf-8")
-        assert raw_text.read_documents([path])[0].n_silent == n_silent, text

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
-import universal_toys
 from shell import Vdgi, names_in
 
-from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.reports import page
-from dynet_vdgi.reports import runs as curves
-from dynet_vdgi.reports.runs import Run, score_runs
+from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import rules_named
 from dynet_vdgi.settings.presets import merge
 
 HOSTILE = "<b>&\"'</b>"
@@ -177,14 +171,6 @@ def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
     )
 
 
-def test_a_model_without_rules_stands_beside_the_default_ones(runs: Path) -> None:
-    scored = score_runs({"mine": universal_toys.model()}, "test.conllu")
-    rules = rules_named("best").rules
-    expected = score_files("test.conllu", [], rules=rules, baselines=True)["rules only"]
-    assert scored.evaluations["rules only (baseline)"].by_length[None].dda == expected.by_length[None].dda
-    assert scored.rules == "rules best"
-
-
 def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     vdgi.good("info", "one", "two", "--gold", "test.conllu", "--published", "UD1.4-French", "-o", "page.html")
     root = check(Path("page.html").read_text(encoding="utf-8"))
@@ -224,24 +210,6 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     captions = [node.text for node in root.all("figcaption")]
     right = int(mine.per_sentence[2][0])
     assert f"Sentence 3: {right} of 6 heads right" in captions
-
-
-def test_extremes() -> None:
-    per_sentence = ((5.0, 5), (4.0, 4), (9.0, 9), (0.0, 8), (1.0, 8), (3.0, 6), (0.0, 50))
-    score = attachment.Evaluation(protocols.STANDARD, 7, attachment.SentenceTally(), {}, {}, per_sentence)
-    assert page.extremes(score, 2) == ([2, 0], [3, 4])
-    assert page.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
-
-
-def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
-    odd: list[dict[str, Any]] = [{}, {"update": "x", "entropy": 1}, {"update": 3, "entropy": math.nan}]
-    long = [{"update": k, "entropy": 1.0} for k in range(1, 1001)]
-    html = page.render([Run("none", {}, ""), Run("odd", {}, "", rows=odd), Run("long", {}, "", rows=long)])
-    root = check(html)
-    assert "No log: none." in root.text
-    assert "long: from 1 at update 1 to 1 at update 1,000;" in root.text
-    root = check(page.render([Run("odd", {}, "", rows=odd)]))
-    assert [heading.text for heading in root.all("h2")] == ["Runs"]
 
 
 def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
@@ -307,15 +275,6 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
     assert result.status == status
     assert message in result.err
     assert names_in(runs) == before
-
-
-def test_ticks() -> None:
-    for low, high in ((0.0, 1.0), (-2.6, -1.4), (0.0, 12345.0), (3.0, 3.0), (0.0, 0.0), (-1e-7, 1e-7)):
-        ticks = curves.ticks(low, high)
-        assert ticks[0] <= low
-        assert ticks[-1] >= high
-        assert 2 <= len(ticks) <= 7
-    assert len({(k % curves.N_COLOURS, k % len(curves.DASHES)) for k in range(30)}) == 30
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 from shell import interrupt_at
 from tiny import Run, assert_same_run
 
@@ -55,11 +54,6 @@ def test_a_new_run_forgets_the_log_of_one_that_saved_nothing(tmp_path, monkeypat
     assert [row["update"] for row in run.rows()] == [3, 6, 8]
 
 
-def test_the_same_seed_gives_the_same_model(tmp_path, whole):
-    again = Run(tmp_path)
-    assert_same_run(again, again.train(), *whole)
-
-
 # Resuming what is not the same
 
 
@@ -86,13 +80,6 @@ def test_other_settings_are_refused_by_name(tmp_path):
         "its settings (parser.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
         "for now, so it cannot be resumed; choose another folder"
     )
-
-
-@pytest.mark.parametrize("name", ["dev.conllu", "trees.conllu"])
-def test_other_data_are_refused(tmp_path, name):
-    run = finished(tmp_path, dev=True, trees=True)
-    tiny.write(tmp_path / name, 13)
-    assert refusal(run).startswith("its data differ from those asked for now")
 
 
 @pytest.mark.parametrize("teacher", ["none", "dmv"])

@@ -155,6 +155,3 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
         "pip install dyNET38, or train a perceptron, as --preset best does"
     )
     assert "bug" not in result.stderr
-
-
-# ------------------------------------------------------------------------------------------- the command

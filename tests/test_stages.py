@@ -190,14 +190,6 @@ def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(tmp_
     assert same_arrays(dict(sorted(model.parameters.items())), ordered[4])
 
 
-def test_the_first_stage_is_that_of_a_run_without_a_second(tmp_path):
-    """Settings of fine-tuning do not reach back."""
-    alone, both = Run(tmp_path / "alone", {"train": {"updates": 4}}), two_stages(tmp_path / "both")
-    alone.train()
-    both.train()
-    assert both.rows()[:2] == alone.rows()
-
-
 # Resuming
 
 RELEASED: dict[str, dict[str, Any]] = {
@@ -347,14 +339,3 @@ def test_models_that_cannot_be_started_from(vdgi, model, folder, name, options, 
     assert (status, out) == (4, "")
     assert err.splitlines()[-1].startswith(message.replace("MODEL", str(model)))
     assert not Path("run").exists()
-
-
-def test_a_run_from_a_model_can_be_resumed_but_not_from_another(vdgi, model, folder):
-    vdgi.good(*init_arguments(model))
-    before = Path("run/model.vdgi").read_bytes()
-    vdgi.good(*init_arguments(model, "--resume"))
-    assert Path("run/model.vdgi").read_bytes() == before
-    arguments = init_arguments(Path("run/model.vdgi"), "--resume")
-    status, _, err = vdgi(*arguments)
-    assert status == 4
-    assert "its data differ from those asked for now" in err

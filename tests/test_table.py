@@ -13,11 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from shell import last_line
 
 from dynet_vdgi.evaluation import files
 from dynet_vdgi.experiments import tables
-from dynet_vdgi.experiments.tables import BASELINES, Cell, TableRow
+from dynet_vdgi.experiments.tables import BASELINES, TableRow
 
 LENGTHS = ("<=15", "<=40", "all")
 
@@ -73,20 +72,6 @@ def notes(found: Sequence[tables.FiguresTable]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------- figures
-def test_mean_best_and_deviation():
-    upto15, _, every = shown(tables.overview(ROWS))
-    assert upto15[""] == every[""] == ["fr", "eu", "average"]
-    assert list(upto15) == ["", *BASELINES, "UniversalRules", "weak †"]
-    # per seed 45, 55, 50; best: mean of 70 and 50
-    assert upto15["UniversalRules"] == ["60.0 (70.0) ± 10.0", "40.0 (50.0) ± 10.0", "50.0 (60.0) ± 5.0"]
-    assert every["UniversalRules"] == ["56.7 (70.0) ± 11.5", "20.0 (20.0) ± 0.0", "38.3 (45.0) ± 5.8"]
-    assert upto15["weak †"] == ["90.0 n=1", "–", "–"]
-    assert upto15["rules only"] == ["40.0", "40.0", "40.0"]
-
-    some = [row for row in RUNS if (row.language, row.seed) != ("eu", 3) and row.system != "weak"]
-    assert tables.figure(some, "average", "<=15", ["fr", "eu"]) == Cell((60 + 45) / 2, (70 + 50) / 2, None, 2)
-
-
 def test_markdown(tmp_path, vdgi):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     assert out.startswith(
@@ -146,27 +131,6 @@ def test_figures_that_were_not_made_alike():
         "Warning: seeds of weak on fr differ in settings, data or rules.",
         "Warning: rows of fr were scored on different test files.",
     ]
-
-
-WISHES = [
-    (["nix"], 2, "nix: no result of vdgi experiment in it"),
-    (["x", "x"], 2, "x/eu/UniversalRules/11/result.json: eu/UniversalRules/1 is also in x/eu/Univ"),
-    (["x", "--like", "papper"], 2, "--like papper: no such table; did you mean 'paper'?"),
-    (["x", "--like", "Li2019-T1"], 2, "--like Li2019-T1: no such table has a language of these rows"),
-    (["y"], 3, "y/a/b/1/result.json: not a result of vdgi experiment: Expected `array`, got `null` (da"),
-    (["z.csv"], 3, "z.csv:2: not a row of a run: Expected `float`, got `str` - at `$.dda[...]`"),
-]
-
-
-def test_impossible_wishes(folder, vdgi):
-    folder_of(folder / "x")
-    Path("y/a/b/1").mkdir(parents=True)
-    Path("y/a/b/1/result.json").write_text("{", encoding="utf-8")
-    Path("z.csv").write_text("system,language,seed,all,commit\nx,fr,1,5O,c\n", encoding="utf-8")
-    for arguments, status, message in WISHES:
-        result = vdgi("experiment", "table", *arguments)
-        assert (result.status, result.out) == (status, "")
-        assert last_line(result.err).startswith(message)
 
 
 # ------------------------------------------------------------------------------------------- published

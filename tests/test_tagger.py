@@ -15,12 +15,11 @@ import dynet_vdgi as vdgi
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import WordTypes, items_of
+from dynet_vdgi.tagging.spelling import WordTypes
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tagging.type_means import TypeMeans
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
@@ -129,20 +128,6 @@ def test_words_without_tags_among_the_tagged_are_raw(text, tmp_path):
     assert np.mean(right) > 0.97
 
 
-def test_odd_texts(tagger, text):
-    with pytest.raises(VdgiError, match="no word has a tag"):
-        Tagger().fit(bare(text / "test.conllu"))
-    with pytest.raises(UsageError, match="call fit first"):
-        Tagger().predict([])
-    few = list(vdgi.read(text / "tagged.conllu"))[:2]  # are enough to run
-    found = Tagger().fit(few).predict(bare(text / "test.conllu"))
-    assert {tag for sentence in found for tag in sentence.tags} <= {tag for one in few for tag in one.tags}
-    (found,) = tagger.predict([vdgi.Sentence(("the", "banok"), ("_", "_"))])
-    assert found.tags == ("DET", "NOUN")
-    assert found.feats == ("_", "Number=Plur")
-    assert tagger.predict([]) == []
-
-
 def test_a_tagger_of_a_file_is_the_same(tagger, text, tmp_path):
     tagger.save(tmp_path / "my.tagger")
     again = Tagger.load(tmp_path / "my.tagger")
@@ -249,35 +234,6 @@ def test_type_means_are_those_of_all_occurrences_whatever_their_case():
     both = means.plus(TypeMeans.of(more, np.array([[1.0, 0.0], [0.25, 0.75]])))
     new = WordTypes.of([("cat", "the", "dog")])
     np.testing.assert_allclose(both.of_words(new)[1:], [[0.25, 0.75], [2 / 3, 1 / 3], [0.5, 0.5]])
-
-
-def test_weights_that_no_sum_can_hold_are_refused(tagger):
-    """Found by fuzzing: a bigram of 1e29 made marginals that are not numbers."""
-    arrays = tagger.learnt.first.arrays("first/")
-    assert Crf.from_arrays(arrays, "first/").n_labels == len(tagger.learnt.tags)
-    for name in ("first/bigrams", "first/borders"):
-        changed = arrays[name].copy()
-        changed[0, 0] = -1e29
-        with pytest.raises(ModelError, match="first/bigrams or borders are beyond 50"):
-            Crf.from_arrays({**arrays, name: changed}, "first/")
-
-
-def test_means_that_are_no_probabilities_are_refused():
-    """Found by fuzzing: a huge sum made an index that is out of range."""
-    words = WordTypes.of([("The", "dog"), ("the",)])
-    arrays = TypeMeans.of(words, np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])).arrays("m/")
-    assert TypeMeans.from_arrays(arrays, "m/", 2).counts.sum() == 3
-    arrays["m/sums"] = arrays["m/sums"] * np.float32(1e30)
-    with pytest.raises(ModelError, match="m/sums have a mean above 1"):
-        TypeMeans.from_arrays(arrays, "m/", 2)
-
-
-def test_features_of_spelling_depend_on_the_letters_alone():
-    items = items_of(["", "walked", "talked", "walked"])
-    own = [set(items.codes[items.first[5 * v] : items.first[5 * v + 1]].tolist()) for v in range(4)]
-    assert own[1] == own[3] != own[2]
-    assert len(own[1] & own[2]) == 5 + 1 + 1 + 1  # suffixes of 1 to 5 letters, shape, length, all words
-    assert len(own[1]) == len(own[1] & own[2]) + 1 + 1 + 4  # form, the longest suffix, prefixes
 
 
 def test_rules_of_lemmas_make_the_lemmas_they_are_from():

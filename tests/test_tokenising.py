@@ -21,7 +21,7 @@ from dynet_vdgi.tagging.crf import Items, Tokens
 from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
 from dynet_vdgi.tokenising.characters import Seen, symbols_of
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
-from dynet_vdgi.tokenising.whole import Splitter, rewritings, wholes
+from dynet_vdgi.tokenising.whole import Splitter, wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
 WORDS = {"du": "de le", "au": "à le", "dammelo": "dam me lo", "auquel": "à lequel"}
@@ -68,11 +68,6 @@ def learnt(documents: list[Document]) -> Tokeniser:
 def sentences_of(document: Document) -> list[list[tuple[str, tuple[str, ...]]]]:
     """Forms and words."""
     return [[(document.text[t.start : t.end], t.words) for t in s.tokens] for s in document.sentences]
-
-
-def test_it_finds_what_it_has_learnt_from(learnt: Tokeniser, documents: list[Document]) -> None:
-    (document,) = documents
-    assert learnt.tokenise(document.text) == document
 
 
 def test_sentences_tokens_and_words_of_new_text(learnt: Tokeniser) -> None:
@@ -181,21 +176,6 @@ def test_the_context_decides_where_nothing_else_does() -> None:
     assert splitter.split("des") == ("de", "les")
 
 
-def test_what_is_never_split() -> None:
-    assert Splitter().split("mot") == ("mot",)
-    assert Splitter.fit([("du", ("de", "le"))]).split("İ") == ("İ",)
-    splitter = Splitter({"a": ("b", "c\td"), "b": ("", "x"), "c": (" y", "x"), "d": ("y\n", "x")})
-    assert [splitter.split(form) for form in "abcd"] == [(form,) for form in "abcd"]  # could not be written
-
-
-def test_rewritings_give_the_words_back() -> None:
-    rng = random.Random(1)
-    for _ in range(300):
-        form, words = ("".join(rng.choices("ab|", k=rng.randint(1, 6))) for _ in range(2))
-        (n_begin, begin), (n_end, end) = rewritings(form, words)
-        assert begin + form[n_begin : len(form) - n_end] + end == words
-
-
 # ------------------------------------------------------------------------------------------- nothing is lost
 KINDS = (
     " \t\n\r\v\f\x00\x1f\x7f\x85\u00a0\u2009\u2028\u2029\u3000\ufeff\u200b",
@@ -292,20 +272,6 @@ def test_format_characters_stay_with_the_letters_before_them(learnt: Tokeniser, 
     text = path.read_text(encoding="utf-8")
     assert "# text = Le cha\u00adt\u200b du chien\u200d dort\u200b.\u200f\n" in text
     assert "SpacesAfter=\\s\\u200e\\s" in text
-
-
-def test_format_characters_are_words_where_the_training_text_has_it_so(tmp_path: Path) -> None:
-    text = "".join(block(["Le", rng_noun, "\u2063", "dort", "."]) for rng_noun in NOUNS * 3)
-    (tmp_path / "text.conllu").write_text(text, encoding="utf-8")
-    own = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
-    again = Tokeniser.from_arrays(own.arrays(), own.splitter)
-    assert again.own == {"\u2063"}
-    for each in (own, again):
-        found = sentences_of(each.tokenise("Le train \u2063 dort. Le\u200b pain \u2063 dort."))
-        assert [[form for form, _ in sentence] for sentence in found] == [
-            ["Le", "train", "\u2063", "dort", "."],
-            ["Le\u200b", "pain", "\u2063", "dort", "."],
-        ]
 
 
 def test_format_characters_between_letters_are_learnt_where_they_are_frequent(tmp_path: Path) -> None:
@@ -455,13 +421,6 @@ def test_compiled_and_uncompiled_features_are_equal() -> None:
     assert first.tolist() == its_first.tolist()
     assert keys.tolist() == its_keys.tolist()
     assert np.diff(first).max() <= features.MOST_FEATURES
-
-
-def test_symbols_of_white_space_and_of_paragraphs() -> None:
-    assert len(symbols_of(" \n\n ").units) == len(symbols_of("").units) == 0
-    symbols = symbols_of(" A\n\n b \r\n c\u2029d")
-    assert symbols.places.tolist() == [1, 5, 10, 12]
-    assert symbols.first.tolist() == [0, 1, 3, 4]
 
 
 # ------------------------------------------------------------------------------------------- files

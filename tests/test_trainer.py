@@ -112,12 +112,3 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch
     assert model.progress["update"] == 3
     assert all(np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values()))
     assert [row["update"] for row in run.rows()] == [3]
-
-
-def test_without_dev_selection_the_last_averaged_weights_are_kept(tmp_path):
-    model = Run(tmp_path, dev=True).train()
-    assert model.meta["dev_dda"] is None
-    assert model.meta["gold_trees"] == ["dev: progress figures only"]
-    averages = {name[8:]: array for name, array in model.training.items() if name.startswith("average:")}
-    for name, array in averages.items():
-        assert model.parameters[name].tobytes() == array.tobytes()

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import Dropped, Filter, prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.corpus import Dropped, prepare
+from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD, protocol_named
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import Sentence, Source
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation.baselines import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr")
@@ -134,22 +133,6 @@ def test_removal_by_hand() -> None:
     assert heads_without((2, 3, 2, 0), (1, 4)) == (2, 0)  # a cycle among removed words
 
 
-def test_without_punctuation_keeps_forms_tags_and_positions() -> None:
-    source = Source("f.conllu", 3, ("a", "b", "c", "d"), (0, 1, 2, 3))
-    sentence = Sentence(("«", "Il", "dort", "»"), ("PUNCT", "PRON", "VERB", "PUNCT"), (3, 3, 0, 3), source)
-    short, positions = without_punctuation(sentence)
-    assert short == Sentence(("Il", "dort"), ("PRON", "VERB"), (2, 0), None, gaps=("«", "", "»"))
-    assert positions == (2, 3)
-    short, positions = without_punctuation(sentence_of(["PUNCT", "NOUN"], None))
-    assert (short.tags, short.heads, positions) == (("NOUN",), None, (2,))
-    sentence = sentence_of(["NOUN", "SYM"], (0, 1))
-    assert without_punctuation(sentence)[0] is sentence
-    short, positions = without_punctuation(sentence_of(["NN", ",", "."], (0, 1, 1)), frozenset({",", "."}))
-    assert (short.tags, positions) == (("NN",), (1,))
-    short, positions = without_punctuation(sentence_of(["PUNCT", "PUNCT"], (0, 1)))
-    assert (len(short), short.heads, positions) == (0, (), ())
-
-
 @pytest.mark.parametrize("n_words", range(1, 6))
 def test_removal_and_restoration_on_every_projective_tree(n_words: int) -> None:
     for heads in projective_trees(n_words):
@@ -214,20 +197,6 @@ def test_brackets_and_quotation_marks_belong_to_what_they_enclose() -> None:
     found = restored('" Come ( now ) " , said the man ( old ) .', (3, 1, 0, 5, 3, 5))
     ends = {"7,": "Come", "11(": "old", "13)": "old", "14.": "said"}
     assert found == {'1"': "Come", "3(": "now", "5)": "now", '6"': "Come", **ends}
-
-
-@pytest.mark.parametrize("marks", ["« »", "» «", "„ “", "“ ”", "`` ''", "‘ ’", "「 」", "[ ]", "（ ）"])
-def test_partners_of_many_scripts_are_known(marks: str) -> None:
-    opens, closes = marks.split()
-    found = restored(f"Ann , {opens} alone {closes} , left early", (3, 1, 0, 3))
-    assert found[f"3{opens}"] == found[f"5{closes}"] == "alone"
-
-
-def test_marks_without_partners_are_as_others() -> None:
-    for mark in ("(", ")", "«", '"', ","):
-        assert restored(f"Ann , {mark} alone , left early", (3, 1, 0, 3))[f"3{mark}"] == "alone"
-        assert restored(f"Ann left {mark}", (2, 0))[f"3{mark}"] == "left"
-    assert restored(") Ann ( left", (2, 0)) == {"1)": "left", "3(": "Ann"}
 
 
 def test_restoration_of_nothing_and_of_no_tree() -> None:
@@ -314,32 +283,6 @@ def test_prepare_as_released() -> None:
     assert result.sentences == sentences[1:]
     assert result.dropped == [Dropped("not projective", 1, 3)]
     assert result.notes == ["kept without the projectivity test (no trees): 1 sentence, 2 words"]
-
-
-def test_a_protocol_may_test_projectivity_after_removal() -> None:
-    protocol = Protocol("expectations", frozenset({"PUNCT"}), projective_only=True)
-    sentence = sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1))
-    assert len(prepare([sentence], protocol).sentences) == 1
-    assert protocol.description == (
-        "UPOS=PUNCT removed, children re-attached; projective gold trees only (tested after removal); "
-        "length counted after removal"
-    )
-
-
-def test_filter_streams() -> None:
-    def endless() -> Iterator[Sentence]:
-        while True:
-            yield sentence_of(["NOUN", "PUNCT"], (0, 1))
-
-    keep = Filter(STANDARD)
-    assert [s.tags for s in itertools.islice(keep(endless()), 3)] == [("NOUN",)] * 3
-    assert keep.dropped == [Dropped("punctuation", 0, 3)]
-
-
-def test_impossible_lengths() -> None:
-    for min_len, max_len in ((0, None), (1, 0), (3, 2)):
-        with pytest.raises(ConfigError, match="need 1 <= min_len <= max_len"):
-            Filter(STANDARD, max_len, min_len)
 
 
 @settings(max_examples=60)
