@@ -183,13 +183,21 @@ def change(case: str, name: str) -> Values:
     return OTHERWISE.get((case, name)) or nested(name, OTHER[name])
 
 
-PAIRS = [
-    (case, name)
-    for case in CASES
-    for name in own(case)
-    if name.startswith(tuple(TABLE["only"].get(case, [""])))
-    if (case, name) not in ALONE
-]
+def pairs() -> Iterator[tuple[str, str]]:
+    """Each setting of a recipe, or of a teacher, in the first case that has it; and whatever is named above."""
+    seen = set()
+    for case in CASES:
+        settings = settings_of(case)
+        for name in own(case):
+            kind = settings.teacher.kind if name.startswith("teacher.") else settings.recipe
+            if (case, name) in ALONE or not name.startswith(tuple(TABLE["only"].get(case, [""]))):
+                continue
+            if (kind, name) not in seen or (case, name) in OTHERWISE or (case, name) in REFUSED:
+                seen.add((kind, name))
+                yield case, name
+
+
+PAIRS = list(pairs())
 
 
 @pytest.mark.parametrize(("case", "name"), PAIRS)

@@ -16,7 +16,6 @@ from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
 
@@ -147,23 +146,3 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
         status, out, err = vdgi(*arguments)
         assert (status, out, last_line(err)) == (3, "", message)
         assert not Path("run").exists()
-
-
-def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path) -> None:
-    trees = ["--set", "posterior.expectations=trees"]
-    model = model_file.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
-    counted = vdgi.good("rules", "estimate", "both.conllu", "--rules", "rules.txt", "--tags", "xpos").out
-    assert model.rules.text == counted
-    other = vdgi.good("rules", "estimate", "swapped.conllu", "--rules", "rules.txt").out
-    rows = [[line for line in text.split("\n") if line[:1] != "#"] for text in (counted, other)]
-    assert rows[0] == rows[1]
-    assert len(set(parse_rules(counted).expectations)) > 2
-
-
-def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None:
-    model = train(vdgi, "swapped.conllu", "same")
-    status, _, err = vdgi(
-        "train", "--train", "both.conllu", *tiny.SMALL_OPTIONS, *XPOS, "--init", model, "--out", "run"
-    )
-    assert (status, last_line(err)) == (4, f"{model}: its tags are of column UPOS; set data.tags=upos")
-    assert not Path("run").exists()
