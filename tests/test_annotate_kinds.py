@@ -231,19 +231,6 @@ def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
 
 
-def test_spaces_and_multiword_tokens_keep_the_text_true(session: Session) -> None:
-    change(session, 0, "space", 1, False)
-    assert comments(session, 0)[1] == "# text = Thedogs don't bark."
-    change(session, 0, "space", 4, False)
-    assert comments(session, 0)[1] == "# text = Thedogs don'tbark."
-    assert rows(session, 0)[2][9] == "Typo=No|SpaceAfter=No"
-    change(session, 0, "range", 0, [3, 4, ""])
-    assert comments(session, 0)[1] == "# text = Thedogs do n'tbark."
-    change(session, 0, "range", 0, [1, 2, "Thdogs"])
-    assert comments(session, 0)[1] == "# text = Thdogs do n'tbark."
-    assert rows(session, 0)[0] == ["1-2", "Thdogs", *["_"] * 8]
-
-
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:
     change(session, 0, "note", 0, "hm")
     assert change(session, 0, "cut", 5) == [0, 3]

@@ -7,7 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
 
-from dynet_vdgi.data import brown, text
+from dynet_vdgi.data import brown
 from dynet_vdgi.data.brown import Agglomeration, Clusters
 from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.errors import DataError
@@ -123,41 +123,7 @@ def test_every_loss_is_that_from_scratch(seed):
         check()
 
 
-def test_losses_are_exact_after_hundreds_of_steps():
-    stream = list(chain.from_iterable(text.sentences([str(DEMO / "demo-ud-dev.conllu")])))
-    frequency = Counter(stream)
-    words = sorted(frequency, key=lambda word: (-frequency[word], word))
-    ids = {word: k for k, word in enumerate(words)}
-    state = Agglomeration([ids[word] for word in stream], 8)
-    for k in range(len(words)):
-        state.add(k)
-        if k >= 8:
-            state.merge(*state.best_pair())
-    assert len(words) > 200
-    cluster = {word: str(slot) for word, slot in zip(words, state.slots.tolist())}
-    before, losses = information(stream, cluster), state.losses() / state.n_bigrams
-    for a, b in combinations(set(cluster.values()), 2):
-        loss = before - information(stream, merged(cluster, a, b))
-        assert losses[int(a), int(b)] == pytest.approx(loss, abs=1e-11)
-
-
-def test_small_texts():
-    assert brown.induce([["a"]], 5) == Clusters({"a": ""}, {"a": 1})
-    assert brown.induce([["b", "a"]], 10**9).paths == {"a": "0", "b": "1"}
-    assert brown.induce([list("abcab")], 1).paths == {"a": "", "b": "", "c": ""}
-    one, two = Clusters({"a": "0", "b": "1"}, {}), [["a"], ["b"], ["a", "b"]]
-    assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
-
-
 # ------------------------------------------------------------------------------------------------ files
-
-
-def test_leading_zeros_keep_clusters_apart(tmp_path):
-    path = tmp_path / "paths"
-    path.write_text("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", encoding="utf-8")
-    clusters = brown.read(path)
-    assert clusters.n_clusters == 3
-    assert brown.classes(clusters, ["a", "b", "c"]) == (3, 0, 1, 2)
 
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)

@@ -14,12 +14,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import RECIPES, TEACHERS, Section, Settings, TeacherSettings, leaves
-from dynet_vdgi.settings.config_checks import checked, every_setting, from_dict, hints_of
+from dynet_vdgi.settings.config_checks import every_setting, from_dict, hints_of
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):
     pass
@@ -147,23 +145,6 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
         from_dict(values)
 
 
-@pytest.mark.parametrize("digits", [400, 5000])
-def test_a_number_too_large_is_no_number(digits: int) -> None:
-    assert message_of("train.lr=1" + digits * "0").startswith("config: 'train.lr' must be a number")
-
-
-def test_numbers_of_a_constructor_are_checked() -> None:
-    assert checked(DmvSettings, {"iterations": 3}) == DmvSettings(iterations=3)
-    for numbers, message in (
-        ({"iteratons": 3}, "dmv: no setting 'iteratons'; did you mean 'iterations'?"),
-        ({"kind": "dmv"}, "dmv: no setting 'kind'"),
-        ({"iterations": -1}, "dmv: 'iterations' must be at least 0, not -1"),
-        ({"smoothing": "much"}, "dmv: 'smoothing' must be a number, not 'much'"),
-    ):
-        with pytest.raises(ConfigError, match=re.escape(message)):
-            checked(DmvSettings, numbers)
-
-
 # ------------------------------------------------------------------------------------------- no effect
 
 
@@ -188,14 +169,6 @@ def test_what_has_no_effect_on_a_neural_parser(
     found = load_settings("paper", assignments).without_effect()
     assert set(idle) <= set(found)
     assert not set(busy) & set(found)
-
-
-def test_what_has_no_effect_on_these_inputs() -> None:
-    paper = load_settings("paper")
-    assert "train.dev_max_len" in paper.without_effect(has_dev=False)
-    assert {"rules", "posterior"} <= set(paper.without_effect(has_text=False))
-    assert "teacher" not in paper.without_effect(has_text=False)  # that there is none is true
-    assert {"teacher", "rules"} <= set(TaughtSettings().without_effect(has_text=False))
 
 
 # ------------------------------------------------------------------------------------------- there and back

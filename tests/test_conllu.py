@@ -311,7 +311,7 @@ def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> N
     raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
         ("feats", "deps", "misc"), list.__getitem__
     )
-    for path in treebanks:
+    for path in treebanks[::4]:
         *blocks, rest = path.read_bytes().decode("utf-8").split("\n\n")
         assert rest == ""
         n_sentences = 0

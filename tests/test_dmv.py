@@ -189,15 +189,6 @@ def test_forbidden_arcs_are_not_taken():
         assert not forbidden[tree, range(1, n + 1)].any()
 
 
-def test_sentences_of_one_word_and_of_none():
-    model = random_model(np.random.default_rng(5), 2)
-    assert marginals_of(model, [1], np.zeros((2, 2))).tolist() == [[1.0], [0.0]]
-    assert parse_all(model, [[1], []], [np.zeros((2, 2)), np.zeros((1, 1))]) == [(0,), ()]
-    expected = math.log(model.root[1] * model.stop[1, :, 0].prod())
-    assert model.counts([[1]], [np.zeros((2, 2))])[1] == pytest.approx(expected)
-    assert model.counts([[], [1]], [np.zeros((1, 1)), np.zeros((2, 2))])[1] == pytest.approx(expected)
-
-
 # ------------------------------------------------------------------------------------------- decoding
 def assert_tree(heads: tuple[int, ...]) -> None:
     assert brute_force.is_tree(heads)
@@ -233,16 +224,6 @@ def test_em_never_lowers_the_penalised_likelihood(seed):
             assert later.penalised >= earlier.penalised - 1e-9 * abs(earlier.penalised)
     assert model.root.sum() == pytest.approx(1)
     assert model.choose.sum(axis=-1) == pytest.approx(np.ones((N_TAGS, 2, 2)))
-
-
-def test_the_log_holds_the_likelihood_and_its_penalty():
-    rng = np.random.default_rng(7)
-    tags, potentials = zip(*[random_sentence(rng, n) for n in (3, 5)])
-    first, *_ = fit(tags, potentials, N_TAGS, DmvSettings(iterations=1, valence_iterations=0)).log
-    _, log_z = DmvModel.uniform(N_TAGS).counts(tags, potentials)
-    n_choices = N_TAGS + N_TAGS * 2 * N_TAGS  # root, and choose of head and side
-    penalty = 0.1 * (n_choices * math.log(1 / N_TAGS) + 2 * N_TAGS * 4 * math.log(0.5))
-    assert first == (1, pytest.approx(log_z), pytest.approx(log_z + penalty))
 
 
 def test_the_first_step_is_counting_in_the_only_tree():

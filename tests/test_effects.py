@@ -184,7 +184,7 @@ def change(case: str, name: str) -> Values:
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Each setting of a recipe, or of a teacher, in the first case that has it; and whatever is named above."""
+    """Each setting of a recipe, or of a teacher, in the first case that has it; and all named above."""
     seen = set()
     for case in CASES:
         settings = settings_of(case)

@@ -108,16 +108,6 @@ def test_fasttexts_own_format(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("options", [{"min_n": 5, "max_n": 6}, {"max_n": 0}], ids=["too short", "none"])
-def test_words_without_ngrams_have_no_vector(tmp_path, caplog, options):
-    fasttext_file(tmp_path / "a.bin", **options)
-    loaded = load(str(tmp_path / "a.bin"), ["ville", "zz"])
-    assert loaded.found.tolist() == [True, False]
-    assert not loaded.values[1].any()
-    assert not caplog.records
-    assert "none of the 1 word wanted" in fault_of(str(tmp_path / "a.bin"), "zz")
-
-
 def test_damaged_fasttext_models(tmp_path):
     fasttext_file(tmp_path / "a.bin")
     data = (tmp_path / "a.bin").read_bytes()
@@ -153,18 +143,6 @@ def test_the_lower_case_form_stands_in(tmp_path):
     assert loaded.notes == (
         f"vectors: 5 of 6 words (83.3 %), 2 dimensions, {path}",
         "  3 words by the lower-case form",
-    )
-
-
-def test_no_words_no_vectors_and_a_word_asked_for_twice(tmp_path):
-    path = written(tmp_path / "v", text_of(WORDS))
-    loaded = load(path, [])
-    assert (loaded.values.shape, loaded.found.shape) == ((0, 3), (0,))
-    assert loaded.notes[0].startswith("vectors: 0 of 0 words (0.0 %), 3 dimensions")
-    assert_vectors(load(path, ["la", "la"]), WORDS["la"], WORDS["la"])
-    assert fault_of(path, "der", "die") == (
-        "v: it has none of the 2 words wanted (vectors of another language, or with another letter case? "
-        "It begins with 'de', 'la', 'été')"
     )
 
 
@@ -251,14 +229,6 @@ def test_vectors_are_learnt_and_written(tmp_path):
     np.testing.assert_allclose(loaded.values[:2], vectors[["ville", "de"]], rtol=1e-4)
     assert np.isfinite(vectors.vectors).all()
     assert len({row.tobytes() for row in vectors.vectors}) == 7
-
-
-def test_rare_words_are_left_out():
-    assert {line.split(" ")[0] for line in learnt(min_count=4).splitlines()[1:]} == {"de", "la", "vie"}
-    with pytest.raises(ValueError, match="no word occurs 7 times"):
-        learnt(min_count=7)
-    with pytest.raises(ValueError, match="no word occurs 1 times"):
-        learnt(text=[])
 
 
 def test_words_in_like_places_get_like_vectors():

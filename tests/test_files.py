@@ -45,13 +45,6 @@ def test_lines_end_with_newline_only_and_are_not_translated(tmp_path: Path) -> N
     assert handle.closed
 
 
-def test_gz_is_decompressed(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"eins\n", mtime=0) + gzip.compress(b"zwei\n", mtime=0))
-    with open_text(str(path)) as handle:
-        assert handle.read() == "eins\nzwei\n"
-
-
 def test_standard_input_is_utf8_whatever_the_locale() -> None:
     code = "from dynet_vdgi.data.files import open_text\nwith open_text('-') as f: print(ascii(f.read()))"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

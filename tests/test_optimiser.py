@@ -239,12 +239,3 @@ def test_named_rows_are_updated_as_all_of_them_would_be():
             norms.append(optimiser.update(named))
         assert norms[0] == norms[1]
         assert everything(everywhere) == everything(some)
-
-
-def test_l2_does_not_reach_rows_that_are_not_named():
-    optimiser = AdaGrad(parameters(), TrainSettings(l2=0.1))
-    before = optimiser.parameters.get("words")
-    set_gradients(optimiser.parameters, gradients(0))
-    optimiser.update({"words": [1]})
-    changed = (optimiser.parameters.get("words") != before).any(axis=1)
-    assert changed.tolist() == [False, True, False]
