@@ -293,15 +293,16 @@ def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vd
 
 
 def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
-    trees = tmp_path / "trees.conllu"
-    trees.write_text("\n\n".join(blocks[:10]) + "\n\n", encoding="utf-8")
-    options = ["--train", "tagged.conllu", "--raw", "raw.txt", "--trees", trees, "--out", tmp_path / "run"]
-    said = vdgi.good("train", *options).err
-    n_words = sum(map(len, dynet_vdgi.read("tagged.conllu")))
-    assert f"tokeniser: learnt from {N_SENTENCES} sentences" in said
+    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:12]
+    text, trees, raw = (tmp_path / name for name in ("text.conllu", "trees.conllu", "raw.txt"))
+    text.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    trees.write_text("\n\n".join(blocks[:5]) + "\n\n", encoding="utf-8")
+    raw.write_text(Path("raw.txt").read_text(encoding="utf-8")[:200], encoding="utf-8")
+    said = vdgi.good("train", "--train", text, "--raw", raw, "--trees", trees, "--out", tmp_path / "run").err
+    n_words = sum(map(len, dynet_vdgi.read(text)))
+    assert "tokeniser: learnt from 12 sentences" in said
     assert f"tagger: learnt from {n_words:,} words with tags" in said
-    said = vdgi.good("tag", "train", "tagged.conllu", trees, "-o", tmp_path / "my.tagger").err
+    said = vdgi.good("tag", "train", text, trees, "-o", tmp_path / "my.tagger").err
     assert said.startswith(f"{n_words:,} words with tags")
 
 
