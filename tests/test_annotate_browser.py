@@ -849,7 +849,7 @@ def test_the_tutorial_from_tagged_text_to_corrected_sentences(
     tmp_path: Path, tab: Callable[..., Any]
 ) -> None:
     """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
-    n_corrected, n_all = (100, 200) if PICTURES else (40, 80)
+    n_corrected, n_all, step = (100, 200, 20) if PICTURES else (30, 50, 15)
     blocks = DEMO.read_text("utf-8").split("\n\n")[:n_all]
     some = written(tmp_path / "some.conllu", "\n\n".join([*blocks, ""]))
     gold = list(read(some))
@@ -870,11 +870,11 @@ def test_the_tutorial_from_tagged_text_to_corrected_sentences(
         for done in range(3, n_corrected):
             number = client.get("next?order=choose")["next"]
             shares.append(correct(client, number, gold[number]))
-            if done % 20 == 19:
+            if done % step == step - 1:
                 wait_for_lesson(client, done + 1)
         assert client.get("state")["progress"]["sentences_done"] == n_corrected
-        first, last = (statistics.mean(part) for part in (shares[:20], shares[-20:]))
-        print(f"heads right at first: {first:.0%} of the first twenty sentences, {last:.0%} of the last")
+        first, last = (statistics.mean(part) for part in (shares[: step - 3], shares[-step:]))
+        print(f"heads right at first: {first:.0%} of the first {step - 3} sentences, {last:.0%} of the last")
         assert last > first
         page.reload()
         expect(page.locator("#sentences-done")).to_have_text(f"{n_corrected} of {n_all}")

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
-SIZES = {"train": 120, "dev": 40, "test": 40}
+SIZES = {"train": 60, "dev": 24, "test": 24}
 """How many sentences of each of its files are enough."""
 
 DEV = "{folder}/demo-ud-dev.conllu"

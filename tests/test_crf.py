@@ -35,7 +35,7 @@ def tokens_of(rng, n_codes=12, n_items=6, n_uses=2):
 GIVEN = (None, np.array([FREE, 1, FREE, 0, 2, FREE, FREE, 1]))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given, scale):
@@ -59,7 +59,7 @@ def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given
         assert tuple(best[start:end]) == max(found, key=lambda each: each[1])[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     "labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])]
 )

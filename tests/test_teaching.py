@@ -160,10 +160,12 @@ def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
 
 
 def test_the_model_does_not_depend_on_the_number_of_processors(tmp_path: Path, vdgi: Vdgi) -> None:
-    models = []
+    models, text = [], tmp_path / "text.conllu"
+    blocks = Path(TRAIN).read_text(encoding="utf-8").split("\n\n")[:150]
+    text.write_text("\n\n".join([*blocks, ""]), encoding="utf-8")
     for jobs in ("1", "2"):
         options = ["--set", "parser.epochs=1", "--set", "teacher.iterations=4", "--jobs", jobs]
-        vdgi.good("-q", "train", "--preset", "best", "--train", TRAIN, *options, "--out", tmp_path / jobs)
+        vdgi.good("-q", "train", "--preset", "best", "--train", text, *options, "--out", tmp_path / jobs)
         models.append(model_file.load(tmp_path / jobs / "model.vdgi"))
     one, two = models
     assert one.text == two.text
