@@ -437,24 +437,6 @@ def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(page: Any
     assert client.get("sentence/1")["edits"] == 1
 
 
-def test_enter_after_a_number_that_is_complete_confirms_nothing(page: Any, client: Client) -> None:
-    sentence(page, 1)
-    for key in ["4", "Enter", "9", "Enter", "g", "3"]:
-        page.keyboard.press(key)
-    expect(word(page, 3)).to_be_focused()  # after a short pause
-    keys(page, "Enter", says="Enter ended the number. Once more confirms word 3.")
-    page.wait_for_timeout(200)
-    found = client.get("sentence/0")
-    assert found["edits"] == 1
-    assert not any(one["label_by"] for one in found["words"])
-    keys(page, "Enter")
-    wait_for(lambda: bool(client.get("sentence/0")["words"][2]["label_by"]))
-    keys(page, "Home", "5")
-    word(page, 2).click()
-    keys(page, "Enter")  # of another word than the number's
-    wait_for(lambda: bool(client.get("sentence/0")["words"][1]["label_by"]))
-
-
 # ------------------------------------------------------------------------------------------- other columns
 def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> None:
     keys(page, "Home", "t")

@@ -243,17 +243,6 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
     assert confidences(old, few) != confidences(again, few)
 
 
-def test_trees_without_confidence_do_not_pay_for_the_shift(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
-    monkeypatch.delattr("dynet_vdgi.parsing.parser.settled")
-    dynet_vdgi.load(model).adapted(sentences).parse_all(sentences)
-    vdgi.good("parse", model, text)
-    with pytest.raises(NameError, match="settled"):
-        dynet_vdgi.load(model).parse_all(sentences, How(confidence=True))
-
-
 def test_a_parse_ends_with_what_expect_says(
     sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
 ) -> None:
