@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from shell import ROOT, Vdgi, finished, last_line, process, stop_at, training_ar
 
 import dynet_vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.variational import trainer
 
@@ -85,16 +83,6 @@ def test_a_reader_that_goes_away(model: Path, folder: Path) -> None:
         running.stdout.close()
         err = running.stderr.read()
     assert (running.returncode, err) == (141, b"")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor in the child")
-def test_closed_standard_streams(model: Path, folder: Path) -> None:
-    tiny.write(folder / "good.conllu")
-    for descriptor in (1, 2):
-        arguments = ("parse", model, "good.conllu", "-o", f"{descriptor}.conllu")
-        status, out, _ = finished(*arguments, preexec_fn=partial(os.close, descriptor))
-        assert (status, out) == (0, b"")
-        assert len(list(read(f"{descriptor}.conllu"))) == 12
 
 
 def test_a_terminal_of_ascii_gets_arcs_of_ascii(folder: Path) -> None:

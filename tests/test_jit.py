@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
 from dynet_vdgi.system.jit import WORK_TO_COMPILE, WORK_TO_LOAD, Compiled, Kernel, compiled
 
@@ -185,14 +184,6 @@ print(sorted({"numba", "llvmlite", "scipy"} & set(sys.modules)))
     given = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(root / "tests")))}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given)
     assert found.stdout == "[]\n", found.stderr
-
-
-def test_missing_numba_is_said_plainly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(VdgiError, match="needs the package numba, .*; install it: pip install "):
-        jit.imported_numba()
-    with pytest.raises(VdgiError, match="needs the package numba, "):
-        result(fresh(), WORK_TO_COMPILE + 1)
 
 
 def test_python_calls_compiled_functions_by_way_of_kernels_only():

@@ -10,12 +10,11 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
 
@@ -86,16 +85,6 @@ def test_the_column_must_be_filled(folder: Path) -> None:
     Path("gap.conllu").write_text(BOTH.replace("\tVERB\tVBD\t", "\t_\tVBD\t"), encoding="utf-8")
     with pytest.raises(DataError, match="column 4 .UPOS. is missing"):
         list(conllu.read("gap.conllu"))
-
-
-def test_sentences_made_by_programs_are_written_with_both_columns(folder: Path) -> None:
-    made = Sentence(("it", "rains", "."), ("PRP", "VBZ", "."), (2, 0, 2), upos=("PRON", "VERB", "PUNCT"))
-    Path("made.conllu").write_text(render(made, (2, 0, 2)), encoding="utf-8")
-    (back,) = conllu.read("made.conllu", tags="xpos")
-    assert replace(back, source=None, xpos=(), deprels=()) == made
-    with pytest.raises(UsageError, match="word 2: a tag '_' cannot be written without the sentence's lines"):
-        render(replace(made, tags=("PRP", "_", ".")), (2, 0, 2))
-    assert "\trains\t_\t_\tVBZ\t" in render(replace(made, upos=("PRON", "", "PUNCT")), (2, 0, 2))
 
 
 def test_upos_tells_what_is_punctuation() -> None:

@@ -14,7 +14,6 @@ from shell import finished
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
@@ -204,14 +203,6 @@ def test_no_features_and_old_tags_are_known(parser):
     assert not parser.unknown_tags
     parser.parse_all([Sentence.of_tags(["VREB", "NOUN"])])
     assert parser.unknown_tags == {"VREB": 1}
-
-
-@pytest.mark.slow
-def test_a_sentence_of_five_thousand_words_is_parsed(parser):
-    tree = parser.parse(["x"] * 5000, ["NOUN", "VERB", "ADP", "DET", "ADJ"] * 1000)
-    assert len(tree) == 5000
-    assert tree.count(0) == 1
-    assert is_projective(tree)
 
 
 # ------------------------------------------------------------------------------------------- other trees
