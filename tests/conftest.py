@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shell import Vdgi
 
 progress.FIRST = 1e6  # no line about progress gets between messages, however busy the machine is
-settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("ci")
 
 

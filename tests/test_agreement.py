@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections import Counter
 from pathlib import Path
@@ -99,7 +98,7 @@ def random_files(folder: Path, seed: int) -> tuple[TwoFiles, list[tuple[str, str
     return files(folder, *texts), tags, relations
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_kappa_is_that_of_the_definition_and_of_scikit_learn(tmp_path: Path, seed: int) -> None:
     two, tags, relations = random_files(tmp_path, seed)
     counts = agreement(two).counts
@@ -112,16 +111,6 @@ def test_kappa_is_that_of_the_definition_and_of_scikit_learn(tmp_path: Path, see
         return
     for name, pairs in (("upos", tags), ("deprel", relations)):
         assert counts[name].kappa == pytest.approx(cohen_kappa_score(*zip(*pairs)), abs=1e-12)
-
-
-def test_kappa_of_one_value_or_of_nothing_is_undefined(tmp_path: Path) -> None:
-    row = "a/X/_/0/root"
-    found = agreement(files(tmp_path, sentence(row), sentence(row)))
-    assert math.isnan(found.counts["upos"].kappa)
-    assert math.isnan(found.counts["xpos"].share)
-    figures = found.to_dict(5, 5)["figures"]
-    assert figures["upos"] == {"same": 1, "first": 1, "second": 1, "share": 1.0, "kappa": None}
-    assert figures["xpos"]["share"] is None
 
 
 # ------------------------------------------------------------------------------------------- alignment
@@ -158,12 +147,6 @@ def test_words_without_a_value_in_both_files_do_not_count(tmp_path: Path) -> Non
     counts = agreement(files(tmp_path, one, other)).counts
     words = {name: counts[name].words for name in ("upos", "head", "deprel", "both", "feats")}
     assert words == {"upos": 1, "head": 1, "deprel": 1, "both": 1, "feats": 0}
-
-
-def test_punctuation_of_either_file_can_be_left_out(pair: tuple[Path, Path]) -> None:
-    found = agreement(TwoFiles.read(*pair), punctuation=False)
-    assert found.counts["upos"].words == 6
-    assert "without punctuation" in found.note
 
 
 # ------------------------------------------------------------------------------------------- command

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -89,21 +88,6 @@ def test_open_differences_have_the_first_value_and_decisions_the_side_and_who_to
     assert (columns(3)[7], columns(3)[9]) == ("amod", "LabelBy=eve|Differs=head")
 
 
-def test_all_of_one_side_is_that_side(folder: Path) -> None:
-    for side, name in enumerate(("a.conllu", "b.conllu")):
-        work = opened()
-        for number, part in enumerate(work.parts):
-            work.decide(number, part.keys, side)
-        work.save()
-        mine, theirs = list(conllu.read("c.conllu")), list(conllu.read(name))
-        assert [(s.forms, s.tags, s.heads, s.deprels) for s in mine] == [
-            (s.forms, s.tags, s.heads, s.deprels) for s in theirs
-        ]
-        assert work.next_open(-1) is None
-        assert "Differs" not in Path("c.conllu").read_text(encoding="utf-8")
-        work.close()
-
-
 RICH = (
     "# sent_id = s\n# text = do n't go\n# note = odd\n"
     "0.1\tyou\t_\tPRON\t_\t_\t_\t_\t3:nsubj\t_\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\tTypo=No\n"
@@ -151,11 +135,6 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
     assert (work.parts, work.not_compared()) == ([], kinds)
     work.close()
     assert Path("c.conllu").read_text(encoding="utf-8") == SAME + RICH
-    running, _ = started(folder)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate()
-    what = "DEPS and empty nodes in 1 sentence, MISC in 1 sentence, comments in 1 sentence"
-    assert f"though both files have them and they differ: {what}; a.conllu's are kept" in err.decode()
     told = vdgi.good("evaluate", "--agreement", "a.conllu", "b.conllu").out
     assert "DEPS, empty nodes, MISC and comments are not compared" in told
 
@@ -277,16 +256,6 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
         _, err = running.communicate()
     assert running.returncode == 0
     assert b"6 of 6 are open" in err
-
-
-def test_options_that_have_no_effect_and_inputs_as_results_are_refused(vdgi: Vdgi, folder: Path) -> None:
-    both = ("annotate", "a.conllu", "--beside", "b.conllu")
-    assert "--beside has no effect without -o" in vdgi(*both).err
-    assert "-o has no effect without --beside" in vdgi("annotate", "a.conllu", "-o", "c.conllu").err
-    assert "--every has no effect with --beside" in vdgi(*both, "-o", "c.conllu", "--every", "3").err
-    status, _, err = vdgi(*both, "-o", "b.conllu")
-    assert (status, "this is" in err) == (2, True)
-    assert json.dumps(sorted(path.name for path in folder.iterdir())) == '["a.conllu", "b.conllu"]'
 
 
 # ------------------------------------------------------------------------------------------- in a browser

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from annotating import ROWS, Client, guessed, seen, served, written
-from shell import Vdgi, names_in
+from annotating import ROWS, guessed, seen, written
+from shell import names_in
 
 from dynet_vdgi.annotation.journal import plain
 from dynet_vdgi.annotation.marked import TagGuess
@@ -151,35 +151,6 @@ def test_heads_of_punctuation_that_are_given_as_right_stay_whatever_is_done(fold
     assert two.count("HeadBy=anna|LabelBy=anna") == 4
 
 
-def test_an_export_that_is_annotated_again_is_the_same_export(folder: Path, vdgi: Vdgi) -> None:
-    written(Path("a.conllu"), without_trees(WITH_TREES))
-    session = opened(None)
-    for number, tree in enumerate([(3, 3, 0, 1), (3, 1, 0, 2), (3, 4, 0, 3)]):
-        marked = session.sentences[number]
-        session.change(number, seen(marked), "head", 3, 0)
-        for word, head in enumerate(tree, 1):
-            if head:
-                session.change(number, seen(marked), "head", word, head)
-                relation = "punct" if marked.tags[word - 1] == "PUNCT" else "discourse"
-                session.change(number, seen(marked), "label", word, relation)
-        session.change(number, seen(marked), "done")
-    session.close()
-    vdgi.good("annotate", "a.conllu", "--export", "b.conllu")
-    assert Path("b.conllu").read_text(encoding="utf-8") == WITH_TREES
-    Session("b.conllu", "anna", "right").close()
-    vdgi.good("annotate", "b.conllu", "--export", "c.conllu")
-    assert Path("c.conllu").read_bytes() == Path("b.conllu").read_bytes() == WITH_TREES.encode()
-
-
-def test_confirming_a_guessed_tree_moves_no_punctuation(folder: Path) -> None:
-    written(Path("a.conllu"), WITH_TREES)
-    session = Session("a.conllu", "anna", "guessed")
-    session.change(0, seen(session.sentences[0]), "done")
-    assert session.sentences[0].heads == (3, 3, 0, 1)
-    session.close()
-    assert Session("a.conllu", "anna").sentences[0].heads == (3, 3, 0, 1)
-
-
 def test_heads_of_some_words_can_be_given(folder: Path) -> None:
     written(Path("a.conllu"), PARTIAL)
     session = opened("right")
@@ -215,11 +186,3 @@ def test_another_programs_tree_is_taken_over_where_nobody_has_confirmed_the_give
     assert all(marked.is_done for marked in session.sentences)
     session.close()
     assert Path("a.conllu").read_text(encoding="utf-8") == text
-
-
-def test_a_page_with_learning_leaves_a_file_with_given_trees_alone(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.conllu", WITH_TREES * 3)
-    with served(path, "--given", "right", learn=True) as address:
-        client = Client(address)
-        assert client.get("sentence/1")["done"]
-    assert path.read_bytes() == (WITH_TREES * 3).encode()

@@ -15,7 +15,7 @@ from annotating import ROWS, chain, guessed, seen, written
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import Choices, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.shown import shown_sentence
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import UD2_TAGS
@@ -104,34 +104,6 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again.close()
 
 
-def test_no_lemma_or_xpos_that_somebody_has_given_stays_none_and_the_files_tag_gets_no_guess(
-    folder: Path,
-) -> None:
-    text = RAW.replace("it\t_\t_", "it\t_\tPRON") + "\n"
-    session = guessed(Session(written(Path("a.conllu"), text), "anna"))
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    for what in ("xpos", "lemma"):
-        change(session, 0, what, 1, "_")
-    for _ in range(2):
-        marked = session.text.of_id(0)
-        session.text.put_tags(marked, GUESS)
-        marked.put_xpos([[("NN", 1.0)]])
-        assert [(word.lemma, word.xpos) for word in marked.columns] == [
-            ("_", "_"),
-            ("bark", "VBP"),
-            ("_", "_"),
-        ]
-        session.close()
-        session = guessed(Session("a.conllu", "anna"))
-    session.text.put_tags(session.text.of_id(0), GUESS)
-    change(session, 0, "tag", 1, "NOUN")
-    change(session, 0, "done")
-    assert [row[2:6] for row in rows(session, 0)[:2]] == [
-        ["_", "NOUN", "_", "Number=Plur"], ["bark", "VERB", "VBP", "_"],
-    ]  # fmt: skip
-    session.close()
-
-
 def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) -> None:
     text = RAW.replace("it\t_\t_\t_", "it\t_\t_\tPRP") + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
@@ -158,16 +130,6 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     session.close()
 
 
-def test_xpos_is_offered_as_the_tagger_and_the_text_have_it(session: Session) -> None:
-    for word, tag, value in ((1, "NOUN", "NN"), (2, "VERB", "VB"), (5, "PRON", "PRP")):
-        change(session, 2, "tag", word, tag)
-        change(session, 2, "xpos", word, value)
-    marked = session.text.of_id(1)  # Dogs bark
-    assert offered_xpos(session.sentences, marked, 2, None) == ["VB", "DT", "NN", "PRP"]
-    choices = Choices(xpos=[[], [("VBP", 0.9)]])
-    assert offered_xpos(session.sentences, marked, 2, choices)[:2] == ["VBP", "VB"]
-
-
 def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
     change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
     change(session, 1, "note", 2, "a | b")
@@ -182,15 +144,6 @@ def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
         change(again, 1, what, word, value)
     again.close()
     assert Path("a.conllu").read_bytes() == ROWS.encode()
-
-
-def test_a_changed_tag_changes_what_counts_as_punctuation(session: Session) -> None:
-    marked = session.text.of_id(1)
-    assert marked.positions == (1, 2)
-    change(session, 1, "tag", 1, "PUNCT")
-    assert (marked.positions, marked.bare.forms) == ((2,), ("bark",))
-    change(session, 2, "tag", 4, "SYM")
-    assert session.text.of_id(2).positions == (1, 2, 3, 4, 5, 6)
 
 
 IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
@@ -264,22 +217,6 @@ def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> No
     assert rows(session, 0)[6][9] == "SpaceAfter=No"
 
 
-def test_a_guess_stays_with_its_word_and_a_word_with_a_blank_becomes_two_tokens(folder: Path) -> None:
-    for blank in " \u00a0":
-        Path("a.conllu.journal").unlink(missing_ok=True)
-        session = Session(written(Path("a.conllu"), RAW.replace("Dogs", f"Do{blank}gs") + "\n"), "anna")
-        session.text.put_tags(session.text.of_id(0), GUESS)
-        with pytest.raises(ChangeError, match="UD has none in a multiword token"):
-            change(session, 0, "split", 1, ["Do", "gs"])
-        assert change(session, 0, "split", 1, 2) == [0]
-        assert block(session.text.of_id(0)).count("-") == 0
-        found = session.text.of_id(0).columns
-        assert [(word.upos, word.lemma, word.feats) for word in found] == [
-            ("NOUN", "_", "_"), ("_", "_", "_"), ("VERB", "bark", "_"), ("PRON", "_", "Case=Nom"),
-        ]  # fmt: skip
-        session.close()
-
-
 def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     change(session, 2, "head", 1, 3)  # to the word that goes
     change(session, 2, "label", 3, "obj")
@@ -292,19 +229,6 @@ def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     assert session.text.of_id(2).wids == (1, 2, 4, 5, 6)
     session.back("undo")
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
-
-
-def test_spaces_and_multiword_tokens_keep_the_text_true(session: Session) -> None:
-    change(session, 0, "space", 1, False)
-    assert comments(session, 0)[1] == "# text = Thedogs don't bark."
-    change(session, 0, "space", 4, False)
-    assert comments(session, 0)[1] == "# text = Thedogs don'tbark."
-    assert rows(session, 0)[2][9] == "Typo=No|SpaceAfter=No"
-    change(session, 0, "range", 0, [3, 4, ""])
-    assert comments(session, 0)[1] == "# text = Thedogs do n'tbark."
-    change(session, 0, "range", 0, [1, 2, "Thdogs"])
-    assert comments(session, 0)[1] == "# text = Thdogs do n'tbark."
-    assert rows(session, 0)[0] == ["1-2", "Thdogs", *["_"] * 8]
 
 
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:
@@ -389,7 +313,7 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
 """Kinds of changes, and random values for them."""
 
 
-@pytest.mark.parametrize("seed", [*range(25), 109, 234])
+@pytest.mark.parametrize("seed", [*range(4), 109, 234])
 def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byte_for_byte(
     folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import stat
 import threading
 import time
-import webbrowser
 from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Pipe
 from pathlib import Path
@@ -23,7 +21,6 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.annotation import live as helpers
-from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation.live import HelperError, Helpers, Live
 from dynet_vdgi.annotation.loop import Lesson, TagLesson
 from dynet_vdgi.annotation.marked import Guess, TagGuess
@@ -194,23 +191,6 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
     lived(path, scene)
 
 
-def test_a_parser_that_has_ended_is_no_fault_of_a_request(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scene(live: Live, tools: Unsteady) -> None:
-        before = live.session.sentences[2].arcs
-        tools.may_go_on.clear()
-        assert (await live.show(2)).arcs == before
-        tools.fails = True
-        tools.may_go_on.set()
-        await until(lambda: not live._parsing)
-        assert live.session.sentences[2].arcs == before
-
-    lived(path, scene)
-    gc.collect()
-    assert "never retrieved" not in caplog.text
-
-
 # ------------------------------------------------------------------------------------------- guessed tags
 def tag_guess(*tags: str) -> TagGuess:
     """A guess in which every column goes with the tag."""
@@ -330,14 +310,6 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
         running.communicate()
     assert running.returncode == 0
     assert not opened.exists()
-
-
-def test_no_browser_is_looked_for_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webbrowser, "open", lambda *_: pytest.fail("it was opened"))
-    for name in serving.SCREENS:
-        monkeypatch.delenv(name, raising=False)
-    with serving.announcing(True) as announce:
-        announce("http://127.0.0.1/")
 
 
 # ------------------------------------------------------------------------------------------- the ends

@@ -100,29 +100,6 @@ def test_words_before_the_corrected_one_stay_if_they_can(
     assert learnt.guess(sentence, shown, corrected=0).heads[0] == 3
 
 
-def test_a_long_sentence_is_parsed_in_linear_time(learnt: loop.Learnt) -> None:
-    long = Sentence(("a",) * 100, ("NOUN", "VERB") * 50, heads=(FREE,) * 99 + (1,), deprels=("_",) * 100)
-    guess = learnt.guess(long)
-    assert is_tree(guess.heads)
-    assert guess.heads[99] == 1
-
-
-def test_a_long_text_is_sampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert loop.knowledge_of([Sentence(("a",), ("X",))]) is None
-    monkeypatch.setattr(loop, "MOST_TEXT", 15)
-    found = loop.knowledge_of(TEXT)
-    assert found is not None
-    assert [one.forms for one in found.text] == [one.forms for one in TEXT[::3]]
-    assert len(found.votes) == len(found.text)
-
-
-def test_the_next_sentences_are_none_that_are_done(learnt: loop.Learnt) -> None:
-    guesses = dict(zip(range(20, 40), learnt.guesses(TEXT[20:])))
-    chosen = loop.next_ones(dict(enumerate(TEXT)), guesses, 5)
-    assert len(chosen) == 5
-    assert all(k >= 20 for k in chosen)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_helpers_learn_and_parse_as_the_loop_does() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from annotating import ROWS, guessed, seen, written
-from shell import Vdgi, names_in
+from shell import Vdgi
 
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
 from dynet_vdgi.annotation.relations import read_list
@@ -118,20 +118,6 @@ def test_unsaved_changes_and_those_of_another_program_in_other_sentences_are_bot
     assert "Cats\tkitty" in text
 
 
-def test_cutting_cuts_and_joins_outlive_changes_of_other_sentences(folder: Path) -> None:
-    for what, word, value, forms in (("cut", 3, 0, [2, 4]), ("glue", 0, 0, [8]), ("split", 2, 2, [7])):
-        Path("a.conllu.journal").unlink(missing_ok=True)
-        found = guessed(Session(written(Path("a.conllu")), "anna"))
-        change(found, 2, "head", 1, 3)
-        found.save()
-        change(found, 0, what, word, value)
-        found = edited(found, ("1\tCats\tcat", "1\tCats\tkitty"))
-        assert [len(marked) for marked in found.sentences][: len(forms)] == forms
-        assert sum(map(len, found.sentences)) == 14 + (what == "split")
-        found.close()
-        assert Path("a.conllu").read_text(encoding="utf-8").count("kitty") == 1
-
-
 # ------------------------------------------------------------------------------------------- plain text
 def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
@@ -155,38 +141,6 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     Path("b.txt").write_text(" \n", encoding="utf-8")
     with pytest.raises(DataError, match="no text"):
         conllu_of("b.txt", None)
-
-
-def test_a_session_of_untagged_text_is_tagged_by_hand(folder: Path) -> None:
-    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
-    session = Session(written(Path("a.conllu"), conllu_of("a.txt", None)), "anna")
-    marked = session.text.of_id(0)
-    assert marked.tags == ("_", "_", "PUNCT")
-    with pytest.raises(ChangeError, match="no head"):
-        change(session, 0, "done")
-    for word, tag in ((1, "NOUN"), (2, "VERB")):
-        change(session, 0, "tag", word, tag)
-    change(session, 0, "head", 1, 2)
-    change(session, 0, "label", 1, "nsubj")
-    change(session, 0, "head", 2, 0)
-    change(session, 0, "done")
-    assert marked.is_done
-    session.close()
-    rows = [line.split("\t") for line in Path("a.conllu").read_text(encoding="utf-8").splitlines()[4:7]]
-    assert [row[3] for row in rows] == ["NOUN", "VERB", "PUNCT"]
-    assert [row[6:8] for row in rows] == [["2", "nsubj"], ["0", "root"], ["2", "punct"]]
-
-
-def test_raw_text_is_never_read_over_a_file_that_is_there(folder: Path, vdgi: Vdgi) -> None:
-    Path("a.txt").write_text("Dogs bark.", encoding="utf-8")
-    written(Path("a.conllu"))
-    result = vdgi("annotate", "a.txt", "--no-browser")
-    assert result.status == 2
-    assert "a.conllu exists already: vdgi annotate a.conllu goes on with it" in result.err
-    for option in ("--tokeniser", "--tagger", "--labels"):
-        result = vdgi("annotate", "a.conllu", option, "nothing", "--no-browser")
-        assert result.status in (2, 4), result.err
-    assert names_in(folder) == ["a.conllu", "a.txt"]
 
 
 # ------------------------------------------------------------------------------------------- relations
@@ -237,9 +191,12 @@ def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_l
     assert [one for one in whole if one not in text] == []
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644])
 @pytest.mark.parametrize(
-    "text", [ROWS, "\ufeff" + ROWS.replace("\n", "\r\n").replace("\r\n\r\n", "\r\n\r\n\r\n", 1)]
+    ("mode", "text"),
+    [
+        (0o600, ROWS),
+        (0o644, "\ufeff" + ROWS.replace("\n", "\r\n").replace("\r\n\r\n", "\r\n\r\n\r\n", 1)),
+    ],
 )
 def test_a_file_that_is_gone_or_empty_is_written_again_from_its_journal(
     folder: Path, vdgi: Vdgi, text: str, mode: int
@@ -310,7 +267,7 @@ def test_a_journal_cut_at_any_byte_never_takes_from_the_file_what_is_confirmed_t
 def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
     numbers = random.Random(3)
     outcomes: Counter[str] = Counter()
-    for _ in range(80):
+    for _ in range(40):
         Path("a.conllu.journal").unlink(missing_ok=True)
         session = guessed(Session(written(Path("a.conllu")), "anna"))
         for step in range(numbers.randint(1, 7)):
@@ -359,7 +316,7 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
         again = Session("a.conllu", "anna")
         assert not again.is_unsaved
         again.close()
-    assert min(outcomes["kept"], outcomes["refused"]) > 10, outcomes
+    assert min(outcomes["kept"], outcomes["refused"]) > 5, outcomes
 
 
 def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
@@ -383,24 +340,6 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
     found = edited(session, ("Cats\tcat", "Cats\tkitty"))
     assert [marked.columns[0].lemma for marked in found.sentences] == ["b", "c", "kitty"]
     found.close()
-
-
-def test_a_change_while_the_file_is_prepared_is_in_the_file_too(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def late() -> str:
-        found = content()
-        if len(session.text.undo) < 6:
-            change(session, 0, "lemma", 1, f"der{len(session.text.undo)}")
-        return found
-
-    content = session._content
-    monkeypatch.setattr(session, "_content", late)
-    change(session, 0, "lemma", 1, "der")
-    assert session.save()
-    session.release()
-    assert "\tder5\t" in Path("a.conllu").read_text(encoding="utf-8")
-    assert not Session("a.conllu", "anna").is_unsaved
 
 
 @pytest.mark.parametrize(

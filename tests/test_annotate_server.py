@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import errno
 import json
 import math
-import os
 import re
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from annotating import ROWS, Client, guessed, seen, served, written
 
-from dynet_vdgi.annotation.journal import Journal, JournalError
 from dynet_vdgi.annotation.session import Session
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import serving
 from dynet_vdgi.annotation import shown as finding
 from dynet_vdgi.annotation.serving import HEADERS
 
@@ -62,13 +55,6 @@ def test_only_this_computer_is_listened_to_and_only_the_page_is_answered(client:
         assert not [name for name in named if name.startswith("access-control") or name == "server"]
     status, _, body = client("POST", "change", b" " * 20_000_000, headers)
     assert (status, json.loads(body)) == (413, {"fault": "the request is too long"})
-
-
-def test_paths_lead_nowhere_else(client: Client) -> None:
-    outside = ["../live.py", "..%2flive.py", "%2e%2e/live.py", "/etc/passwd", "page/main.js", "server.py"]
-    no_numbers = [quote(f"sentence/{number}") for number in ("9" * 500, "x", "-1", "1.0", "٣")]
-    for path in (*outside, "package.json", *no_numbers, "guess/x", "relations/x", "undo"):
-        assert client("GET", path)[0] in (400, 404, 405), path
 
 
 def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(client: Client) -> None:
@@ -213,35 +199,8 @@ def test_relations_are_offered_by_the_pair_of_tags_and_unknown_ones_stored_if_sa
         assert client.get("relations/2?word=1")["relations"][0] == "nsubj"
 
 
-def test_the_file_follows_and_a_change_by_others_is_told(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.conllu")
-    with served(path) as address:
-        client = Client(address)
-        client.change(1, "done")
-        wait_until(lambda: b"HeadBy=anna" in path.read_bytes())
-        assert client.get("state")["fault"] == ""
-        path.write_bytes(path.read_bytes() + b"# more\n")
-        assert "a.conllu was changed by another program" in client.get("state")["fault"]
-
-
 def wait_until(condition) -> None:
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
-
-
-@pytest.mark.parametrize(("reason", "status"), [(errno.ENOSPC, 507), (errno.EIO, 503)])
-def test_a_change_that_the_disk_does_not_take_has_a_status_of_its_own(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, reason: int, status: int
-) -> None:
-    def fails(*_: object) -> int:
-        raise OSError(reason, os.strerror(reason))
-
-    with contextlib.closing(Journal(Path("a.conllu.journal"))) as journal:
-        monkeypatch.setattr(os, "write", fails)
-        with pytest.raises(JournalError) as caught:
-            journal.add({})
-        monkeypatch.undo()
-        answer = asyncio.run(serving.refused(None, caught.value))
-        assert (answer.status_code, os.strerror(reason).encode() in answer.body) == (status, True)

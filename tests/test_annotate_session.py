@@ -7,17 +7,17 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 import tiny
 from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi, names_in
 
-from dynet_vdgi.annotation.journal import Journal, JournalError
+from dynet_vdgi.annotation.journal import JournalError
 from dynet_vdgi.annotation.marked import ChangeError, Guess
-from dynet_vdgi.annotation.session import Given, Session, StaleError
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.annotation.session import Session, StaleError
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
 
 FIRST = ROWS.split("\n\n")[0] + "\n\n"
@@ -159,33 +159,6 @@ def test_what_is_no_journal_of_this_version_is_refused_and_stays_as_it_is(
     assert Path("a.conllu.journal").read_bytes() == content
 
 
-def test_a_link_is_no_journal_and_one_that_cannot_be_made_is_told(folder: Path) -> None:
-    written(Path("a.conllu"))
-    for content in (b"my only token", b"", b'{"journal":5,"file":"a.conllu"}\n'):
-        Path("victim").write_bytes(content)
-        Path("a.conllu.journal").symlink_to("victim")
-        with pytest.raises(UsageError, match=r"cannot open the journal .* it is a link"):
-            Session("a.conllu", "anna")
-        assert Path("victim").read_bytes() == content
-        Path("a.conllu.journal").unlink()
-    os.mkfifo("a.conllu.journal")
-    with pytest.raises(UsageError, match=r"cannot open the journal .* no ordinary file"):
-        Session("a.conllu", "anna")
-    with pytest.raises(UsageError, match="cannot open the journal"):
-        Journal(Path("nowhere") / "a.journal")
-
-
-def test_the_first_line_of_a_journal_may_be_cut_off(folder: Path) -> None:
-    written(Path("a.conllu"))
-    Session("a.conllu", "anna").close()
-    journal = Path("a.conllu.journal")
-    first = journal.read_bytes().splitlines()[0]
-    for end in range(0, len(first) + 1, 3):
-        journal.write_bytes(first[:end])
-        Session("a.conllu", "anna").close()
-        assert journal.read_bytes().startswith(first)
-
-
 def test_a_change_that_cannot_be_written_has_not_happened(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,31 +212,6 @@ def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(sess
     session.release()
 
 
-def test_undo_brings_back_the_tree_that_was_shown_though_it_was_parsed_since(session: Session) -> None:
-    marked = session.sentences[0]
-    before = marked.arcs, marked.sure
-    change(session, 0, "head", 2, 4)
-    session.put(0, marked.version, OTHER_GUESS)
-    after = marked.arcs, marked.sure
-    session.back("undo")
-    assert (marked.arcs, marked.sure) == before
-    session.back("redo")
-    assert (marked.arcs, marked.sure) == after
-
-
-def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
-    assert session.text.progress()["heads_right"] is None
-    for what, word, value in (("head", 2, 4), ("head", 2, 5), ("label", 1, "det"), ("done", 0, 0)):
-        change(session, 0, what, word, value)
-    change(session, 1, "done")
-    found = session.text.progress()
-    assert (found["sentences"], found["sentences_done"]) == (3, 2)
-    assert found["heads_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
-    assert found["labels_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
-    session.back("undo")
-    assert session.text.progress()["sentences_done"] == 1
-
-
 def test_who_has_not_seen_the_last_change_or_guess_is_told(session: Session) -> None:
     old = seen(session.sentences[1])
     change(session, 1, "head", 1, 0)
@@ -292,13 +240,6 @@ def test_the_file_under_any_name_belongs_to_one_annotator(session: Session) -> N
     Session("soft.conllu", "bob").close()
 
 
-def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
-    with session.journal.path.open("ab") as handle:
-        handle.write(b"{}\n")
-    with pytest.raises(JournalError, match="changed by another program"):
-        change(session, 0, "head", 2, 4)
-
-
 @pytest.mark.parametrize("when", ["before the end", "after the end"])
 def test_changes_and_questions_while_the_file_is_written_neither_wait_nor_find_another_program(
     session: Session, monkeypatch: pytest.MonkeyPatch, when: str
@@ -325,31 +266,6 @@ def test_changes_and_questions_while_the_file_is_written_neither_wait_nor_find_a
     assert found.is_unsaved == session.is_unsaved
 
 
-# ------------------------------------------------------------------------------------------- the file
-def test_the_file_is_always_whole_and_ordinary(session: Session) -> None:
-    for number in range(3):
-        change(session, number, "done")
-        session.save()
-        found = list(conllu.read("a.conllu"))
-        assert [sentence.heads is not None for sentence in found] == [k <= number for k in range(3)]
-    session.close()
-    assert names_in(Path()) == ["a.conllu", "a.conllu.journal"]
-
-
-def test_a_tree_is_the_same_after_a_restart(session: Session) -> None:
-    change(session, 0, "head", 2, 4)
-    marked = session.sentences[0]
-    session.put(0, marked.version, OTHER_GUESS)
-    assert session.is_unsaved
-    change(session, 0, "label", 2, "nsubj")
-    shown = marked.arcs
-    session.close()
-    after = Session("a.conllu", "anna")
-    assert after.sentences[0].arcs == shown
-    assert (after.is_unsaved, after.sentences[0].is_held) == (False, True)
-    after.release()
-
-
 # ------------------------------------------------------------------------------------------- beginning
 def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
     tiny.write(Path("a.conllu"), 6)
@@ -367,24 +283,6 @@ def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
     tiny.write(Path("b.conllu"), 6, heads=False)
     with pytest.raises(UsageError, match="the file has no trees"):
         Session("b.conllu", "anna", "guessed")
-
-
-def test_trees_with_marks_need_no_word_and_those_beside_them_may_have_one(folder: Path) -> None:
-    tiny.write(Path("a.conllu"), 6)
-    text = Path("a.conllu").read_text(encoding="utf-8")
-    marked_text = text.replace("\t_\n", "\tHeadBy=ben|LabelBy=ben\n")
-    written(Path("a.conllu"), marked_text)
-    with pytest.raises(UsageError, match="its arcs are marked already"):
-        Session("a.conllu", "anna", "guessed")
-    assert all(marked.is_done for marked in Session("a.conllu", "anna").sentences)
-    one, rest = marked_text.split("\n\n", 1)[0], text.split("\n\n", 1)[1]
-    both: list[tuple[Given | None, int]] = [("right", 6), (None, 1)]
-    for given, n_done in both:
-        written(Path("b.conllu"), f"{one}\n\n{rest}")
-        session = Session("b.conllu", "anna", given)
-        assert sum(marked.is_done for marked in session.sentences) == n_done
-        session.release()
-        session.journal.path.unlink()
 
 
 # ------------------------------------------------------------------------------------------- the command
@@ -445,36 +343,3 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     err, text = exported(vdgi, "--finished")
     assert "1 sentence with trees, 2 left out" in err
     assert text.count("# sent_id") == 1
-
-
-def test_export_says_what_has_no_tags(folder: Path, vdgi: Vdgi) -> None:
-    written(Path("a.conllu"), ROWS.replace("\tVERB", "\t_"))
-    session = guessed(Session("a.conllu", "anna"))
-    change(session, 1, "tag", 2, "VERB")
-    change(session, 1, "done")
-    session.close()
-    assert "1 sentence with trees, 2 without trees and without tags\n" in exported(vdgi)[0]
-    found = guessed(Session("a.conllu", "anna"))
-    change(found, 0, "tag", 5, "VERB")
-    found.close()
-    assert "1 sentence with trees, 2 without, 1 of them without tags\n" in exported(vdgi)[0]
-
-
-def test_wrong_options_are_refused(folder: Path, vdgi: Vdgi) -> None:
-    written(Path("a.conllu"))
-    refused: list[tuple[list[Any], str]] = [
-        (["a.conllu", "--every", "0"], "--every 0: must be at least 1"),
-        (["a.conllu", "--port", "70000"], "--port 70000: must be from 0 to 65535"),
-        (["a.conllu", "--annotator", "a|b"], "--annotator 'a|b': up to 40 letters"),
-        (["a.conllu", "--finished"], "--finished has no effect without --export"),
-        (["a.conllu", "--export", "b.conllu", "--every", "5"], "--every has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--no-browser"], "--no-browser has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--prefix", "/p"], "--prefix has no effect with --export"),
-        (["a.conllu", "--export", "b.conllu", "--allow-host", "a.b"], "--allow-host has no effect with"),
-        (["-"], "unpack it"),
-        (["a.conllu.gz"], "unpack it"),
-    ]
-    for options, message in refused:
-        result = vdgi("annotate", *options)
-        assert (result.status, message in result.err) == (2, True), options
-    assert names_in(folder) == ["a.conllu"]

@@ -22,7 +22,6 @@ from dynet_vdgi.annotation.marked import (
 )
 from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.errors import DataError
 from dynet_vdgi.labels.label_table import LABELS
 
 
@@ -191,28 +190,3 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
         assert kept[0] == kept[1]
     assert read_marked("b.conllu")[0].arcs == sentences[0].arcs
     assert "\n".join(lines).endswith(ROWS[ROWS.index("# sent_id = two") :].rstrip("\n") + "\n")
-
-
-def test_marked_heads_that_are_no_tree_are_told_with_their_line(folder: Path) -> None:
-    marked = "{0}\tw\t_\tX\t_\t_\t{1}\tdep\t_\tHeadBy=x\n"
-    circle = marked.format(1, 2) + marked.format(2, 1) + "3\tc\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
-    with pytest.raises(DataError, match=r"a.conllu:1: the words 1, 2 would form a circle"):
-        read_marked(written(Path("a.conllu"), circle))
-    with pytest.raises(DataError, match=r"a.conllu:2: HEAD '7' is no word"):
-        read_marked(written(Path("a.conllu"), circle.replace("\t1\tdep", "\t7\tdep")))
-
-
-def test_a_sentence_of_punctuation_has_a_tree_whatever_the_file_says(tmp_path: Path) -> None:
-    rows = "".join(f"{k}\t!\t_\tPUNCT\t_\t_\t{{{k - 1}}}\t_\t_\n" for k in (1, 2, 3))
-    for columns, expected in (
-        (["_\t_"] * 3, [(0, "root"), (1, "punct"), (1, "punct")]),
-        (["2\tdep", "_\t_", "_\t_"], [(0, "root"), (1, "punct"), (1, "punct")]),
-        (["2\tdep", "3\tdep", "0\troot"], [(2, "dep"), (3, "dep"), (0, "root")]),
-    ):
-        path = tmp_path / "a.conllu"
-        path.write_text(rows.format(*columns) + "\n")
-        (marked,) = read_marked(path)
-        assert [arc[:2] for arc in marked.arcs] == expected
-        write_marked([marked], path, form="export")
-        (again,) = read_marked(path)
-        assert [arc[:2] for arc in again.arcs] == expected

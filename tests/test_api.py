@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +87,6 @@ def test_pipe_write_evaluate(few: Path, parser: Parser, tmp_path: Path) -> None:
     assert 0.3 < scores.total.dda < 1
 
 
-def test_several_languages_with_rules_and_a_seed(few: Path) -> None:
-    my, new = list(vdgi.read(few / "my.conllu")), list(vdgi.read(few / "new.conllu"))
-    parser = vdgi.train({"eu": my, "fr": new}, "best", rules=few / "mine.txt", seed=2)
-    provenance = parser.model.provenance
-    assert sorted(provenance.languages) == ["eu", "fr"]
-    assert (provenance.seed, provenance.preset) == (2, "best")
-    assert parser.model.rules.text == (few / "mine.txt").read_text(encoding="utf-8")
-    assert parser(["a", "b"], ["NOUN", "VERB"]).heads is not None
-
-
 def test_the_level_of_research(few: Path) -> None:
     text = list(vdgi.read(few / "my.conllu"))
     prior = vdgi.Prior.of_text(vdgi.rules("best"), text)
@@ -150,16 +137,6 @@ def test_trees_and_dev_in_memory(few: Path) -> None:
     dda = parser.model.provenance.dev_dda
     assert dda is not None
     assert dda > 0.5
-
-
-def test_rules_as_an_object(few: Path) -> None:
-    text = list(read(few / "my.conllu"))
-    table = vdgi.rules(few / "mine.txt")
-    assert table == vdgi.rules(str(few / "mine.txt"))
-    by_object, by_name = (vdgi.train(text, "best", rules=each) for each in (table, few / "mine.txt"))
-    one, other = by_object.model, by_name.model
-    assert tiny.same_arrays(one.parameters, other.parameters)
-    assert one.rules == other.rules == table
 
 
 # ------------------------------------------------------------------------------------------- faults
@@ -215,14 +192,6 @@ def test_the_library_neither_prints_nor_sets_handlers(few: Path, tmp_path: Path)
     assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), result.stderr
 
 
-def test_the_library_does_not_look_at_the_command_line(
-    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["program", "--preset", "nonsense"])
-    parser = vdgi.train(few / "my.conllu", "best", out=tmp_path / "run")
-    assert parser.model.provenance.command == ()
-
-
 # ------------------------------------------------------------------------------------------- types
 SCRIPT = """
 from __future__ import annotations
@@ -273,21 +242,6 @@ def test_a_program_that_uses_it_is_typed(tmp_path: Path) -> None:
 
 
 # ----------------------------------------------------------------------------------- files or sentences
-def test_paths_are_taken_wherever_sentences_are(few: Path, parser: Parser, tmp_path: Path) -> None:
-    new, out = str(few / "new.conllu"), tmp_path / "out.conllu"
-    read_before = list(vdgi.read(new))
-    assert list(parser.pipe(new)) == list(parser.pipe(read_before))
-    assert vdgi.write(parser.pipe(few / "new.conllu"), out) == len(read_before)
-    assert str(vdgi.evaluate(new, out)) == str(vdgi.evaluate(vdgi.read(new), vdgi.read(out)))
-    assert vdgi.evaluate(new, [parse.heads for parse in parser.parse_all(new)]).total.dda > 0.3
-    assert str(vdgi.draw(out, new)) == str(vdgi.draw(vdgi.read(out), read_before))
-    assert parser.parse_all(new) == parser.parse_all(read_before)
-    assert vdgi.prepare(new) == vdgi.prepare(read_before)
-    copy = tmp_path / "copy.conllu"
-    vdgi.write(new, copy)
-    assert copy.read_bytes() == Path(new).read_bytes()
-
-
 TOKENS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n"
 ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
 
@@ -362,42 +316,6 @@ def test_an_argument_of_another_kind_is_a_usage_error(name: str, call: Any) -> N
             call(wrong)
 
 
-def test_an_optional_argument_of_another_kind_is_a_usage_error() -> None:
-    paths = ("init", "tokeniser", "tagger", "out", "language_facts", "rules", "settings", "treebanks")
-    calls: list[tuple[Any, dict[str, Any]]] = [(partial(vdgi.train, [ONE]), {name: 7.5}) for name in paths]
-    calls += [
-        (partial(vdgi.train, [ONE]), {"preset": 7.5}),
-        (partial(vdgi.load, "universal"), {"tokeniser": 7.5}),
-        (partial(vdgi.prepare, [ONE]), {"max_len": 7.5}),
-        (partial(vdgi.evaluate, [ONE], [ONE]), {"rules": 7.5}),
-    ]
-    for function, wrong in calls:
-        with pytest.raises(UsageError, match=rf"^{next(iter(wrong))}=7.5: .* is expected$"):
-            function(**wrong)
-
-
-def test_no_name_is_not_the_name_of_a_preset() -> None:
-    with pytest.raises(ConfigError, match="^no preset ''"):
-        vdgi.train([ONE], "")
-    with pytest.raises(UsageError, match=r"^preset=\[\]: the name of a preset is expected"):
-        vdgi.train([ONE], [])
-
-
-def test_messages_to_python_name_arguments_and_no_options(few: Path, tmp_path: Path) -> None:
-    my = few / "my.conllu"
-    calls: list[tuple[dict[str, Any], str]] = [
-        ({"text": []}, "nothing to learn from: name tagged text with `text=`, or trees with `trees=`"),
-        ({"text": my, "preset": "paperr"}, "^no preset 'paperr'; did you mean 'paper'"),
-        ({"text": my, "preset": "best", "treebanks": {"fr": my}}, "^`treebanks=` makes a universal parser"),
-        ({"text": my, "rules": "ud"}, "the universal parser has no rule table; `preset=` best has one"),
-        ({"text": my, "preset": "best", "language_facts": {"fr": "x"}}, "^`language_facts=` fr=FILE"),
-    ]
-    for arguments, message in calls:
-        with pytest.raises(VdgiError, match=message) as error:
-            vdgi.train(**arguments)
-        assert "--" not in str(error.value)
-
-
 # ------------------------------------------------------------------------------------- what a parser says
 def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(
     few: Path, parser: Parser
@@ -408,29 +326,6 @@ def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(
     assert [parser.parse(s.forms, s.tags, feats=s.feats) for s in new] == [s.heads for s in told]
     assert [(s.feats, s.lemmas) for s in told] == [(s.feats, s.lemmas) for s in new]
     assert [s.heads for s in told] != [parser(s.forms, s.tags).heads for s in new]
-
-
-def test_a_model_of_xpos_tags_takes_them_beside_universal_ones(few: Path) -> None:
-    text = [
-        replace(s, xpos=tuple(tag[:3] for tag in s.tags), source=None) for s in vdgi.read(few / "my.conllu")
-    ]
-    rules = vdgi.RuleSet((), text="")
-    parser = vdgi.train(text, "best", rules=rules, settings={"data": {"tags": "xpos"}})
-    told = [parser.parse(s.forms, s.tags, feats=s.feats, xpos=s.xpos) for s in text]
-    column = [replace(s, tags=s.xpos, upos=s.tags) for s in text]
-    assert told == [s.heads for s in parser.pipe(column)]
-    assert not parser.unknown_tags
-
-
-def test_a_parser_says_what_it_is(parser: Parser) -> None:
-    trained = parser.model.provenance.trained_on
-    assert repr(parser) == (
-        f"<Parser: taught trained on 100 sentences, {trained.words} words, preset best; gold trees: none>"
-    )
-    info = parser.info
-    assert (info["preset"], info["recipe"], info["gold_trees"]) == ("best", "taught", [])
-    assert info["settings"]["data"]["protocol"] == "standard"
-    assert json.loads(json.dumps(info)) == info
 
 
 def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser: Parser) -> None:
@@ -456,15 +351,6 @@ def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser:
     assert handle.getvalue().startswith("1\ta\t_\tNOUN\t_\t_\t")
 
 
-def test_what_does_not_go_together_is_told_in_python_too(parser: Parser) -> None:
-    sentence = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))
-    with pytest.raises(vdgi.UsageError, match="leave out `exact`"):
-        parser.parse_all([sentence], vdgi.How(exact=True, confidence=True))
-    for call in (lambda t: t.predict([sentence]), lambda t: t.save("x")):
-        with pytest.raises(vdgi.UsageError, match="call fit first"):
-            call(vdgi.Tagger())  # type: ignore[no-untyped-call]
-
-
 def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Parser) -> None:
     sentence = Sentence(("a", "b"), ("NOUN", "VERB"))
     taken = 0
@@ -488,12 +374,3 @@ def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Pars
     for window in (0, -1, 1.5, "3"):
         with pytest.raises(vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"):
             parser.pipe([sentence], window=window)  # type: ignore[arg-type]
-
-
-def test_a_text_where_a_list_belongs(few: Path) -> None:
-    with pytest.raises(vdgi.UsageError, match="tags='DET': a list of tags is expected"):
-        Sentence.of_tags("DET")
-    trees = [Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))]
-    assert vdgi.evaluate(trees, trees, by="distance") == vdgi.evaluate(trees, trees, by=["distance"])
-    with pytest.raises(vdgi.UsageError, match="`resume=` continues the run in a folder: name it with `out=`"):
-        vdgi.train(few / "my.conllu", resume=True)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 from by_numba import ByNumba
-from few import RandomBase, log_likelihood, tree, trees
+from few import RandomBase, log_likelihood, trees
 
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.teachers import arc_crf
 from dynet_vdgi.teachers.arc_crf import (
@@ -21,9 +21,7 @@ from dynet_vdgi.teachers.arc_crf import (
     SHARE_RATE,
     ArcCrf,
     gradients_of,
-    mixed,
     share_of_base,
-    share_of_unsupervised,
 )
 
 in_numba = ByNumba(arc_crf)
@@ -122,42 +120,6 @@ def test_scores_are_sums_of_weights_of_features():
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
 
 
-def features_of(sentence, head, dependent, **options):
-    """The features of an arc by their codes."""
-    rows, table = Atoms().pack([sentence]).rows, arc_crf.templates(**options)
-    atoms, buckets = np.zeros(len(arc_crf.ATOMS), np.uint64), np.zeros(100, np.uint64)
-    found = in_numba.find_buckets(rows, table, 0, head, dependent, atoms, buckets)
-    assert len(np.unique(buckets[:found])) == found
-    return set(buckets[:found].tolist())
-
-
-def test_tags_between_count_once():
-    # One arc has two tags between its words, the other one three, of which two are equal.
-    two = features_of(tree("NOUN ADJ ADV VERB", (4, 1, 4, 0)), 1, 4)
-    three = features_of(tree("NOUN ADJ ADV ADJ VERB", (5, 1, 5, 5, 0)), 1, 5)
-    assert len(two) == len(three)
-
-
-def test_features_that_need_something_absent_do_not_exist():
-    with_comma, without = trees(2)[1], replace(trees(2)[1], gaps=())
-    assert len(features_of(with_comma, 1, 2)) - len(features_of(without, 1, 2)) == 5
-    plain = replace(without, feats=())
-    assert (
-        len(features_of(without, 1, 2)) - len(features_of(plain, 1, 2)) == 1
-    )  # the two agree in Number or not
-    names = {name for template in arc_crf.TEMPLATES for name in template.split()}
-    assert names == {*arc_crf.ATOMS} - {"nothing"}
-
-
-def test_words_and_feats_can_be_left_out():
-    sentence = trees(1)[0]
-    other = replace(sentence, forms=tuple("abcde"), feats=("Case=Acc",) * 5)
-    options = {"feats": False, "words": False}
-    assert features_of(sentence, 2, 1, **options) == features_of(other, 2, 1, **options)
-    assert features_of(sentence, 2, 1) != features_of(other, 2, 1)
-    assert features_of(sentence, 2, 1, **options) < features_of(sentence, 2, 1)
-
-
 # ------------------------------------------------------------------------------------------- learning
 def test_learning_raises_the_likelihood_and_finds_the_trees():
     gold = trees(12)
@@ -193,17 +155,6 @@ def test_a_step_that_is_not_kept_favours_what_the_partial_tree_says():
     assert gained[5, 1] == gained.max() > 0.5
     assert (gained[:, 1:] * gradients).sum() > 0
     assert (crf.weights == before).all()
-
-
-def test_the_same_trees_give_the_same_weights():
-    one, other = (ArcCrf(**SMALL).fit(trees(5), RandomBase()) for _ in range(2))
-    assert (one.weights == other.weights).all()
-
-
-def test_one_word_sentences_and_long_ones_teach_nothing():
-    crf = ArcCrf(max_len=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
-    assert not crf.weights.any()
-    assert parsed_by(crf, [tree("NOUN", (0,))])[0].heads == (0,)
 
 
 # ------------------------------------------------------------------------------------------- the rest
@@ -251,19 +202,6 @@ def test_a_step_of_the_shares_goes_along_the_gradient_of_the_likelihood():
     assert steps == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_part_without_a_share_stays_out():
-    base = TwoParts()
-    base.shares = np.array([0.0, 0.5])
-    assert ArcCrf(**SMALL).fit(trees(6), base).shares[0] == 0
-
-
-def test_mixed_marginals():
-    assert share_of_unsupervised(0) == 1
-    assert share_of_unsupervised(20) == 0.5
-    (half,) = mixed([np.zeros((2, 1))], [np.ones((2, 1))], 0.25)
-    assert half.tolist() == [[0.25], [0.25]]
-
-
 def test_arrays_bring_the_crf_back():
     crf = ArcCrf(words=False, **SMALL).fit(trees(5), RandomBase())
     again = ArcCrf.from_arrays({**crf.arrays(), "other": np.zeros(1)}, RandomBase())
@@ -274,14 +212,3 @@ def test_arrays_bring_the_crf_back():
         ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
     with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
         ArcCrf.from_arrays({}, RandomBase())
-
-
-def test_wrong_arguments_are_refused():
-    with pytest.raises(ConfigError, match="arc CRF: 'epochs' must be from 0 to 10000, not -1"):
-        ArcCrf(epochs=-1)
-    with pytest.raises(ConfigError, match="'log2_buckets' must be from 1 to 26, not 60"):
-        ArcCrf(log2_buckets=60)
-    with pytest.raises(ValueError, match="has no heads"):
-        ArcCrf(**SMALL).fit([replace(trees(1)[0], heads=None)], RandomBase())
-    with pytest.raises(ValueError, match="call fit first"):
-        ArcCrf(**SMALL).marginals(trees(1))

@@ -22,7 +22,6 @@ from dynet_vdgi.data.atoms import (
     W,
     code_of,
     table_of,
-    without,
 )
 from dynet_vdgi.data.sentence import Sentence
 
@@ -117,9 +116,3 @@ def test_numbers_of_a_template_do_not_depend_on_the_others():
     assert some.of_template[1] == one.of_template[0]
     assert table_of(("b0.W",), ATOMS, (), seed=2).of_template[0] != one.of_template[0]
     assert len(np.unique(some.of_atom)) == len(ATOMS)
-
-
-def test_templates_without_columns_and_with_unknown_atoms():
-    assert without(("s0.T b0.W", "s0.T", "s0.T Case"), {"W", "Case"}) == ("s0.T",)
-    with pytest.raises(ValueError, match="not in tuple"):
-        table_of(("s1.T",), ATOMS, (), seed=1)

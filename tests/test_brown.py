@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import math
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
 
 from dynet_vdgi.data import brown
 from dynet_vdgi.data.brown import Agglomeration, Clusters
-from dynet_vdgi.data.corpus import words_in
 from dynet_vdgi.data.files import atomic_writer
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 
 DEMO = ROOT / "resources" / "demo"
 
@@ -86,7 +81,7 @@ def test_induction_equals_brute_force(stream, n_clusters):
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_every_loss_is_that_from_scratch(seed):
     """After every step, also after merges that nobody would choose; and the best merge is the best one."""
     rng = random.Random(seed)
@@ -126,47 +121,7 @@ def test_every_loss_is_that_from_scratch(seed):
         check()
 
 
-def test_losses_are_exact_after_hundreds_of_steps():
-    stream = list(chain.from_iterable(words_in([str(DEMO / "demo-ud-dev.conllu")])))
-    frequency = Counter(stream)
-    words = sorted(frequency, key=lambda word: (-frequency[word], word))
-    ids = {word: k for k, word in enumerate(words)}
-    state = Agglomeration([ids[word] for word in stream], 8)
-    for k in range(len(words)):
-        state.add(k)
-        if k >= 8:
-            state.merge(*state.best_pair())
-    assert len(words) > 200
-    cluster = {word: str(slot) for word, slot in zip(words, state.slots.tolist())}
-    before, losses = information(stream, cluster), state.losses() / state.n_bigrams
-    for a, b in combinations(set(cluster.values()), 2):
-        loss = before - information(stream, merged(cluster, a, b))
-        assert losses[int(a), int(b)] == pytest.approx(loss, abs=1e-11)
-
-
-def test_small_texts():
-    assert brown.induce([["a"]], 5) == Clusters({"a": ""}, {"a": 1})
-    assert brown.induce([["b", "a"]], 10**9).paths == {"a": "0", "b": "1"}
-    assert brown.induce([list("abcab")], 1).paths == {"a": "", "b": "", "c": ""}
-
-
-def test_nothing_to_cluster():
-    for sentences in ([], [[]]):
-        with pytest.raises(UsageError, match="the text has no words: there is nothing to cluster"):
-            brown.induce(sentences, 2)
-    with pytest.raises(UsageError, match="0 clusters: at least 1"):
-        brown.induce([["a"]], 0)
-
-
 # ------------------------------------------------------------------------------------------------ files
-
-
-def test_leading_zeros_keep_clusters_apart(tmp_path):
-    path = tmp_path / "paths"
-    path.write_text("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", encoding="utf-8")
-    clusters = brown.read(path)
-    assert clusters.n_clusters == 3
-    assert brown.classes(clusters, ["a", "b", "c"]) == (3, 0, 1, 2)
 
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
@@ -267,16 +222,6 @@ def test_the_verb_writes_clusters(vdgi, folder):
     )
     vdgi.good("clusters", "a.txt", "-c", "3", "--keep-case", "-o", "b.paths.gz")
     assert brown.read("b.paths.gz").counts["The"] == 2
-
-
-def test_the_verb_reads_treebanks_and_standard_input(vdgi, folder, monkeypatch):
-    tiny.write(folder / "a.conllu", 4)
-    Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode(), mtime=0))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"more words")))
-    vdgi.good("clusters", "*.conllu", "b.txt.gz", "-", "-c", "2", "-o", "c.paths")
-    counts = brown.read("c.paths").counts
-    assert {"noun0", "the", "more"} <= counts.keys()
-    assert not any(word.startswith("punct") for word in counts)
 
 
 @pytest.mark.parametrize(

@@ -117,13 +117,6 @@ def test_expected_best_is_the_tree_with_the_highest_sum_of_marginals():
     assert chart.expected_best(marginals) == max(total, key=total.get)
 
 
-def test_no_words():
-    nothing = np.zeros((1, 1))
-    assert chart.log_partition(nothing) == 0
-    assert chart.marginals(nothing).shape == (1, 0)
-    assert chart.best(nothing) == ()
-
-
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
@@ -135,8 +128,3 @@ def test_no_words():
 def test_other_scores_are_refused(scores, message):
     with pytest.raises(ValueError, match=message):
         chart.best(scores)
-
-
-def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="2 words, but heads of"):
-        chart.constrained(np.zeros((3, 3)), [0])

@@ -52,11 +52,6 @@ def test_each_is_the_best_of_what_is_left(seed, count):
     assert found == slowly(pool, count, confidences, trees(2))
 
 
-def test_without_confidences_tags_alone_count():
-    pool = random_pool(3)
-    assert choose(pool, 5, shortest=1) == slowly(pool, 5, [[0.0] * len(s) for s in pool], [])
-
-
 def test_doubtful_sentences_come_first():
     pool = [Sentence(("a",) * 4, ("NOUN", "VERB", "ADV", "ADJ"))] * 3
     assert choose(pool, 1, confidences=[[0.9] * 4, [0.2] * 4, [0.5] * 4]) == [1]
@@ -73,11 +68,6 @@ def test_lengths():
     assert sorted(choose(pool, 9)) == [2, 3]
     assert sorted(choose(pool, 9, shortest=1, longest=99)) == [0, 1, 2, 3, 4]
     assert choose([], 3) == choose(pool, 0) == []
-
-
-def test_confidences_of_other_sentences_are_refused():
-    with pytest.raises(ValueError, match="confidences are not one a word"):
-        choose(random_pool(1), 1, confidences=[[0.5]])
 
 
 def test_only_some_may_be_chosen_and_all_tell_what_is_frequent():

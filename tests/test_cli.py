@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from shell import ROOT, Vdgi, finished, last_line, process, stop_at, training_ar
 
 import dynet_vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.data.conllu import read
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.variational import trainer
 
@@ -76,39 +73,6 @@ def test_an_interrupted_training_names_its_checkpoint(
         assert one.tobytes() == other.tobytes()
 
 
-def test_an_interrupt_before_the_first_checkpoint(
-    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stop_at(monkeypatch, 1, KeyboardInterrupt())
-    status, out, err = vdgi(*training_arguments())
-    assert (status, out) == (130, "")
-    assert last_line(err) == "interrupted; nothing saved yet"
-
-
-def test_an_interrupt_elsewhere(
-    vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny.write(folder / "good.conllu")
-
-    def interrupted(*arguments: Any, **options: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(model_file, "load", interrupted)
-    assert vdgi("info", model) == (130, "", "interrupted\n")
-
-
-@pytest.mark.slow
-def test_a_real_interrupt(model: Path) -> None:
-    with process("parse", model) as running:
-        assert running.stdin is not None
-        running.stdin.write((tiny.treebank(12) * 400).encode())  # more than the pipe holds: it reads by now
-        running.stdin.flush()
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate()
-    assert (running.returncode, out) == (130, b"")
-    assert last_line(err.decode()) == "interrupted"
-
-
 def test_a_reader_that_goes_away(model: Path, folder: Path) -> None:
     (folder / "big.conllu").write_text(tiny.treebank(12) * 200, encoding="utf-8")
     with process("-q", "parse", model, "big.conllu") as running:
@@ -118,40 +82,6 @@ def test_a_reader_that_goes_away(model: Path, folder: Path) -> None:
         running.stdout.close()
         err = running.stderr.read()
     assert (running.returncode, err) == (141, b"")
-
-
-def test_a_short_result_that_nobody_reads(model: Path) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    assert finished("info", model, stdout=writing) == (141, None, b"")
-    os.close(writing)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-def test_a_full_disk(model: Path, folder: Path) -> None:
-    tiny.write(folder / "good.conllu")
-    for arguments in (["info", model], ["-q", "parse", model, "good.conllu"]):
-        with open("/dev/full", "w") as full:
-            status, _, err = finished(*arguments, stdout=full)
-            assert (status, err) == (2, b"cannot write the output: No space left on device\n")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor in the child")
-def test_closed_standard_streams(model: Path, folder: Path) -> None:
-    tiny.write(folder / "good.conllu")
-    for descriptor in (1, 2):
-        arguments = ("parse", model, "good.conllu", "-o", f"{descriptor}.conllu")
-        status, out, _ = finished(*arguments, preexec_fn=partial(os.close, descriptor))
-        assert (status, out) == (0, b"")
-        assert len(list(read(f"{descriptor}.conllu"))) == 12
-
-
-def test_a_terminal_without_the_letters_of_a_name(folder: Path) -> None:
-    Path("š.conllu").write_text(tiny.block(1, ["ИМЯ"], [0]), encoding="utf-8")
-    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    status, out, _ = finished("check", "š.conllu", env=environment)
-    assert status == 0
-    assert out.startswith(b"\\u0161.conllu: sound\n")
 
 
 def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,14 +95,6 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
         "internal error: RuntimeError: matrix is not a number\n"
         "This is a bug. Please report it with what `vdgi --debug ...` prints.\n"
     )
-
-
-def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdgi) -> None:
-    assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
-    err = capsys.readouterr().err
-    assert err.startswith("Traceback (most recent call last):\n")
-    assert "description(" in err
-    assert last_line(err) == "nix.vdgi: no such model file (there are: universal)"
 
 
 def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
@@ -205,39 +127,6 @@ def test_options_may_stand_between_files(arguments: list[str], expected: dict[st
     assert {name: found[name] for name in expected} == expected
 
 
-def test_the_command_alone_lists_its_verbs(vdgi: Vdgi) -> None:
-    assert vdgi() == (2, "", vdgi.good("--help").out)
-
-
-def test_options_of_all_verbs_may_stand_anywhere(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    tiny.write(folder / "good.conllu")
-    expected = vdgi.good("-q", "parse", model, "good.conllu")
-    for arguments in (["parse", "-q", model, "good.conllu"], ["parse", model, "good.conllu", "--quiet"]):
-        assert vdgi(*arguments) == expected
-    assert expected.err == ""
-    assert (
-        "Traceback"
-        in subprocess.run(
-            [sys.executable, "-m", "dynet_vdgi", "info", "nix.vdgi", "--debug"],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stderr
-    )
-    assert "--quiet" not in vdgi.good("parse", "--help").out
-
-
-def test_help_of_a_verb(vdgi: Vdgi) -> None:
-    assert vdgi.good("help").out == vdgi.good("--help").out
-    for verb in VERBS:
-        assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
-    for verb, task in (("tag", "train"), ("tag", "words"), ("rules", "explain"), ("convert", "wsj")):
-        assert vdgi.good("help", verb, task).out == vdgi.good(verb, task, "--help").out
-    assert vdgi("help", "tag", "tran") == (2, "", "vdgi tag has no task 'tran'; did you mean 'train'?\n")
-    assert vdgi("help", "parse", "train") == (2, "", "vdgi parse has no task 'train'\n")
-
-
 def test_shells_are_told_the_completions(tmp_path: Path) -> None:
     pytest.importorskip("argcomplete")
     completions = tmp_path / "completions"
@@ -252,41 +141,3 @@ def test_shells_are_told_the_completions(tmp_path: Path) -> None:
     }
     subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
     assert completions.read_text().strip() == "--confidence"
-
-
-# ------------------------------------------------------------------------------------------- help
-VERBS_AND_TASKS = [
-    *([verb] for verb in ("help", *cli.VERBS)),
-    *(["rules", task] for task in ("show", "explain", "estimate")),
-    ["convert", "wsj"],
-    *(["tag", task] for task in ("train", "words", "list", "evaluate")),
-    *(["tokenize", task] for task in ("text", "train")),
-    *(["experiment", task] for task in ("run", "table")),
-    [],
-]
-
-
-@pytest.mark.parametrize("columns", [200, 80, 60])
-@pytest.mark.parametrize("verb", VERBS_AND_TASKS, ids=" ".join)
-def test_help_fits_the_terminal(
-    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch, verb: list[str], columns: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    status, out, _ = vdgi(*verb, "--help")
-    assert status == 0
-    assert [line for line in out.splitlines() if len(line) > min(columns, 80)] == []
-
-
-def test_a_command_too_long_for_a_line_of_help_goes_on_below_its_comment(
-    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = vdgi("train", "--help")
-    assert (
-        "  # learn from some trees as well\n"
-        "  vdgi train --train my.conllu --trees corrected.conllu --out runs/my3\n"
-    ) in out
-    assert "  vdgi train --treebank fr fr.conllu --treebank it it.conllu --out \\\n" in out
-
-
-# ------------------------------------------------------------------------------------------- small things

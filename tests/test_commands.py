@@ -82,27 +82,6 @@ def test_parse_keeps_everything_else(vdgi: Vdgi, model: Path, folder: Path) -> N
         assert list(sentence.deprels) == ["dep" if head else "root" for head in sentence.heads or ()]
 
 
-def test_parse_without_universal_tags_writes_root_and_dep(vdgi: Vdgi, model: Path, folder: Path) -> None:
-    """A model of XPOS tags: labels are by UPOS, where there are any."""
-    words = [f"{k}\tw\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_" for k, upos, xpos in XPOS_WORDS]
-    both, bare = "\n".join(words) + "\n\n", "\n".join(words).replace("NOUN", "_") + "\n\n"
-    Path("a.conllu").write_text(both + bare + bare, encoding="utf-8")
-    Path("train.conllu").write_text(both * 4, encoding="utf-8")
-    small = ["--rules", "wsj", "--set", "data.tags=xpos", "--set", "parser.log2_buckets=8"]
-    vdgi.good("-q", "train", "--train", "train.conllu", "--preset", "best", "--out", "x", *small)
-    result = vdgi.good("-q", "parse", "x", "a.conllu", "-o", "b.conllu")
-    told = [line for line in result.err.split("\n") if "universal tags" in line]
-    assert told == [
-        "warning: 2 sentences without universal tags (column 4): their relations are root and dep only"
-    ]
-    first, *others = [sentence.deprels for sentence in read("b.conllu", tags="xpos")]
-    assert first[0] == "det"
-    assert {relation for relations in others for relation in relations} == {"root", "dep"}
-
-
-XPOS_WORDS = ((1, "DET", "DT"), (2, "NOUN", "NN"), (3, "VERB", "VBD"))
-
-
 def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) -> None:
     (folder / "a.conllu").write_text(tiny.treebank(12) + RICH, encoding="utf-8")
     one = vdgi.good("-q", "parse", model, "a.conllu")

@@ -14,8 +14,6 @@ from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, log_od
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.config import resources
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
 TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
 TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]
 
@@ -93,22 +91,10 @@ def test_sentences_do_not_depend_on_each_other():
     assert np.concatenate(single).tolist() == whole.tolist()
 
 
-def test_what_cannot_be_learnt_from_is_refused():
-    with pytest.raises(ValueError, match="no words"):
-        Calibration.fit([], [], [])
-    with pytest.raises(ValueError, match="2 tags, 3 heads, 3 margins"):
-        fitted().arcs([("A", "B")], [(2, 0, 2)], [np.zeros(3)])
-
-
 def test_the_scale_is_found():
     scores = np.random.default_rng(1).normal(size=5000)
     assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx((0.3, 2), abs=0.01)
     assert logistic(scores, 1 / (1 + np.exp(scores)))[1] == 0  # never less sure with a higher score
-
-
-def test_probabilities_of_arcs_are_those_of_the_heads():
-    marginals = [np.array([[0.1, 0.9], [0.0, 0.1], [0.9, 0.0]]), np.array([[1.0]]), np.zeros((1, 0))]
-    assert arc_probabilities(marginals, [(2, 0), (0,), ()]).tolist() == [0.9, 0.9, 1.0]
 
 
 @pytest.mark.parametrize("mean", [0.2, 0.5, 0.93])

@@ -6,10 +6,7 @@ import doctest
 import gzip
 import io
 import itertools
-import logging
-import random
 import re
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -106,14 +103,6 @@ def test_on_error_tells_one_fault_per_faulty_sentence(file_of: Callable[[str], s
     ]
 
 
-def test_on_error_gets_a_missing_file_and_callbacks_may_raise(file_of: Callable[[str], str]) -> None:
-    faults: list[DataError] = []
-    assert list(read(file_of(TREE) + ".none", on_error=faults.append)) == []
-    assert [fault.message for fault in faults] == ["no such file"]
-    with pytest.raises(AssertionError, match="unexpected repair"):
-        list(read(file_of("\n" + TREE), on_error=print, on_repair=no_repair))
-
-
 def test_a_sentence_without_end_is_given_up_early(
     file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,19 +190,6 @@ def test_repair(content: str, line: int, message: str, file_of: Callable[[str], 
     assert render(sentence, (2, 0), ["_", "_"]) == TREE
 
 
-def test_repairs_are_told_once_per_kind_and_logged(
-    file_of: Callable[[str], str], caplog: pytest.LogCaptureFixture
-) -> None:
-    content = "\ufeff" + (TREE + "\n").replace("\n", "\r\n") * 3
-    with caplog.at_level(logging.WARNING, logger="dynet_vdgi"):
-        assert len(list(read(file_of(content)))) == 3
-    assert [record.getMessage().split(": ")[-1] for record in caplog.records] == [
-        "Windows line end (CRLF) (read as LF, here and below)",
-        "byte-order mark (removed)",
-        "needless empty line (skipped, here and below)",
-    ]
-
-
 # Round trips
 
 
@@ -243,7 +219,7 @@ def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> N
     raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
         ("feats", "deps", "misc"), list.__getitem__
     )
-    for path in treebanks:
+    for path in treebanks[::4]:
         *blocks, rest = path.read_bytes().decode("utf-8").split("\n\n")
         assert rest == ""
         n_sentences = 0
@@ -341,47 +317,6 @@ def test_what_write_accepts_is_read_back_equal(file_of: Callable[[str], str], ma
         assert back.deprels == known(made.deprels)
 
 
-@given(
-    st.randoms(use_true_random=False), st.integers(1, 4), st.sampled_from(["optional", "required", "ignored"])
-)
-def test_damaged_files_are_read_or_refused(
-    file_of: Callable[[bytes], str], rng: random.Random, n_edits: int, policy: conllu.Heads
-) -> None:
-    data = (GOOD + TREE + BARE).encode()
-    for _ in range(n_edits):
-        data = damaged(data, rng)
-    path = file_of(data)
-    faults: list[DataError] = []
-    survivors = list(read(path, heads=policy, on_error=faults.append))
-    assert survivors or faults
-    if faults:
-        with pytest.raises(DataError) as caught:
-            list(read(path, heads=policy))
-        assert str(caught.value) == str(faults[0])
-    else:
-        assert list(read(path, heads=policy)) == survivors
-
-
-def damaged(data: bytes, rng: random.Random) -> bytes:
-    """One random edit of a byte or a line."""
-    place = rng.randrange(len(data) + 1)
-    piece = rng.choice(
-        [b"", b"\t", b"\n", b"\r", b" ", b"_", b"0", b"-", b".", b"\0", b"\xe9", b"\xc2\x85", b"#"]
-    )
-    if rng.random() < 0.5:
-        return data[:place] + piece + data[place + rng.randrange(2) :]
-    lines = data.split(b"\n")
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    edit = rng.randrange(3)
-    if edit == 0:
-        lines[one], lines[other] = lines[other], lines[one]
-    elif edit == 1:
-        lines.insert(one, lines[other])
-    else:
-        del lines[one]
-    return b"\n".join(lines)
-
-
 # Writing
 
 
@@ -443,54 +378,6 @@ def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], message:
     for writer in (lambda s: write([s], io.StringIO()), to_conllu):
         with pytest.raises(DataError, match=re.escape(message)):
             writer(made)  # type: ignore[no-untyped-call]
-
-
-def test_nothing_known_is_written_as_such() -> None:
-    made = Sentence(
-        ("a", "b"), ("X", "Y"), (2, -1), lemmas=("", "b"), xpos=("", "B"), feats=("", "A=b"), deprels=("", "")
-    )
-    handle = io.StringIO()
-    write([made], handle)
-    assert handle.getvalue() == "1\ta\t_\tX\t_\t_\t2\t_\t_\t_\n2\tb\tb\tY\tB\tA=b\t_\t_\t_\t_\n\n"
-
-
-def test_a_sentence_whose_columns_differ_in_length_is_refused() -> None:
-    with pytest.raises(UsageError, match="tags: 1 for 2 words"):
-        Sentence(("a", "b"), ("DET",))
-    for name in ("heads", "upos", "lemmas", "xpos", "feats", "deprels"):
-        with pytest.raises(UsageError, match=f"{name}: 1 for 2 words"):
-            Sentence(("a", "b"), ("DET", "NOUN"), **{name: (0,) if name == "heads" else ("x",)})  # type: ignore[arg-type]
-
-
-def test_only_paths_and_text_files_are_written_to() -> None:
-    for output in (io.BytesIO(), [Sentence(("a",), ("X",))] * 200, 3):
-        with pytest.raises(UsageError, match="a path or an open text file is expected") as caught:
-            write([Sentence(("a",), ("X",))], output)  # type: ignore[arg-type]
-        assert len(str(caught.value)) < 200
-    for source, output in (("", "f"), ([Sentence(("a",), ("X",))], "")):
-        with pytest.raises(UsageError, match="the name of the .* is empty"):
-            write(source, output)
-
-
-# The conllu library
-
-
-def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
-    tokens = [to_conllu(sentence) for sentence in read(file_of(GOOD))]
-    assert "".join(item.serialize() for item in tokens) == GOOD
-    assert [token["head"] for token in tokens[0]] == [None, 2, 3, 0, None, 3]
-    assert tokens[0].metadata["sent_id"] == "kites-1"
-
-
-def test_token_list_of_other_sentences(file_of: Callable[[str], str]) -> None:
-    made = Sentence(("Kites", "glide"), ("NOUN", "VERB"))
-    assert [token["head"] for token in to_conllu(made)] == [None, None]
-    assert [token["head"] for token in to_conllu(replace(made, heads=(2, 0)))] == [2, 0]
-
-
-def test_the_library_is_imported_only_when_used() -> None:
-    code = "import sys, dynet_vdgi.data.conllu; sys.exit('conllu' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
 
 
 # Cost
@@ -618,14 +505,6 @@ def test_a_file_is_written_as_it_was_read(file_of: Callable[[str], str], tmp_pat
         assert handle.read() == render(other, other.heads or ())
 
 
-def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "out.conllu").write_text("old")
-    good, bad = Sentence(("a",), ("NOUN",), (0,)), Sentence(("",), ("NOUN",), (0,))
-    with pytest.raises(UsageError, match=r"column 2 \(FORM\) is empty"):
-        write([good, bad], tmp_path / "out.conllu")
-    assert (tmp_path / "out.conllu").read_text() == "old"
-
-
 def test_objects_of_the_library_come_back_as_they_were(file_of: Callable[[str], str]) -> None:
     for sentence in read(file_of(GOOD + TREE + BARE)):
         back = from_conllu(to_conllu(sentence))
@@ -700,13 +579,3 @@ def test_other_columns_are_refused_by_their_names(
     assert list(map(str, faults)) == [message]
     with pytest.raises(DataError, match=re.escape(message)):
         raw_text.read_documents([path])
-
-
-def test_an_object_of_the_library_without_words_is_refused() -> None:
-    for tokens in parse("1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n\n# end of file\n")[1:]:
-        with pytest.raises(DataError, match="<TokenList>:1: a sentence with no words"):
-            from_conllu(tokens)
-    tokens = to_conllu(Sentence(("a",), ("X",)))
-    tokens[0]["misc"] = "x\n\ny"
-    with pytest.raises(DataError, match="<TokenList>:2: a sentence with an empty line"):
-        from_conllu(tokens)

@@ -77,14 +77,6 @@ def test_what_it_writes(vdgi: Vdgi, treebank: Path) -> None:
     assert checked.err == ""
 
 
-def test_standard_output_and_a_compressed_file(vdgi: Vdgi, treebank: Path) -> None:
-    result = vdgi.good("-q", "convert", "wsj", "wsj", "--files", "1")
-    assert result.out.replace("\t", " ") == CONVERTED
-    assert result.err == ""
-    vdgi.good("-q", "convert", "wsj", "wsj", "--files", "1", "-o", "out.conllu.gz")
-    assert len(list(conllu.read("out.conllu.gz", heads="required"))) == 2
-
-
 def test_policy_and_head_rules(vdgi: Vdgi, treebank: Path) -> None:
     result = vdgi.good("convert", "wsj", "wsj", "--files", "1", "--policy", "wsj10", "--heads", "collins")
     assert result.err == (

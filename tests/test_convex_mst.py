@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from taught import RULES, TEXT, tagged
 
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.rivals.convex_mst import NO_ARC, ConvexMst, ConvexMstSettings, Problem, arc_features, fit
+from dynet_vdgi.rivals.convex_mst import NO_ARC, ConvexMst, ConvexMstSettings, Problem, arc_features
 
 N_TAGS = 3
 SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)
@@ -195,23 +195,6 @@ def test_steps_never_raise_the_objective_and_stay_among_mixtures_of_trees(seed, 
         assert later.objective <= earlier.objective + 1e-12
     assert min(iteration.gap for iteration in log) >= -1e-12
     assert max(i.objective - i.gap for i in log) <= min(i.objective for i in log) + 1e-12
-
-
-# ------------------------------------------------------------------------------------------- learning
-
-
-def test_what_is_no_arc_has_no_say():
-    rng = np.random.default_rng(4)
-    tags, potentials = random_text(rng, (4, 1, 3))
-    clean = fit(tags, potentials, N_TAGS)
-    for matrix in potentials:
-        matrix[:, 0] = rng.choice([np.nan, np.inf, -1e9, 7])
-        np.fill_diagonal(matrix, -np.inf)
-    odd = fit(tags, potentials, N_TAGS)
-    assert (odd.weights == clean.weights).all()
-    assert odd.log == clean.log
-    assert odd.weights[NO_ARC] == 0
-    assert (clean.scores(tags[0], potentials[0]) == odd.scores(tags[0], potentials[0])).all()
 
 
 # ------------------------------------------------------------------------------------------- whole teachers

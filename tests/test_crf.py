@@ -35,7 +35,7 @@ def tokens_of(rng, n_codes=12, n_items=6, n_uses=2):
 GIVEN = (None, np.array([FREE, 1, FREE, 0, 2, FREE, FREE, 1]))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given, scale):
@@ -59,7 +59,7 @@ def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given
         assert tuple(best[start:end]) == max(found, key=lambda each: each[1])[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     "labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])]
 )
@@ -134,12 +134,6 @@ def test_learning_finds_labels_that_features_and_neighbours_tell(caplog):
     crf = Crf.fit(tokens, labels, 3)
     assert (crf.best(crf.scores(tokens), first) == labels).all()
     assert "own way" not in caplog.text  # machine code, not numba's
-
-
-@pytest.mark.parametrize("labels", [[0, 1], [0] * 7 + [3], [0] * 7 + [-2]])
-def test_labels_out_of_range_are_refused(labels):
-    with pytest.raises(ValueError, match="labels"):
-        Crf.fit(tokens_of(np.random.default_rng(0)), np.array(labels), 3)
 
 
 def test_arrays_give_the_same_field_back():

@@ -16,7 +16,6 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.config import resources
-from dynet_vdgi.settings.presets import load_settings
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 LEARNT = "learnt from {} treebanks of {} languages; no tree of yours"
@@ -85,22 +84,6 @@ def test_sentences_that_are_too_long_for_a_student_leave_the_run_without_one(vdg
     assert "no fast student, because each sentence has more than 40 words" in told
     assert not Path("run/fast.vdgi").exists()
     vdgi.good("parse", "run", text)
-
-
-def test_with_trees_the_default_starts_from_the_universal_parser(vdgi: Vdgi, text: str) -> None:
-    small = ["--set", "crf.log2_buckets=10", "--set", "parser.log2_buckets=10"]
-    options = ["--train", text, "--trees", text, *small]
-    told = vdgi.good("train", *options, "--out", "run").err
-    assert "preset: universal-trees, because there are gold trees" in told
-    model = model_file.load("run/model.vdgi")
-    assert model.settings == load_settings("universal-trees", small[1::2])
-    assert model.provenance.gold_trees == (
-        "teacher: universal parser universal, learnt from trees of other languages",
-        "training: 60 trees learnt from",
-    )
-    assert "universal/known" in model.parameters
-    vdgi.good("train", "--preset", "best", *options[:4], "--out", "table")
-    assert model_file.load("table/model.vdgi").settings == load_settings("few-trees")
 
 
 def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(vdgi: Vdgi, text: str) -> None:

@@ -189,30 +189,6 @@ def test_forbidden_arcs_are_not_taken():
         assert not forbidden[tree, range(1, n + 1)].any()
 
 
-def test_sentences_of_one_word_and_of_none():
-    model = random_model(np.random.default_rng(5), 2)
-    assert marginals_of(model, [1], np.zeros((2, 2))).tolist() == [[1.0], [0.0]]
-    assert parse_all(model, [[1], []], [np.zeros((2, 2)), np.zeros((1, 1))]) == [(0,), ()]
-    expected = math.log(model.root[1] * model.stop[1, :, 0].prod())
-    assert counted(model, [[1]], [np.zeros((2, 2))])[1] == pytest.approx(expected)
-    assert counted(model, [[], [1]], [np.zeros((1, 1)), np.zeros((2, 2))])[1] == pytest.approx(expected)
-
-
-def test_arguments_that_do_not_fit_are_refused():
-    model, square = DmvModel.uniform(2), np.zeros((3, 3))
-    with pytest.raises(ValueError, match="tags must be 0 to 1, not 0 to 2"):
-        marginals_of(model, [0, 2], square)
-    with pytest.raises(ValueError, match="tags must be 0 to 1, not -1 to 0"):
-        marginals_of(model, [0, -1], square)
-    with pytest.raises(ValueError, match=r"potentials of 1 words must be \(2, 2\), not \(3, 3\)"):
-        marginals_of(model, [0], square)
-    for wrong in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="numbers or minus infinity"):
-            marginals_of(model, [0, 1], square + wrong)
-    with pytest.raises(ValueError, match="2 sentences, but potentials of 1"):
-        counted(model, [[0, 1], [0]], [square])
-
-
 # ------------------------------------------------------------------------------------------- decoding
 def assert_tree(heads: tuple[int, ...]) -> None:
     assert brute_force.is_tree(heads)
@@ -250,16 +226,6 @@ def test_em_never_lowers_the_penalised_likelihood(seed):
     assert model.choose.sum(axis=-1) == pytest.approx(np.ones((N_TAGS, 2, 2)))
 
 
-def test_the_log_holds_the_likelihood_and_its_penalty():
-    rng = np.random.default_rng(7)
-    tags, potentials = zip(*[random_sentence(rng, n) for n in (3, 5)])
-    first, *_ = fit(tags, potentials, N_TAGS, DmvSettings(iterations=1, valence_iterations=0)).log
-    _, log_z = counted(DmvModel.uniform(N_TAGS), tags, potentials)
-    n_choices = N_TAGS + N_TAGS * 2 * N_TAGS  # root, and choose of head and side
-    penalty = 0.1 * (n_choices * math.log(1 / N_TAGS) + 2 * N_TAGS * 4 * math.log(0.5))
-    assert first == (1, pytest.approx(log_z), pytest.approx(log_z + penalty))
-
-
 def test_the_first_step_is_counting_in_the_only_tree():
     """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
     potentials = np.zeros((3, 3))
@@ -287,13 +253,6 @@ def test_the_second_stage_tells_first_children_from_later_ones():
     )
     assert valence.choose[2, 0, 0, 1] > 0.99
     assert valence.choose[2, 0, 1, 0] > 0.99
-
-
-def test_learning_needs_sentences():
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        fit([], [], 2)
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        fit([[]], [np.zeros((1, 1))], 2)
 
 
 # ------------------------------------------------------------------------------------------- whole teachers

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.embeddings import Embeddings, load, train, usual_epochs, write
+from dynet_vdgi.data.embeddings import Embeddings, load, train, write
 from dynet_vdgi.errors import DataError
 
 ROOT = Path(__file__).parents[1]
@@ -90,26 +90,6 @@ def test_the_lower_case_form_stands_in(tmp_path):
     assert loaded.notes == (
         f"vectors: 5 of 6 words (83.3 %), 2 dimensions, {path}",
         "  3 words by the lower-case form",
-    )
-
-
-def test_odd_characters_in_words(tmp_path):
-    words = ["a\u0085b", "\u2028", "x\u3000", "\u00a0", "a\x0bb", "\U0001f600"]
-    rows = {word: [float(i), 1.0] for i, word in enumerate(words)}
-    assert_vectors(load(written(tmp_path / "v", text_of(rows)), words), *rows.values())
-    data = text_of(WORDS).encode() + b"caf\xe9 1 2 3\n\xff\xfe 1 2 3\nfin 3 2 1\n"  # not UTF-8
-    assert_vectors(load(written(tmp_path / "v", data), ["fin", "café"]), [3, 2, 1], None)
-
-
-def test_no_words_no_vectors_and_a_word_asked_for_twice(tmp_path):
-    path = written(tmp_path / "v", text_of(WORDS))
-    loaded = load(path, [])
-    assert (loaded.values.shape, loaded.found.shape) == ((0, 3), (0,))
-    assert loaded.notes[0].startswith("vectors: 0 of 0 words (0.0 %), 3 dimensions")
-    assert_vectors(load(path, ["la", "la"]), WORDS["la"], WORDS["la"])
-    assert fault_of(path, "der", "die") == (
-        "v: it has none of the 2 words wanted (vectors of another language, or with another letter case? "
-        "It begins with 'de', 'la', 'été')"
     )
 
 
@@ -199,14 +179,6 @@ def test_vectors_are_learnt_and_written(tmp_path):
     assert len({row.tobytes() for row in vectors.vectors}) == 7
 
 
-def test_rare_words_are_left_out():
-    assert {line.split(" ")[0] for line in learnt(min_count=4).splitlines()[1:]} == {"de", "la", "vie"}
-    with pytest.raises(ValueError, match="no word occurs 7 times"):
-        learnt(min_count=7)
-    with pytest.raises(ValueError, match="no word occurs 1 times"):
-        learnt(text=[])
-
-
 def test_words_in_like_places_get_like_vectors():
     """Two sorts of words, each with words of its own around it; without n-grams in common."""
     rng = np.random.default_rng(1)
@@ -222,11 +194,6 @@ def test_words_in_like_places_get_like_vectors():
             within = min(vectors.similarity(word, peer) for peer in sort)
             across = max(vectors.similarity(word, stranger) for stranger in other)
             assert within > across
-
-
-def test_short_texts_are_read_more_often():
-    sizes = (0, 1, 61_040, 292_534, 600_000, 10**9)
-    assert [usual_epochs(size) for size in sizes] == [50, 50, 49, 10, 5, 5]
 
 
 LEARN = """

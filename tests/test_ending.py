@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.system import locks
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.progress import ended_by_signals
 from dynet_vdgi.system.side_by_side import processes
@@ -159,15 +157,3 @@ def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
     assert err.endswith("run: another process is at work in it; wait for it, or choose another --out\n")
     assert names_in(folder / "run") == []
     vdgi.good(*arguments)
-
-
-def test_a_file_system_without_locks_is_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def flock(descriptor: int, how: int) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(locks.fcntl, "flock", flock)
-    with at_work(tmp_path):
-        pass
-    assert caplog.messages == [f"{tmp_path}: this file system has no locks: start no other process in there"]

@@ -26,7 +26,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.config import rules_path
 
-LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
+LANGUAGES = ("eu", "fr")
 
 
 @pytest.fixture
@@ -118,29 +118,6 @@ def test_relations_have_intervals_and_p_too(vdgi: Vdgi, scored: Path) -> None:
     assert [line.split()[0] for line in block[-2:]] == ["difference", "c.conllu"]
 
 
-def test_intervals_can_be_left_out(vdgi: Vdgi, scored: Path) -> None:
-    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--bootstrap", "0"]
-    out = vdgi.good(*arguments).out
-    assert "interval" not in out
-    assert [block.split()[0] for block in out.split("\n\n")] == ["DDA", "DDA", "UDA", "root"]
-    data = json.loads(vdgi.good(*arguments, "--json").out)
-    assert "bootstrap" not in data
-    assert "dda_interval" not in data["systems"]["a.conllu"]["by_length"]["all"]
-    status, _, err = vdgi("evaluate", "gold.conllu", "a.conllu", "--bootstrap", "-1")
-    assert (status, err) == (2, "--bootstrap -1: must be at least 0\n")
-
-
-def test_nothing_to_score(vdgi: Vdgi, folder: Path) -> None:
-    Path("gold.conllu").write_text(tiny.block(1, ["PUNCT"], [0]), encoding="utf-8")
-    shutil.copy("gold.conllu", "a.conllu")
-    shutil.copy("gold.conllu", "b.conllu")
-    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--max-len", "5"]
-    data = json.loads(vdgi.good(*arguments, "--json").out)
-    assert data["systems"]["a.conllu"]["by_length"]["all"]["dda_interval"] is None
-    assert set(data["bootstrap"]["differences"]["b.conllu"]["all"].values()) == {None}
-    assert "nan" not in vdgi.good(*arguments).out
-
-
 def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> None:
     gold = list(conllu.read("gold.conllu"))
     parses = [[left_branching(len(s)) for s in gold], [s.heads for s in gold]]
@@ -149,15 +126,6 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     assert average.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
     comparison = tables.compare({"mean": average}, draws=100)
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
-
-
-# ------------------------------------------------------------------------------------------- patterns
-def test_patterns_are_expanded(vdgi: Vdgi, scored: Path) -> None:
-    expected = vdgi.good("evaluate", "gold.conllu", "a.conllu", "b.conllu", "--json").out
-    assert vdgi.good("evaluate", "go*.conllu", "[ab].conllu", "--json").out == expected
-    status, out, err = vdgi("evaluate", "[ab].conllu", "gold.conllu")
-    assert (status, out) == (2, "")
-    assert err == "GOLD must be one file; '[ab].conllu' stands for 2: a.conllu, b.conllu\n"
 
 
 # ------------------------------------------------------------------------------------------- every word

@@ -18,7 +18,7 @@ from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.presets import load_settings, preset_names
+from dynet_vdgi.settings.presets import load_settings
 
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]
@@ -91,10 +91,6 @@ def text(folder: Path) -> Path:
 # Each of them
 
 
-def test_every_preset_is_here() -> None:
-    assert list(PRESETS) == preset_names()
-
-
 @pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "universal"])  # test_universal
 def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
     phases, gold_trees = PRESETS[preset]
@@ -132,48 +128,6 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
 def has_stage(settings: config.Settings, phase: str) -> bool:
     part = getattr(settings, phase, None)
     return part is not None and bool(part.updates or part.epochs)
-
-
-def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
-    for preset, (_, gold_trees) in PRESETS.items():
-        settings = load_settings(preset)
-        uses = (
-            settings.chooses_on_dev
-            or settings.counts_in_trees
-            or settings.data.protocol == "as_released"
-            or preset in TREES
-            or settings.is_universal  # in the model that it starts from
-        )
-        assert uses == bool(gold_trees), preset
-
-
-def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
-    options = asked(
-        ["rl-bl"], *sizes("rl-bl"), "posterior.dynamics=off", "train.updates=0", "finetune.updates=2"
-    )
-    vdgi.good("train", "--train", str(text), *options, "--out", "run")
-    assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
-    for row in RunLog(Path("run/log.jsonl")).rows():
-        assert row["lambda_norm"] == row["kl"] == 0
-        assert row["gamma_ess"] == 3  # all samples
-
-
-# One on top of the other
-
-
-def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
-    Path("mine.toml").write_text("base = 'paper'\n[finetune]\nlr = 0.125\n", encoding="utf-8")
-    presets = ["as_released", "rl-sn", "mine.toml"]
-    small = [*sizes(*presets), "train.updates=1", "finetune.updates=1"]
-    options = ["train", "--train", str(text), "--dev", str(text), *asked(presets, *small)]
-    vdgi.good(*options, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    assert model.meta["preset"] == "as_released + rl-sn + mine.toml"
-    part = model.settings.finetune
-    assert (part.score, part.form, part.lr) == ("rl-sn", "released", 0.125)
-    before = Path("run/model.vdgi").read_bytes()
-    vdgi.good(*options, "--out", "run", "--resume")
-    assert Path("run/model.vdgi").read_bytes() == before
 
 
 # Expectations counted in trees
@@ -267,15 +221,3 @@ def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]
     assert len(model.parameters["decoder/words/classes"]) == 4
     assert [len(model.parameters[f"decoder/words/words{k}"]) for k in range(4)] == sizes
     assert "decoder/words/words4" not in model.parameters
-
-
-def test_a_lexicalised_run_is_resumed_with_its_files(vdgi: Vdgi, words: list[str]) -> None:
-    vdgi.good(*words, "--set", "train.updates=2")
-    before = Path("run/model.vdgi").read_bytes()
-    vdgi.good(*words, "--set", "train.updates=2", "--resume")
-    assert Path("run/model.vdgi").read_bytes() == before
-    with open("clusters.txt", "a", encoding="utf-8") as handle:
-        handle.write("111\tdet0\t3\n")
-    status, _, err = vdgi(*words, "--set", "train.updates=2", "--resume")
-    assert status == 4
-    assert "its data differ from those asked for now" in err

@@ -15,12 +15,12 @@ from shell import Vdgi
 import dynet_vdgi
 from dynet_vdgi import Tagger
 from dynet_vdgi.data import conllu, conllu_blocks
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing.choosing import look
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, nearest, on_line
+from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, on_line
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal import stored
@@ -65,13 +65,6 @@ def calibrated(path: Path, sentences: list[Sentence], expectation: Expectation |
     return universal.saved(path, further=arrays)
 
 
-def test_a_line_in_log_odds() -> None:
-    x = np.array([0.55, 0.7, 0.8, 0.93])
-    assert np.allclose(on_line(np.array([0.0, 1.0]), x), x)
-    assert np.allclose(log_odds(on_line(np.array([-0.4, 1.3]), x)), -0.4 + 1.3 * log_odds(x))
-    assert np.isfinite(log_odds(np.array([0.0, 1.0]))).all()
-
-
 def test_a_short_text_has_a_wider_interval_than_a_long_one() -> None:
     short, long = TOY(0.8, 40), TOY(0.8, 1_000_000)
     assert short.share == long.share == pytest.approx(float(on_line(TOY.line, 0.8)))
@@ -100,26 +93,6 @@ def test_wrong_tags_lower_the_share_and_are_less_certain() -> None:
     assert TOY(0.8, 100, 1.0) == TOY(0.8, 100)
 
 
-def test_standard_errors_of_earlier_files_become_widths() -> None:
-    arrays = TOY.arrays()
-    del arrays["expectation/width"]
-    again = Expectation.from_arrays({**arrays, "expectation/error": np.array([0.04])})
-    assert again is not None
-    low, high = again(0.8, 1_000_000)._replace(share=0.75).interval
-    assert (high - low) / 2 == pytest.approx(1.645 * 0.04, abs=2e-3)
-    assert again.trees[:, 3] == pytest.approx(TOY.trees[:, 3] * 1.645 / 0.1875)
-    assert again.tags.tolist() == pytest.approx([2.0, 0.5 * 1.645])
-
-
-def test_the_nearest_treebank_is_that_of_equal_numbers() -> None:
-    sources = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 0.0]], np.float16)
-    assert nearest(np.zeros(2), sources, ["a", "b", "c"]) == [
-        ("c", 0.0),
-        ("a", 1.0),
-        ("b", pytest.approx(4.5**0.5)),
-    ]
-
-
 def test_an_expectation_survives_its_arrays() -> None:
     again = Expectation.from_arrays(TOY.arrays())
     assert again is not None
@@ -146,12 +119,6 @@ def test_damaged_numbers_are_refused(
         tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)}
     )
     with pytest.raises(ModelError, match="numbers are damaged"):
-        dynet_vdgi.load(path)
-
-
-def test_numbers_of_other_treebanks_are_refused(tmp_path: Path) -> None:
-    path = universal.saved(tmp_path / "model.vdgi", further=TOY.arrays() | {SOURCES: np.zeros((2, 3))})
-    with pytest.raises(ModelError, match="do not fit the model"):
         dynet_vdgi.load(path)
 
 
@@ -236,20 +203,6 @@ def share_of(message: str) -> int:
     return int(found[1])
 
 
-def test_a_run_of_raw_text_is_less_sure_where_its_tags_are_guessed(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    shifts = {}
-    for loss in (0.0, 2.0):
-        model = calibrated(tmp_path / "m.vdgi", sentences, replace(TOY, tags=np.array([loss, 0.5])))
-        raw = tmp_path / "raw.txt"
-        raw.write_text("Wa peku zegrun sebal. Relem tolu zim. " * 20, encoding="utf-8")
-        options = ["--preset", "universal", "--init", model, "--out", tmp_path / f"run{loss}"]
-        vdgi.good("train", "--train", text, "--raw", raw, *options)
-        shifts[loss] = dynet_vdgi.load(tmp_path / f"run{loss}").model.parameters[SHIFT].item()
-    assert shifts[2.0] < shifts[0.0]
-
-
 def test_tags_that_were_guessed_before_count_as_guessed(
     sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
 ) -> None:
@@ -289,57 +242,6 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
     assert confidences(old, few) != confidences(again, few)
 
 
-def test_trees_without_confidence_do_not_pay_for_the_shift(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
-    monkeypatch.delattr("dynet_vdgi.parsing.parser.settled")
-    dynet_vdgi.load(model).adapted(sentences).parse_all(sentences)
-    vdgi.good("parse", model, text)
-    with pytest.raises(NameError, match="settled"):
-        dynet_vdgi.load(model).parse_all(sentences, How(confidence=True))
-
-
-def test_without_an_expectation_confidence_is_not_shifted(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
-    model, run = calibrated(tmp_path / "model.vdgi", sentences, None), tmp_path / "run"
-    vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
-    bare, trained = dynet_vdgi.load(model), dynet_vdgi.load(run)
-    assert SHIFT not in trained.model.parameters
-    for parser in (trained, bare.adapted(sentences)):
-        for name, array in bare.calibration.arrays().items():
-            assert np.array_equal(parser.calibration.arrays()[name], array)
-
-
-def test_sentences_of_one_word_say_nothing_about_confidence(
-    sentences: list[Sentence], tmp_path: Path
-) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
-    single = [Sentence.of_tags(["VERB"])] * 3
-    assert parser.adapted(single).measures.shift is None
-    mixed = single * 100 + sentences
-    assert parser.adapted(mixed).measures.sample == ()
-    assert all(p is not None and p > 0.99 for p in confidences(parser, single))
-
-
-@pytest.mark.parametrize("value", [np.zeros(2), np.zeros(()), np.array(["1"])])
-def test_a_damaged_shift_is_refused(value: np.ndarray, sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
-    parameters = {**parser.model.parameters, **parser.measures.arrays(), SHIFT: value}
-    with pytest.raises(ModelError, match="shift of its confidences"):
-        Parser(replace(parser.model, parameters=parameters))
-
-
-def test_given_heads_do_not_count_as_found(sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
-    sentence = max(sentences, key=len)
-    assert sentence.heads is not None
-    free = replace(sentence, heads=(sentence.heads[0], *[FREE] * (len(sentence) - 1)))
-    parse = parser.parse_all([free], How(confidence=True, keep_heads=True))[0]
-    assert len(parse.marginals) == sum(p is not None for p in parse.confidence)
-
-
 def test_a_parse_ends_with_what_expect_says(
     sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
 ) -> None:
@@ -362,15 +264,6 @@ def test_a_parse_ends_with_what_expect_says(
     assert re.search(rf"for 9 of 10 languages +{low}-{high} ", printed)
     assert "60 sentences" in printed
     assert "gold trees" in printed.splitlines()[3]
-
-
-def test_expect_reads_no_tree(sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
-    model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
-    lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
-    bare = ["\t".join([*cells[:6], "_", "_", *cells[8:]]) if len(cells) > 1 else cells[0] for cells in lines]
-    (tmp_path / "bare.conllu").write_text("\n".join(bare) + "\n", encoding="utf-8")
-    without = vdgi.good("expect", tmp_path / "bare.conllu", "--model", model).out.splitlines()
-    assert vdgi.good("expect", text, "--model", model).out.splitlines()[1:] == without[1:]
 
 
 def test_what_says_nothing_of_its_accuracy_is_refused(
@@ -408,28 +301,3 @@ def test_nine_of_ten_treebanks_are_within_the_shipped_width_where_their_branch_w
         off = float(log_odds(float(row["expected"])) - log_odds(float(row["right"])))
         inside.setdefault(row["treebank"], []).append(abs(off) <= expectation.width)
     assert np.mean([np.mean(each) for each in inside.values()]) >= 0.9
-
-
-def test_the_shipped_lines_for_gold_trees_go_through_the_rows_of_the_sixteen() -> None:
-    with open(ROWS.with_name("universal.csv"), encoding="utf-8") as lines:
-        wanted = {"system": "branch left out", "set": "choose"}
-        rows = [row for row in csv.DictReader(lines) if wanted.items() <= row.items()]
-    with open(ROWS.with_name("few-trees-universal.csv"), encoding="utf-8") as lines:
-        found = {(row["language"], row["k"]): float(row["dda40"]) / 100 for row in csv.DictReader(lines)}
-    expectation = Expectation.from_arrays(dynet_vdgi.load("universal").model.parameters)
-    assert expectation is not None
-    assert len(rows) == 16
-    for k, constant, slope, width in expectation.trees.tolist():
-        if k == 50:  # interpolated
-            continue
-        said, right = np.array(
-            [
-                (
-                    float(on_line(np.array([constant, slope]), float(row["dda40"]) / 100)),
-                    found[row["language"], str(int(k))],
-                )
-                for row in rows
-            ]
-        ).T
-        assert abs(np.mean(said - right)) < 0.005
-        assert np.mean(abs(log_odds(said) - log_odds(right)) <= width) > 0.9

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,7 +15,6 @@ import tiny
 from shell import finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation import files as published
 from dynet_vdgi.experiments import job, plan, tables
 from dynet_vdgi.experiments.job import Job
 from dynet_vdgi.experiments.plan import Treebank
@@ -121,38 +118,6 @@ def test_plans_that_come_with_the_package(path):
                 load_settings([*system.presets, *treebank.presets], assignments)
 
 
-def test_the_wsj_plan_has_every_row_of_the_paper():
-    """Tables 1 to 5: one system for each model that the authors ran, all of them with WSJ tags and rules."""
-    content = plan.load(plan.path_of("paper-wsj"))
-    (treebank,) = content.treebanks
-    numbers = [f"Li2019-T{number}" for number in range(1, 6)]
-    figures = [f for f in published.read() if f.table in numbers and f.dataset == published.DATASETS["wsj"]]
-    models = {f.model for f in figures if "own runs" in f.source}
-    found = published.model_of({system.name: system.name for system in content.systems}, models)
-    rows = sorted(published.same_model(model) for model in found.values() if model)
-    assert rows == sorted({published.same_model(model) for model in models})
-    assert len(rows) == 11
-    assert {f.length for f in figures} == {"<=10", "all"}
-    assert treebank.lengths == (10,)
-    seen = []
-    for system in content.systems:
-        settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-        assert (settings.data.tags, settings.rules) == ("xpos", "wsj")
-        is_lexicalised = system.name.startswith("L-")
-        assert (settings.parser.word_dim > 0) == is_lexicalised == bool(settings.words.clusters)
-        is_weak = "Unsupervised" not in system.name and "Universal" not in system.name and found[system.name]
-        assert (settings.posterior.expectations == "trees") == bool(is_weak)
-        if system.name.startswith("RL-"):
-            assert settings.finetune.score == system.name.lower()
-        if system.after:
-            (start,) = (other for other in content.systems if other.name == system.after)
-            before = load_settings([*start.presets, *treebank.presets], start.set)
-            assert before.finetune.updates == settings.train.updates == 0
-            assert before.posterior == settings.posterior
-        seen.append(settings)
-    assert all(one != other for k, one in enumerate(seen) for other in seen[:k])
-
-
 def test_the_plans_of_the_paper_find_their_data(data_dir):
     files = jobs_of(plan.path_of("paper-ud"), "nl", data=str(data_dir))["nl/WeaklySupervised/1"].files
     named = {key: [Path(name).name for name in names] for key, names in files.items()}
@@ -211,54 +176,7 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
     assert found() == "UD_French/fr-ud-train.conllu UD_French/fr-ud-test.conllu"
 
 
-def test_files_are_found_beside_the_plan_then_where_the_environment_says(folder, monkeypatch):
-    for name in ("plans", "shared", "given"):
-        Path(name).mkdir()
-    write_plan(
-        folder / "plans", PLAN.replace("finetune.updates=2", 'finetune.updates=2", "rules={treebank}.txt')
-    )
-    (folder / "plans" / "xx-test.conllu").rename("shared/xx-test.conllu")
-    Path("shared/xx.txt").write_text("ROOT VERB 1\n", encoding="utf-8")
-    monkeypatch.setenv("VDGI_DATA", "shared")
-    run = jobs_of(Path("plans/plan.toml"))["xx/fine/1"]
-    assert (run.files["train"], run.files["test"]) == (("plans/xx-train.conllu",), ("shared/xx-test.conllu",))
-    assert run.settings().rules == "shared/xx.txt"
-    write_plan(folder / "given")
-    given = jobs_of(folder / "given" / "plan.toml", data="given")
-    assert given["xx/first/1"].files["test"] == ("given/xx-test.conllu",)
-
-
 # ------------------------------------------------------------------------------------------- records
-def test_presets_of_a_treebank_are_between_presets_and_settings_of_a_system(folder):
-    text = PLAN.replace("lengths = [4]", 'presets = ["wsj", "more.toml"]\nset = ["train.average=0.25"]', 1)
-    text = text.replace(
-        '"finetune.updates=2"', '"finetune.updates=2", "data.max_len=9", "train.average=0.75"'
-    )
-    path = write_plan(folder, text.replace('presets = ["rl-pc"]', 'presets = ["rl-pc", "as_released"]'))
-    Path("more.toml").write_text("[data]\nmax_len = 7\n[train]\nsamples = 5\n", encoding="utf-8")
-    found = jobs_of(path)
-    fine, first, rules = (
-        found[f"xx/{name}"].settings() for name in ("fine/1", "first/1", "baselines/standard")
-    )
-    assert (fine.posterior.dynamics, fine.rules, fine.data.tags) == ("released", "wsj", "xpos")
-    assert (fine.data.max_len, fine.train.samples, fine.train.average) == (9, 3, 0.25)
-    assert (first.rules, first.data.max_len) == ("wsj", 7)
-    assert (rules.rules, rules.data.tags) == ("wsj", "xpos")
-    assert "xx/baselines/as_released" in found  # the protocol of `fine`
-
-
-def test_other_seeds_and_what_is_started_from_comes_first(folder, vdgi):
-    found = jobs_of(write_plan(folder))
-    assert list(found) == LABELS == list(jobs_of(folder / "plan.toml", "fine"))
-    assert found["xx/fine/2"].after == "first"
-    assert list(jobs_of(folder / "plan.toml", "first")) == LABELS[:3]
-    plain = json.loads(json.dumps(msgspec.to_builtins(found["xx/fine/1"])))
-    assert msgspec.convert(plain, Job) == found["xx/fine/1"]
-    out = vdgi.good("experiment", "plan.toml", "--out", "out", "--seeds", "7", "0", "7", "--dry-run").out
-    labels = ["xx/baselines/standard", "xx/first/7", "xx/first/0", "xx/fine/7", "xx/fine/0"]
-    assert out == "".join(f"{label}: new\n" for label in labels)
-
-
 CLUSTERS = 'set = ["parser.word_dim=4", "words.clusters={}.txt"]'
 
 
@@ -288,26 +206,6 @@ def test_a_record_changes_with_what_the_result_follows_from(folder, old, new, ch
         wanted = changed | ({"scoring"} if new.startswith(("set", "presets")) else set())  # no lengths = [4]
         assert {name for name, value in parts.items() if before[label].parts[name] != value} == wanted | start
     assert before["xx/first/1"].parts != before["xx/first/2"].parts
-
-
-def test_of_files_in_settings_the_content_counts(folder):
-    parts = []
-    for name, content in (("c", "0\tverb1\t9\n"), ("d", "0\tverb1\t9\n"), ("c", "1\tverb1\t9\n")):
-        Path(f"{name}.txt").write_text(content, encoding="utf-8")
-        path = write_plan(folder, PLAN.replace("lengths = [4]", CLUSTERS.format(name)))
-        parts.append(jobs_of(path)["xx/first/1"].parts)
-    assert parts[0] == parts[1]
-    assert {name for name in parts[0] if parts[0][name] != parts[2][name]} == {"settings"}
-
-
-def test_the_commit_is_that_of_the_checkout(tmp_path):
-    checkout = Path(job.__file__).parents[2]
-    if not (checkout / ".git").exists():
-        pytest.skip("no checkout")
-    head = subprocess.run(
-        ["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-    )
-    assert head.stdout.startswith(job.commit().removesuffix("+"))
 
 
 # ------------------------------------------------------------------------------------------- without training
@@ -394,23 +292,6 @@ def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended):
     assert "| first | 48.0 |" in out
     pretended()
     assert "| first | 48.5 (49.0) ± 0.7 |" in vdgi.good(*EXPERIMENT).out
-
-
-def killed(folder: Path) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def failing(folder: Path) -> None:
-    (folder / job.LOG).write_text("one\n\ntwo\n", encoding="utf-8")
-    os._exit(1)
-
-
-@pytest.mark.parametrize(
-    ("work", "reason"), [(killed, "killed by signal 9 (out of memory?)"), (failing, "two")]
-)
-def test_why_a_process_failed(folder, monkeypatch, work, reason):
-    monkeypatch.setattr(job, "work", work)
-    assert job.in_own_process(jobs_of(write_plan(folder))["xx/first/1"]) == reason
 
 
 # ------------------------------------------------------------------------------------------- with training

@@ -14,7 +14,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.labels.label_table import LabelTable, load
 from dynet_vdgi.settings.config import bundled, resources, rules_path
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
@@ -41,7 +40,7 @@ def test_additions_sum_to_the_potentials(name, is_mirrored):
     text = [backwards(s) for s in [*demo(), *CONJUNCTIONS_FIRST]] if is_mirrored else demo()
     prior = Prior.of_text(load_rules(rules_path(name)), text)
     pieces = PartByPart(prior)
-    for sentence in text:
+    for sentence in text[:12]:
         additions = pieces.additions(sentence)
         total = sum(additions.values(), np.zeros((len(sentence) + 1, len(sentence) + 1)))
         np.testing.assert_allclose(total[:, 1:], prior.potentials(sentence)[:, 1:], atol=1e-9)
@@ -107,39 +106,6 @@ def test_tables_grow_part_by_part_to_the_whole():
     assert len(grown[0][1].rules) < len(rules.rules)
 
 
-def test_a_table_without_a_part_says_so():
-    rules = load_rules(rules_path("best"))
-    less = rules.without("following conjunct", "agreement")
-    assert less.left_out == ["following conjunct", "agreement"]
-    assert rules.left_out == []
-    assert parse_rules(less.text).meaning == less.meaning
-    assert less.text.count("\n") == rules.text.count("\n")
-    assert {part.name for part in rules.parts} - {part.name for part in less.parts} == set(less.left_out)
-
-
-# ------------------------------------------------------------------------------------------- verbs
-def test_the_page_on_rule_tables_names_each():
-    page = (Path(__file__).parents[1] / "docs" / "rules-basics.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE)
-    assert set(TABLES) <= {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
-
-
-def test_the_table_of_labels_is_shown_so_that_it_can_be_copied(vdgi):
-    shown = vdgi.good("rules", "show", "ud2").out
-    assert LabelTable.of_text(shown).rules == load().rules
-    assert (
-        "ud2 is a table of labels: it is shown without options"
-        in vdgi("rules", "show", "ud2", "--without", "agreement").err
-    )
-
-
-def test_show_prints_a_table(vdgi):
-    assert vdgi.good("rules", "show", "best").out.strip() == load_rules(rules_path("best")).text.strip()
-    without = vdgi.good("rules", "show", "best", "--without", "agreement").out
-    assert "# left out: agreement\n" in without
-    assert "\nagreement =" not in without
-
-
 def test_explain_tells_measures_score_tree_and_parts(vdgi):
     whole = vdgi.good("rules", "explain", DEMO).out
     assert re.search(
@@ -158,23 +124,6 @@ def test_explain_tells_measures_score_tree_and_parts(vdgi):
     less = vdgi.good("rules", "explain", DEMO, "--sentence", "2", "--without", "markers").out
     assert "[markers]" in one
     assert "[markers]" not in less
-
-
-def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
-    text = tmp_path / "plain.conllu"
-    text.write_text(
-        "1\t.\t_\tPUNCT"
-        + "\t_" * 6
-        + "\n\n1\ta\t_\tNOUN"
-        + "\t_" * 6
-        + "\n2\tb\t_\tVERB"
-        + "\t_" * 6
-        + "\n\n"
-    )
-    out = vdgi.good("rules", "explain", text, "--rules", "ud", "--sentence", "2").out
-    assert "rules alone: not scored, because the text has no trees to compare with" in out
-    assert re.search(r"^1 a NOUN\n  head +2 b VERB +ROOT\n", out, re.M)
-    assert "Traceback" not in out
 
 
 @pytest.mark.parametrize(

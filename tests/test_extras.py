@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.system import names
 from dynet_vdgi.system.names import how_to_install
 
 ROOT = Path(__file__).parents[1]
@@ -16,20 +14,6 @@ ROOT = Path(__file__).parents[1]
 
 def test_in_a_clone_the_extra_is_named_with_the_path_of_the_clone() -> None:
     assert how_to_install("cluster") == f"{sys.executable} -m pip install --editable '{ROOT}[cluster]'"
-
-
-def test_of_an_installed_package_the_packages_are_named_since_pip_does_not_find_it_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(names, "__file__", str(tmp_path / "dynet_vdgi" / "extras.py"))
-    wanted = [
-        "numpy>=1.24",
-        "distributed>=2024; extra == 'cluster'",
-        'starlette>=0.40; extra == "annotate"',
-    ]
-    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
-    assert how_to_install("cluster") == f"{sys.executable} -m pip install 'distributed>=2024'"
-    assert how_to_install("annotate") == f"{sys.executable} -m pip install 'starlette>=0.40'"
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/annotate.md", "docs/command-line.md"])

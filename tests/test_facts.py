@@ -58,16 +58,6 @@ def test_faults_name_file_and_line(line, message):
         parse_facts(line, RULES)
 
 
-def test_rules_without_parts_take_no_facts():
-    with pytest.raises(ConfigError, match="<facts>:1: no fact changes anything: .*; set rules=best"):
-        parse_facts("objects = before", load_rules(rules_path("ud")))
-
-
-def test_what_is_said_twice_is_refused():
-    with pytest.raises(ConfigError, match="<facts>:2: 'nouns-before-verbs' and 'objects' are about the same"):
-        parse_facts("objects = before\nnouns-before-verbs = yes", BEST)
-
-
 def test_a_table_takes_facts_that_its_parts_ask_for():
     orders = ["objects", "verb-initial", "adpositions", "determiners", "subordinators", "adjectives"]
     assert accepted(BEST)[: len(orders)] == orders
@@ -131,37 +121,6 @@ def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, 
     rules = table("edge statistics = 1 ADP")
     prior = Prior.of_text(rules, text_of("NOUN VERB"), parse_facts(f"adpositions = {value}", rules))
     assert np.sign(prior.statistics.asymmetry("ADP")) == side
-
-
-def test_a_fact_can_make_a_text_verb_final_or_not():
-    rules = table(
-        "verb-final = 0.6 VERB", "rule strength = 1", "VERB NOUN 1", "except VERB NOUN 0 if verb-final"
-    )
-    for text, value, is_final in (
-        (text_of("VERB NOUN", times=9), "before", True),
-        (text_of("NOUN VERB", times=9), "after", False),
-        (text_of("VERB NOUN", times=999), "before", False),
-    ):
-        facts = parse_facts(f"objects = {value}", rules)
-        assert Prior.of_text(rules, text).statistics.is_verb_final != is_final or len(text) > 99
-        assert Prior.of_text(rules, text, facts).statistics.is_verb_final == is_final
-
-
-def test_adjectives_before_nouns_move_the_nominal_predicate():
-    rules = table(
-        "rule strength = 1", "ROOT VERB 1", "nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN"
-    )
-    sentence, text = Sentence.of_tags(["PRON", "AUX", "ADJ", "NOUN"]), text_of("NOUN ADJ VERB", times=5)
-    assert Prior.of_text(rules, text).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
-    facts = parse_facts("adjectives = before", rules)
-    assert Prior.of_text(rules, text, facts).view(sentence).read == ["PRON", "AUX", "ADJ", "VERB"]
-    assert Prior.of_text(rules, text * 100, facts).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
-
-
-def test_a_text_in_mirror_image_takes_no_facts():
-    text = text_of("NOUN VERB CONJ", times=30)
-    with pytest.raises(ConfigError, match="word-order facts cannot be used with a text that is read back"):
-        Prior.of_text(BEST, text, parse_facts("objects = before", BEST))
 
 
 def test_facts_are_kept_with_the_text():
@@ -231,12 +190,6 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     assert "its data differ from those asked for now" in resumed.err
 
 
-def test_facts_without_effect_are_told(vdgi, folder):
-    Path("none.txt").write_text("version-1 = no ; cases 0\n", encoding="utf-8")
-    result = vdgi.good("train", "--train", "a.conllu", *QUICK, "--language-facts", "none.txt", "--out", "run")
-    assert "warning: 'version-1 = no' has no effect: it is worth 0 cases" in result.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -259,14 +212,3 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
     assert result.status == status, result.err
     assert message in result.err
     assert not Path("run").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "value", "found"), [("VERB NOUN", "no", "OTHER"), ("NOUN VERB", "yes", "INITIAL")]
-)
-def test_a_fact_says_whether_relations_are_those_of_a_verb_initial_text(words, value, found):
-    rules = load_rules(rules_path("best"))
-    text = text_of(f"{words} X", times=30)
-    assert Prior.of_text(rules, text).text.verb_order.name != found
-    facts = parse_facts(f"verb-initial = {value}; cases 9999", rules)
-    assert Prior.of_text(rules, text, facts).text.verb_order.name == found

@@ -9,10 +9,9 @@ import pytest
 from brute_force import crosses, is_tree
 from few import RandomBase, trees
 
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES
 from dynet_vdgi.parsing.decoding import KeepError
 from dynet_vdgi.recipes.few_trees import FewTrees
 from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -93,25 +92,3 @@ def test_given_heads_are_kept_by_both_parsers():
         with pytest.raises(KeepError, match="are roots"):
             predict(impossible, keep_heads=True)
     assert learnt.predict([TEXT[0]], keep_heads=True) == learnt.predict([TEXT[0]])
-
-
-def test_confidences_are_probabilities_of_the_same_trees():
-    learnt = learner().fit(TEXT, trees(6), RandomBase(), votes())
-    found = learnt.confidences(TEXT)
-    assert [one for one, _ in found] == learnt.predict(TEXT)
-    assert all(len(sure) == len(one) for one, sure in found)
-    everything = np.concatenate([sure for _, sure in found])
-    assert ((everything > 0) & (everything < 1)).all()
-
-
-def test_the_correction_of_confidence_knows_whether_there_are_trees():
-    without = learner().fit(TEXT, [], RandomBase(), votes())
-    few = learner().fit(TEXT, trees(2), RandomBase(), votes())
-    assert (without.calibration.shift, few.calibration.shift) == (SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES)
-
-
-def test_wrong_arguments_are_refused():
-    with pytest.raises(VdgiError, match="neither text nor trees"):
-        learner().fit([Sentence(("a",), ("X",))], [], RandomBase())
-    with pytest.raises(ValueError, match="18 sentences, but marginals of 1"):
-        learner().fit(TEXT, [], RandomBase(), votes()[:1])

@@ -26,7 +26,6 @@ from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -177,40 +176,6 @@ def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
     assert not tiny.same_arrays(with_rules.parameters, parser.model.parameters)
 
 
-def test_sentences_without_a_tree_are_text_where_there_is_none(caplog: pytest.LogCaptureFixture) -> None:
-    mixed = [*GOLD, *(replace(s, heads=None) for s in TEXT[12:])]
-    with caplog.at_level("INFO", "dynet_vdgi"):
-        model = learnt(mixed, ())
-    assert "  68 sentences have no tree" in caplog.messages
-    assert "training: 80 sentences, all those of --trees" in caplog.messages
-    both = learnt(GOLD)
-    assert tiny.same_arrays(model.parameters, both.parameters)
-    learnt(mixed, (), "teacher.iterations=3")  # which has an effect, as there is text
-
-
-def test_parsers_of_whole_trees_refuse_others() -> None:
-    settings, trees = load_settings("best", ["teacher.kind=none"]), Given(sentences=(blanked(GOLD[0], 1),))
-    with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
-        run(Inputs({}, trees), settings)
-
-
-def test_no_tree_at_all_is_an_error() -> None:
-    with pytest.raises(DataError, match="no sentence has a tree"):
-        learnt([replace(sentence, heads=None) for sentence in GOLD])
-
-
-def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, folder: Path) -> None:
-    written("gold.conllu", TEXT[:60])
-    text = ["train", "--preset", "best", "--train", "gold.conllu", "--out", "run"]
-    trees = ["--trees", "gold.conllu"]
-    assert "twice" not in vdgi.good(*text, *trees).err
-    vdgi.good(*text, *trees, "--resume")
-    assert vdgi(*text, *trees).status == 2
-    assert "its settings (recipe was few-trees, now taught" in vdgi(*text, "--resume").err
-    rows = RunLog(Path("run") / "log.jsonl").rows()
-    assert rows[-1]["trees"] == 60
-
-
 def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> None:
     model_file.save(tmp_path / "few.vdgi", few)
     one, other = dynet_vdgi.load(tmp_path / "few.vdgi"), dynet_vdgi.Parser(few)
@@ -233,15 +198,11 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
         (["--treebank", "fr", "-"], "save standard input"),
     ],
 )
-@pytest.mark.parametrize("trees", [[], ["--trees", "like.conllu"]])
 def test_treebanks_of_other_languages_are_for_universal_parsers(
-    vdgi: Vdgi, folder: Path, options: list[str], trees: list[str], reason: str
+    vdgi: Vdgi, folder: Path, options: list[str], reason: str
 ) -> None:
     written("like.conllu", TEXT[40:])
-    status, _, err = vdgi("train", "--train", "like.conllu", *trees, *options, "--out", "run")
+    status, _, err = vdgi("train", "--train", "like.conllu", *options, "--out", "run")
     assert status == 2
     assert reason in err
     assert not Path("run").exists()
-
-
-# ------------------------------------------------------------------------------------------- rules learn

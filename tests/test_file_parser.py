@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import pickle
 import tracemalloc
 from collections import Counter
@@ -70,8 +69,8 @@ def text_of(parsed):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
-    monkeypatch.setattr(conllu_blocks, "WINDOW", 5000)  # many windows
-    texts = list(blocks(400))
+    monkeypatch.setattr(conllu_blocks, "WINDOW", 2000)  # many windows
+    texts = list(blocks(150))
     parser = load(model)
     expected = []
     for block in texts:
@@ -81,27 +80,25 @@ def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
     parsed = list(mine.windows(iter(texts)))
     assert text_of(parsed) == "".join(expected)
     assert len(parsed) > 5
-    assert sum(part.n_sentences for part in parsed) == 400
+    assert sum(part.n_sentences for part in parsed) == 150
     assert sum(part.n_words for part in parsed) == sum(len(block.lines) - 1 for block in texts)
     assert sum((part.unknown_tags for part in parsed), Counter()) == parser.unknown_tags
     assert list(mine.windows(iter([]))) == []
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch, jobs):
+def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch):
     monkeypatch.setattr(conllu_blocks, "WINDOW", 2000)
     texts = list(blocks(100))
     texts[70] = Block("made.conllu", 7000, ["1\tword\t_\tNOUN\t_\t_\t_\t_\t_"])
     parsed = []
     with pytest.raises(DataError) as caught:
-        parsed.extend(FileParser(load(model), jobs=jobs).windows(iter(texts)))
+        parsed.extend(FileParser(load(model), jobs=2).windows(iter(texts)))
     assert str(caught.value).startswith("made.conllu:7000: expected 10 tab-separated columns, found 9")
     assert caught.value.line == 7000
     assert sum(part.n_sentences for part in parsed) == 70
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch, jobs):
+def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch):
     """A model that does not know it; later windows, and other texts, are read as their text began."""
     monkeypatch.setattr(conllu_blocks, "WINDOW", 4000)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
@@ -111,7 +108,7 @@ def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch,
     other = [Block("b", 1, tiny.block(k, ["NOUN", "VERB", "NOUN"], None).split("\n")[:-2]) for k in range(60)]
 
     def relations(texts):
-        parsed = FileParser(load(model, labels=table), jobs=jobs).windows(iter(texts))
+        parsed = FileParser(load(model, labels=table), jobs=2).windows(iter(texts))
         columns = [line.split("\t") for line in text_of(parsed).split("\n")]
         return {column[7] for column in columns if len(column) == 10} - {"root"}
 
@@ -155,7 +152,7 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
     peak(100)  # what is made once is made now
     gc.freeze()  # else `collect` goes through all that other tests have made
     request.addfinalizer(gc.unfreeze)
-    assert peak(1500) < 1.3 * peak(300)  # to keep what was parsed, or its text, makes it 2
+    assert peak(800) < 1.3 * peak(200)  # to keep what was parsed, or its text, makes it 2
 
 
 def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(model, monkeypatch):
@@ -177,22 +174,11 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
         list(parsed)
 
 
-@pytest.mark.parametrize("heads", [(0, 0, 0), (2, 1, 0), (1, 0, 2), (9, 0, 2), (0, "_", 2), ("x", 0, 2)])
-def test_heads_that_are_no_tree_are_replaced_as_others_are(model, caplog, heads):
-    given = [tiny.block(1, ["DET", "NOUN", "VERB"], heads), tiny.block(1, ["DET", "NOUN", "VERB"], None)]
-    texts = [[Block("a", 1, text.strip().split("\n"))] for text in given]
-    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
-        parsed = [text_of(FileParser(load(model)).windows(iter(text))) for text in texts]
-    columns = [[line.split("\t")[:7] for line in text.split("\n")] for text in parsed]
-    assert columns[0] == columns[1]
-    assert not caplog.records
-
-
 @pytest.mark.slow
 def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path):
     """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
     demo = resources() / "demo"
-    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 200)), "best")
+    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 80)), "best")
     name = str(demo / "demo-ud-test.conllu")
     FileParser(parser).parse([name], str(tmp_path / "parsed.conllu"))
     sentences = list(conllu.read(name))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import bz2
 import errno
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -21,7 +19,7 @@ from typing import Any
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, lines_of, read_text, sha256
+from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, lines_of, read_text
 from dynet_vdgi.errors import DataError, UsageError
 
 ROOT = Path(__file__).parents[1]
@@ -45,12 +43,6 @@ def test_lines_end_with_newline_only_and_are_not_translated(tmp_path: Path) -> N
     assert list(lines_of(path)) == ["a\r\n", "b\rc\n", "\u2028d\u0085e\n"]
 
 
-def test_gz_is_decompressed(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"eins\n", mtime=0) + gzip.compress(b"zwei\n", mtime=0))
-    assert read_text(str(path)) == "eins\nzwei\n"
-
-
 def test_standard_input_is_utf8_whatever_the_locale() -> None:
     code = "from dynet_vdgi.data.files import read_text\nprint(ascii(read_text('-')))"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -63,18 +55,6 @@ def test_standard_input_is_utf8_whatever_the_locale() -> None:
         env=environment,
     )
     assert result.stdout == b"'\\xe9\\n'\n"
-
-
-def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(b"a\nb\n"))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert next(lines_of("-")) == "a\n"
-    assert not stdin.buffer.closed
-
-
-def test_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert fault_of("-") == "<stdin>: standard input is closed"
 
 
 def fault_of(path: Path | str) -> str:
@@ -98,15 +78,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert fault_of("x" * 300).endswith(": cannot be opened: File name too long")
 
 
-def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(builtins, "open", denied)
-    assert fault_of(tmp_path / "a.txt") == "a.txt: no permission to read it"
-
-
-@pytest.mark.parametrize("before", [0, 1, 2000, 100_000])
+@pytest.mark.parametrize("before", [1, 100_000])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: Path) -> None:
     content = b"wort\n" * before + b"gr\xfcn\n" + b"wort\n" * 3000
@@ -115,7 +87,7 @@ def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: P
     assert fault_of(path) == f"{name}:{before + 1}: byte 0xfc is not UTF-8 (save the file as UTF-8)"
 
 
-@pytest.mark.parametrize("length", [*range(8180, 8196), 20_000])
+@pytest.mark.parametrize("length", [8190, 8191, 8192, 20_000])
 def test_a_character_cut_off_at_the_end(length: int, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\n" * length + "€".encode()[:2])
@@ -131,15 +103,6 @@ def test_damaged_gz(tmp_path: Path) -> None:
     assert fault_of(path).startswith("a.gz:1: corrupt gzip data: Not a gzipped file")
     path.write_bytes(good[:20] + bytes(byte ^ 0x5A for byte in good[20:]))
     assert fault_of(path).endswith(" (the file is damaged or was cut off)")
-
-
-def test_a_read_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(io.BytesIO):
-        def readline(self, size: int | None = -1) -> bytes:
-            raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Broken(b"x")))
-    assert fault_of("-") == "<stdin>:1: cannot be read: Input/output error"
 
 
 # Writing
@@ -212,13 +175,6 @@ def test_gz_is_deterministic(tmp_path: Path) -> None:
     assert gzip.decompress(one.read_bytes()) == b"kites\n" * 100
 
 
-def test_bytes_can_be_sought_as_zip_files_need(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with atomic_bytes_writer(path) as handle, zipfile.ZipFile(handle, "w") as archive:
-        archive.writestr("meta.json", "{}")
-    assert zipfile.ZipFile(path).read("meta.json") == b"{}"
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link.txt"
@@ -228,19 +184,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert (tmp_path / "real" / "a.txt").read_text() == text
     assert names_in(tmp_path / "real") == ["a.txt"]
-
-
-def test_a_device_is_written_not_replaced() -> None:
-    written_to("/dev/null")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-
-
-def test_a_pipe_gets_the_whole_content(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
-        written_to(pipe)
-        assert reader.communicate()[0] == b"new\n"
 
 
 def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
@@ -257,16 +200,6 @@ def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["file"]
 
 
-def test_missing_permissions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.txt"
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(UsageError, match="no permission to write in"):
-        written_to(path)
-    path.touch()
-    with pytest.raises(UsageError, match="it is write-protected"):
-        written_to(path)
-
-
 def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     script = "import sys\nfrom dynet_vdgi.data.files import atomic_writer\nprint('before')\n"
     script += (
@@ -277,34 +210,6 @@ def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[
         command = [sys.executable, "-c", script, *arguments]
         assert subprocess.run(command, cwd=ROOT, env=environment).returncode == status
         assert capfdbinary.readouterr().out == output.encode()
-
-
-def test_standard_output_replaced_by_a_text_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
-    written_to("-", "é\n")
-    assert stream.getvalue() == "é\n"
-
-
-def test_a_closed_pipe_is_left_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Closed(io.BytesIO):
-        def write(self, data: Any) -> int:
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Closed()))
-    with pytest.raises(BrokenPipeError):
-        written_to("-")
-
-
-# Digests and names
-
-
-def test_sha256(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"kites" * 100_000)
-    assert sha256(path) == hashlib.sha256(b"kites" * 100_000).hexdigest()
-    with pytest.raises(DataError, match=r"none: cannot be read: No such file or directory$"):
-        sha256(tmp_path / "none")
 
 
 def test_expand_sorts_within_patterns_and_keeps_the_order_of_arguments(

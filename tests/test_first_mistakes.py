@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
@@ -13,10 +12,9 @@ import universal_toys as universal
 
 import dynet_vdgi
 from dynet_vdgi.annotation import taking_over
-from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
+from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.parsing.choosing import RELATED_DISTANCE, RELATED_WORDS, Outlook
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import progress
 
 
@@ -47,42 +45,11 @@ def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, toy: 
     assert [message.partition(" (")[0] for message in caplog.messages] == ["tags N _"]
 
 
-def test_columns_may_be_iterators_but_not_numbers(toy: Parser) -> None:
-    parser = toy.adapted("tagged.conllu")
-    words, tags = ["a", "b"], ["NOUN", "VERB"]
-    assert parser.parse(iter(words), iter(tags)) == parser.parse(words, tags)
-    with pytest.raises(UsageError, match="tags=3: a list is expected"):
-        parser.parse(words, 3)  # type: ignore[arg-type]
-
-
-def test_a_parser_shows_what_it_has_measured(toy: Parser) -> None:
-    assert repr(toy).endswith("; no text measured yet>")
-    assert repr(toy.adapted("tagged.conllu")).endswith("; measured: 12 sentences>")
-
-
 def test_faulty_heads_of_a_file_are_replaced(toy: Parser) -> None:
     text = Path("tagged.conllu").read_text(encoding="utf-8")
     Path("own.conllu").write_text(text.replace("\t_\t_\t_\t_\n", "\t1\tx\t_\t_\n"), encoding="utf-8")
     expected = [sentence.heads for sentence in toy.pipe("tagged.conllu")]
     assert [sentence.heads for sentence in toy.pipe("own.conllu")] == expected
-
-
-@pytest.mark.parametrize(
-    ("preset", "settings", "message"),
-    [
-        (None, {"teacher": {"iteration": 3}}, "'teacher.iterations' is for recipe=taught"),
-        ("best", {"teacher": {"iteration": 3}}, "did you mean 'teacher.iterations'?"),
-        ("best", {"teacher": {"relations": 3}}, "no key 'teacher.relations'"),
-        ("best", {"teacher.iterations": 3}, "as in {'teacher': {'iterations': 3}}"),
-    ],
-)
-def test_a_wrong_key_is_compared_with_those_of_its_section(
-    preset: str | None, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_settings(*([preset] if preset else []), changes=settings)
-    assert message in str(caught.value)
-    assert "learning." not in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------- expectations
@@ -110,14 +77,3 @@ def test_long_work_gives_signs_of_life(
     assert [m.partition(" after")[0] for m in caplog.messages[:1]] == (
         ["1,000 of 2,000 sentences"] if level == logging.INFO else []
     )
-
-
-def test_nothing_is_counted_before_the_first_sentence(caplog: pytest.LogCaptureFixture) -> None:
-    lines = progress.Bar("sentences")
-    with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        lines.tell()
-        assert not caplog.messages
-        lines.n = 1
-        lines.tell()
-    lines.__exit__()
-    assert caplog.messages[0].startswith("1 sentences after")

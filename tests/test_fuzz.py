@@ -16,7 +16,7 @@ from dynet_vdgi.errors import VdgiError
 
 KEPT = sorted((Path(__file__).parent / "fuzz" / "kept").iterdir())
 
-TIMES = 10
+TIMES = 4
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ import pytest
 from networks import TAGS, WORDS, network
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.errors import ModelError
 from dynet_vdgi.model import greedy, per_sentence
 from dynet_vdgi.model.greedy import GreedyParser
 from dynet_vdgi.settings.neural_settings import ModelSettings
@@ -43,10 +42,3 @@ def test_trees_are_those_of_the_reference_engine(monkeypatch, word_dim, at_once)
     assert parser.parse(sentences[::-1]) == expected[::-1]
     assert len(set(expected)) > 25  # the weights decide, not the lengths
     assert parser.parse([]) == []
-
-
-def test_parameters_that_do_not_fit_are_refused():
-    arrays = network().parameters.arrays()
-    del arrays["encoder/state/bias"]
-    with pytest.raises(ModelError, match=r"missing \['encoder/state/bias'\]"):
-        parser_of(arrays)

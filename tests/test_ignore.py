@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import pytest
 import tiny
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.experiments import plan
 from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo"
@@ -85,18 +81,6 @@ def test_the_model_file_tells_and_parses_as_before(tmp_path: Path) -> None:
     assert trees(again, test) == trees(again, tuple(s.ignoring(["feats", "forms"]) for s in test))
 
 
-@pytest.mark.parametrize(
-    ("ignore", "settings", "reason"),
-    [
-        (["feats", "xpos"], {"data": {"tags": "xpos"}}, "'data.ignore' cannot hide xpos, since"),
-    ],
-)
-def test_what_has_no_effect_is_refused(ignore: list[str], settings: dict[str, Any], reason: str) -> None:
-    data = {**settings.get("data", {}), "ignore": ignore}
-    with pytest.raises(ConfigError, match=reason):
-        vdgi.train(demo("train", 60), "best", settings={**settings, "data": data})
-
-
 def test_a_sentence_without_columns() -> None:
     sentence = Sentence(
         ("Ab", "cd"),
@@ -110,12 +94,3 @@ def test_a_sentence_without_columns() -> None:
     assert sentence.ignoring(()) is sentence
     assert sentence.ignoring(COLUMNS) == Sentence(("_", "_"), ("NOUN", "VERB"), (2, 0))
     assert sentence.ignoring(["feats"]) == replace(sentence, feats=())
-
-
-def test_the_plan_ud2_is_the_list_of_the_benchmarks() -> None:
-    """In the same order, so that the sets of the list are the same treebanks."""
-    rows = (Path(__file__).parents[1] / "benchmarks" / "lists" / "ud2.csv").read_text().splitlines()[1:]
-    listed = [row.split(",")[1:] for row in rows]
-    content = plan.load(plan.path_of("ud2"))
-    assert [[t.name, " ".join(t.train), *t.test] for t in content.treebanks] == listed
-    assert content.seeds == (1, 2, 3)

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
 from dynet_vdgi.system.jit import WORK_TO_COMPILE, WORK_TO_LOAD, Compiled, Kernel, compiled
 
@@ -187,19 +186,6 @@ print(sorted({"numba", "llvmlite", "scipy"} & set(sys.modules)))
     assert found.stdout == "[]\n", found.stderr
 
 
-def test_missing_numba_is_said_plainly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(VdgiError, match="needs the package numba, .*; install it: pip install "):
-        jit.imported_numba()
-    with pytest.raises(VdgiError, match="needs the package numba, "):
-        result(fresh(), WORK_TO_COMPILE + 1)
-
-
 def test_python_calls_compiled_functions_by_way_of_kernels_only():
     with pytest.raises(TypeError, match="not callable"):
         times(2, 3)
-
-
-def test_short_trees_are_work_too():
-    assert [jit.work_of_trees(n) for n in (0, 1, 4, 9)] == [0, 1, 1, 3]
-    assert jit.work_of_trees(np.array([4] * 10)) == 3

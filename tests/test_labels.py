@@ -12,11 +12,11 @@ from few import trees
 
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
-from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
+from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import FLOOR, Labeller
 
 kernels = ByNumba(kernels)
@@ -38,12 +38,6 @@ def sentence(tags, heads, feats=(), gaps=()):
 def test_the_first_rule_that_holds_counts():
     rules = "root ROOT *\nnsubj VERB NOUN left\nobj VERB NOUN"
     assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == ("nsubj", "root", "obj", "dep")
-
-
-def test_classes_and_any():
-    rules = "N = NOUN PROPN\nroot ROOT N|VERB\ndet N|PRON DET\namod * ADJ"
-    found = labels_of(rules, sentence("DET PROPN ADJ DET", (2, 0, 1, 3)))
-    assert found == ("det", "root", "amod", "dep")
 
 
 # Words: 1 NOUN with an adposition (3), 2 VERB, the root, 4 NOUN, 5 VERB.
@@ -120,15 +114,6 @@ def test_heads_that_are_not_known_have_no_label_and_are_nobodys_dependents():
         labels_of(rules, sentence("NOUN", None))
 
 
-def test_sentences_of_all_sizes_together():
-    labeller = Labeller(UD2)
-    sentences = [*trees(6), Sentence((), (), ()), sentence("NOUN", (0,))]
-    alone = [labeller.predict([one])[0] for one in sentences]
-    assert labeller.predict(sentences) == alone
-    assert alone[-1].deprels == ("root",)
-    assert alone[-2].deprels == ()
-
-
 def test_the_table_of_ud_2():
     plain = sentence("DET ADJ NOUN AUX VERB ADP DET NOUN", (3, 3, 5, 5, 0, 8, 8, 5))
     found = Labeller(UD2).predict([plain])
@@ -152,7 +137,7 @@ def random_tree(rng, n_words, share_of_punctuation):
     return Sentence(words, tuple(tags), tuple(heads[k] for k in range(1, n_words + 1)), feats=feats)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.3, 0.9])
 def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
     rng = np.random.default_rng(5)
     whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
@@ -203,27 +188,7 @@ def test_a_wrong_line_is_named_with_a_remedy(line, message):
     assert message in str(caught.value)
 
 
-def test_too_many_feature_conditions_are_refused():
-    lines = "\n".join(f"obl * * Case=C{k}" for k in range(65))
-    with pytest.raises(ConfigError, match="t:65: more than 64 different conditions on features"):
-        LabelTable.of_text(lines, "t")
-
-
-def test_tables_that_are_not_there(tmp_path):
-    with pytest.raises(ConfigError, match="no table of labels 'ud3'; did you mean 'ud2'"):
-        load("ud3")
-    with pytest.raises(ConfigError, match="no rules"):
-        LabelTable.of_text("# nothing\n")
-    with pytest.raises(ConfigError, match="cannot read the table of labels"):
-        LabelTable.read(tmp_path)
-    (tmp_path / "mine.txt").write_text("obj * *\n", encoding="utf-8")
-    assert len(load(str(tmp_path / "mine.txt")).rules) == 1
-
-
 # ------------------------------------------------------------------------------------------- classifier
-def test_without_labelled_trees_it_is_the_table():
-    unlabelled = [replace(one, deprels=()) for one in trees(6)]
-    assert Labeller(UD2).fit(unlabelled).predict(unlabelled) == Labeller(UD2).predict(unlabelled)
 
 
 def of_forms(sentences, heads):
@@ -337,9 +302,8 @@ def renamed(one, new):
 
 
 @pytest.mark.parametrize("names", RENAMED)
-@pytest.mark.parametrize("n_trees", [3, 12, 36])
-def test_relations_with_other_names_are_learnt_as_well(names, n_trees):
-    new, (test, gold) = RENAMED[names], (trees(60)[40:], trees(n_trees))
+def test_relations_with_other_names_are_learnt_as_well(names):
+    new, (test, gold) = RENAMED[names], (trees(60)[40:], trees(12))
     ours = Labeller(UD2, log2_buckets=14).fit(gold).predict(test)
     others = [renamed(one, new) for one in gold]
     theirs = Labeller(UD2, log2_buckets=14).fit(others).predict([renamed(one, new) for one in test])
@@ -355,39 +319,6 @@ def test_roots_and_punctuation_are_called_what_the_trees_call_them():
     whole = sentence("NOUN VERB PUNCT", (2, 0, 2))
     assert labeller.relations([whole], [whole.heads])[0][1:] == ("ROOT", "P")
     assert Labeller(UD2).relations([whole], [whole.heads])[0][1:] == ("root", "punct")
-
-
-def test_one_own_relation_among_those_of_ud_costs_nothing_else():
-    gold = [renamed(one, {"det": "artikel"}.get) for one in trees(1)]
-    gold = [
-        replace(one, deprels=tuple(r or o for r, o in zip(one.deprels, old.deprels)))
-        for one, old in zip(gold, trees(1))
-    ]
-    labeller = Labeller(UD2, log2_buckets=14).fit(gold)
-    unseen = sentence("DET NOUN VERB INTJ", (2, 3, 0, 3))
-    assert labeller.predict([unseen])[0].deprels == ("artikel", "nsubj", "root", "discourse")
-
-
-def test_too_many_relations_are_refused(monkeypatch):
-    monkeypatch.setenv("VDGI_LIMITS", "relations=2")
-    with pytest.raises(VdgiError, match="more than 2 different relations.*raise the limit"):
-        Labeller(UD2).fit(trees(36))
-
-
-def test_own_labels_of_a_table_are_written_and_told_of():
-    rules = "root ROOT *\nSubj VERB NOUN left\nnsbj * *"
-    assert labels_of(rules, sentence("NOUN VERB NOUN", (2, 0, 2))) == ("Subj", "root", "nsbj")
-    table = LabelTable.of_text(rules)
-    (told,) = warnings_of(table, "t")
-    assert told == "t: 2 labels not of UD 2, to be written as in the table: Subj, nsbj; did you mean 'nsubj'?"
-    assert warnings_of(UD2, "ud2") == []
-
-
-def test_own_labels_of_a_table_give_a_head_start_to_a_model_that_does_not_know_them():
-    arrays = Labeller(UD2, log2_buckets=14).fit(trees(3)).arrays()
-    table = LabelTable.of_text("root ROOT *\nexklamation * INTJ")
-    labeller = Labeller.from_arrays(arrays, table)
-    assert labeller.predict([sentence("VERB INTJ", (0, 1))])[0].deprels == ("root", "exklamation")
 
 
 def damaged(**changes):
@@ -417,20 +348,6 @@ def test_damaged_relations_of_a_model_are_refused(array):
     with pytest.raises(ModelError, match="no labeller: its relations"):
         Inventory.from_array(array)
     assert Inventory.from_array(damaged()).names[-1] == "Subj:x"
-
-
-def test_roots_are_the_arcs_from_root_whatever_was_learnt():
-    wrong = [replace(one, deprels=("root",) * len(one)) for one in trees(36)]
-    for one in Labeller(UD2, log2_buckets=14).fit(wrong).predict(wrong):
-        assert [relation == "root" for relation in one.deprels] == [head == 0 for head in one.heads]
-
-
-def test_words_without_head_or_relation_teach_nothing():
-    gold = trees(36)
-    partial = [replace(one, heads=(-1, *one.heads[1:]), deprels=(*one.deprels[:-1], "_")) for one in gold]
-    labeller = Labeller(UD2, log2_buckets=14).fit(partial)
-    assert len(labeller.buckets) < len(Labeller(UD2, log2_buckets=14).fit(gold).buckets)
-    assert labeller.predict(partial)[0].deprels[0] == "_"
 
 
 def test_arrays_bring_the_labeller_back():
@@ -482,15 +399,3 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
         assert squares[2, label] == pytest.approx(slope**2, rel=1e-3, abs=1e-12)
         assert np.sign(after[2, label] - weights[2, label]) == np.sign(round(slope, 9))
     assert not squares[0].any()
-
-
-def test_the_likely_relations_are_those_that_are_chosen_and_share_one() -> None:
-    gold = trees(30)
-    bases = Labeller(load()), Labeller(load(), log_p=of_forms)
-    for labeller in (*bases, *(replace(one).fit(gold) for one in bases)):
-        for tree in gold[:10]:
-            chosen = labeller.predict([tree])[0].deprels
-            for head, relation, likely in zip(tree.heads or (), chosen, labeller.likely(tree, 1000)):
-                assert likely[0][0] == relation or ":" in relation
-                assert sum(p for _, p in likely) == pytest.approx(1)
-                assert [name for name, _ in likely].count("root") == (head == 0)

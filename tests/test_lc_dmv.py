@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import brute_force
 import numpy as np
@@ -119,7 +118,7 @@ def weight(model, tags, potentials, tree):
     return value
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("chunk", [1, 2, 3])
 def test_sums_and_counts_are_those_of_the_trees_within_the_bound(seed, chunk):
     rng = np.random.default_rng(seed)
@@ -150,12 +149,6 @@ def test_without_a_bound_the_sums_are_those_of_the_plain_model():
     plain, bounded = model.expected(packed), expected_counts(model, packed, 30)
     assert plain[1] == pytest.approx(bounded[1])
     assert all(np.allclose(*both) for both in zip(plain[0], bounded[0]))
-
-
-def test_sums_that_are_zero_are_refused():
-    model = replace(random_model(np.random.default_rng(1)), root=np.zeros(N_TAGS))
-    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
-        expected_counts(model, Packed.of([[0, 1]], [np.zeros((3, 3))], N_TAGS), 1)
 
 
 def test_features_share_what_tags_of_a_class_have_in_common():

@@ -66,13 +66,6 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
         list(penn.read(path))
 
 
-def test_a_limit_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for said in ("wrods=3", "words", "words=0", "words=many"):
-        monkeypatch.setenv(names.VARIABLE, said)
-        with pytest.raises(ConfigError, match="VDGI_LIMITS: "):
-            names.limit("words")
-
-
 def test_words_in_the_column_of_tags_are_not_learnt_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from networks import gradients, network, relative_difference, sentence
 
-from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
@@ -65,22 +64,6 @@ def test_scores_and_gradients_are_those_of_the_reference_engine(word_dim, mask_i
         expected = reference(net, texts, actions, w, v)
         for merge in (True, False):
             agree(expected, in_lockstep(net, texts, actions, w, v, merge=merge))
-
-
-def test_likely_samples_of_many_sentences_agree_too():
-    """Samples, unlike random derivations, share long prefixes."""
-    net = network(tag_dim=8, hidden_dim=8)
-    texts = [sentence(6, seed) for seed in range(8)]
-    drawn = lockstep.draw(net, texts, 20, sampling(np.random.default_rng(0)), training=False)
-    actions = [a for samples in drawn.samples for a in samples.actions]
-    w, v = np.random.default_rng(1).normal(size=(2, 160))
-    agree(reference(net, texts, actions, w, v), in_lockstep(net, texts, actions, w, v))
-    for text, samples in zip(texts, drawn.samples):
-        assert all(brute_force.heads_from(a, 6) == h for a, h in zip(samples.actions, samples.heads))
-        new_graph(autobatch=False)
-        again = per_sentence.draw(net, text, 20, forcing(samples.actions), training=False).samples
-        assert np.allclose(again.log_q, samples.log_q, atol=1e-4)
-        assert np.allclose(again.log_p, samples.log_p, atol=1e-4)
 
 
 @LEXICALISED_OR_NOT
@@ -192,30 +175,6 @@ def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in
     for _ in range(2):  # gradients add up
         lockstep.accumulate(net, texts, rewards, np.random.default_rng(4), TrainSettings(samples=5))
     assert relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net)) < 1e-4
-
-
-def test_a_graph_with_automatic_batching_left_by_others_does_no_harm():
-    """Weights that are parts of parameters are not safe in it, so `draw` begins a graph of its own."""
-    net = network()
-    arguments = [sentence(4)], some_actions(4, 5, np.random.default_rng(0)), np.ones(5), np.ones(5)
-    expected = reference(net, *arguments)
-    new_graph(autobatch=True)
-    agree(expected, in_lockstep(net, *arguments))
-
-
-@pytest.mark.parametrize("lengths", [[3, 4], [], [0, 0]])
-def test_sentences_must_be_of_one_length(lengths):
-    texts = [sentence(n) for n in lengths]
-    with pytest.raises(ValueError, match="one length"):
-        lockstep.accumulate(network(), texts, rewards, np.random.default_rng(0), TrainSettings())
-
-
-def test_unknown_tags_and_illegal_actions_are_refused():
-    net = network()
-    with pytest.raises(ValueError, match="unknown tag"):
-        lockstep.draw(net, [Encoded((1, 0, 2), (0, 0, 0))], 2, sampling(np.random.default_rng(0)))
-    with pytest.raises(ValueError, match="illegal"):
-        lockstep.draw(net, [sentence(2)], 2, forcing([[0, 0, 1], [0, 0, 0]]))
 
 
 @pytest.mark.parametrize("name", ["encoder/stack/lstm/input", "decoder/tags_bias"])

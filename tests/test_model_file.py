@@ -26,7 +26,6 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Amount, DataFile, ModelFile, Provenance
-from dynet_vdgi.settings.neural_settings import NeuralSettings
 
 _MEMBERS = "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
 MEMBERS = tuple(_MEMBERS.split())
@@ -104,13 +103,6 @@ def test_everything_comes_back(saved: Path) -> None:
     assert same_arrays(loaded.training, model.training)
 
 
-def test_parsing_does_not_read_the_training_state(saved: Path) -> None:
-    loaded = model_file.load(rewritten(saved, training_npz=None, progress_json=None))
-    assert loaded.training == {}
-    assert loaded.progress == {}
-    assert same_arrays(loaded.parameters, a_model().parameters)
-
-
 def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
     before = saved.read_bytes()
     model_file.save(saved, model_file.load(saved, training=True))
@@ -153,39 +145,6 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
                     pickle.loads(content)
 
 
-def test_a_file_name_that_is_not_utf8_survives(saved: Path) -> None:
-    model = a_model()
-    model.provenance = model.provenance.with_(command=("vdgi", "train", "n\udcff.conllu"))
-    model_file.save(saved, model)
-    assert model_file.load(saved).provenance.command == model.provenance.command
-
-
-def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
-    old = rewritten(saved, settings_toml=b'recipe = "neural"\n[train]\nlr = 0.5\n')
-    assert model_file.load(old).settings.train.epochs == NeuralSettings().train.epochs
-
-
-OF_AN_EARLIER_TABLE = """
-[rules] (a)
-rule strength = 2
-ROOT VERB 1
-[order] (c)
-measure verbs-before-nouns = ahead NOUN | VERB
-[markers] (c)
-markers = 1 NOUN | VERB ; over DET ; case 1{}
-[punctuation] (b)
-punctuation = 2 ; most 2{}
-"""
-
-
-def test_a_table_of_an_earlier_version_is_read_without_what_its_student_did_not_see(saved: Path) -> None:
-    old = OF_AN_EARLIER_TABLE.format(" ; student 0.5 unless verbs-before-nouns", " ; told 0")
-    loaded = model_file.load(rewritten(saved, rules_txt=old.encode()))
-    now = OF_AN_EARLIER_TABLE.format(" unless verbs-before-nouns", "")  # a condition is of the whole line
-    assert loaded.rules.meaning == parse_rules(now).meaning
-    assert loaded.rules.meaning != parse_rules(OF_AN_EARLIER_TABLE.format("", "")).meaning
-
-
 def test_a_model_with_settings_that_are_gone_says_how_to_make_it_again(saved: Path) -> None:
     meta = {"format": 3, "version": "0.2", "recipe": "taught", "command": ["vdgi", "train", "--train", "a b"]}
     old = rewritten(
@@ -225,11 +184,6 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
 # Reading anything else
 
 
-def test_no_file(tmp_path: Path) -> None:
-    assert message_of(tmp_path / "model.vdgi") == "no such model file (there are: universal)"
-    assert message_of(tmp_path) == "not a file, but a folder, a device or a pipe"
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000]
 )
@@ -239,24 +193,15 @@ def test_not_a_zip(tmp_path: Path, content: bytes) -> None:
     assert message_of(path) == "not a vdgi model file (not a zip archive, or damaged)"
 
 
-def test_a_zip_of_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "book.docx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("content.xml", "<x/>")
-    assert message_of(path).startswith("the model file is damaged (")
-    assert "meta.json" in message_of(path)
-
-
 def test_truncated_at_any_length(saved: Path) -> None:
     content = saved.read_bytes()
-    for length in [*range(0, len(content), 23), *range(len(content) - 30, len(content))]:
+    for length in [*range(0, len(content), 97), *range(len(content) - 30, len(content))]:
         saved.write_bytes(content[:length])
         assert "damaged" in message_of(saved), length
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path, seed: int) -> None:
-    content, rng = saved.read_bytes(), random.Random(seed)
+def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path) -> None:
+    content, rng = saved.read_bytes(), random.Random(0)
     noticed = 0
     for _ in range(200):
         changed = bytearray(content)
@@ -390,30 +335,6 @@ def test_what_unpacks_to_far_more_is_refused_before(
     assert "if that is right, raise the limit: VDGI_LIMITS=model=" in message_of(path)
 
 
-def test_a_member_packed_in_another_way_is_refused(saved: Path) -> None:
-    with zipfile.ZipFile(saved, "a") as archive:
-        archive.writestr("more", b"", zipfile.ZIP_BZIP2)
-    assert message_of(saved) == "the model file is damaged: more is packed in an unknown way"
-
-
-def test_weights_that_are_not_finite_are_not_saved(saved: Path) -> None:
-    before, model = saved.read_bytes(), a_model()
-    model.training["value:encoder/bias"][1] = np.nan
-    with pytest.raises(
-        ModelError, match="value:encoder/bias holds numbers that are not finite: training div"
-    ):
-        model_file.save(saved, model)
-    assert saved.read_bytes() == before
-
-
-def test_equal_models_give_equal_files_whatever_the_order_of_arrays(saved: Path) -> None:
-    model = a_model()
-    model.parameters = dict(reversed(model.parameters.items()))
-    other = saved.with_name("other.vdgi")
-    model_file.save(other, model)
-    assert other.read_bytes() == saved.read_bytes()
-
-
 class Evil:
     """Leaves a file when unpickled."""
 
@@ -432,22 +353,11 @@ def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path
     assert not trap.exists()
 
 
-def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*arguments: Any, **options: Any) -> None:
-        raise PermissionError(13, "Permission denied", str(saved))
-
-    monkeypatch.setattr(zipfile, "ZipFile", denied)
-    assert message_of(saved) == "cannot read the model file: Permission denied"
-
-
 @pytest.mark.parametrize(
     "command",
     [
         "info MODEL",
         "parse MODEL train.conllu",
-        "choose MODEL train.conllu -o a.conllu",
-        "check train.conllu --model MODEL",
-        "train --train train.conllu --preset paper --init MODEL --out run2",
         "info run -o a.html",
         "check train.conllu --rules run",
     ],

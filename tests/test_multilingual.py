@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,38 +17,14 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.taught import balanced, teach
+from dynet_vdgi.recipes.taught import balanced
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import resources, rules_path
-from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
 RULES = load_rules(rules_path("best"))
-
-
-def demo(name: str, first: int, last: int) -> list[Sentence]:
-    """Some sentences of a file, without punctuation."""
-    return prepare(conllu.read(name), STANDARD, 15, 2).sentences[first:last]
-
-
-def mirrored(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences of a language with the opposite word order."""
-    return [
-        replace(
-            s,
-            forms=s.forms[::-1],
-            tags=s.tags[::-1],
-            heads=tuple(head and len(s) + 1 - head for head in reversed(s.heads or ())),
-            source=None,
-        )
-        for s in sentences
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -63,26 +37,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # ------------------------------------------------------------------------------------------- teachers
-def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
-    """What `vdgi train` makes of the texts of languages."""
-    every = [sentence for text in texts for sentence in text]
-    vocabulary = build_vocabulary(every, lexicalised=False)
-    material = Material({str(number): list(text) for number, text in enumerate(texts)}, vocabulary, RULES)
-    return teach(material, DmvSettings(), seed=1, log=RunLog()).trees
-
-
-@pytest.mark.slow
-def test_a_teacher_for_each_language_is_better_than_one_for_all():
-    text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
-    tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
-    dda: list[float] = []
-    for trees in (trees_of(text, other), trees_of([*text, *other])):
-        parser = WordPerceptron(words=False).fit(trees)
-        parses = [[tree.heads or () for tree in parser.predict(test)] for test in tests]
-        dda.append(sum(score(test, parse).dda for test, parse in zip(tests, parses)) / 2)
-    assert dda[0] > dda[1] + 0.01
-
-
 @given(st.lists(st.integers(0, 40), max_size=5))
 def test_no_language_has_twice_as_many_sentences_as_another(sizes):
     texts = [

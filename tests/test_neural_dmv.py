@@ -18,7 +18,6 @@ from dynet_vdgi.rivals.neural_dmv import (
     SiblingTables,
     backward,
     expected,
-    fit,
     forward,
     new_parameters,
     of_dmv,
@@ -142,23 +141,6 @@ def test_learning_raises_the_likelihood_and_repeats_itself(demo, start, monkeypa
     assert NeuralDmv(settings, seed=2).fit(demo, prior).log_rows() != teacher.log_rows()
 
 
-def test_the_start_is_what_the_network_is_fitted_to():
-    rng = np.random.default_rng(3)
-    tags = [rng.integers(0, N_TAGS, 4) for _ in range(30)]
-    potentials = [np.zeros((5, 5)) for _ in tags]
-    wanted = neural_dmv.started(tags, potentials, N_TAGS, "harmonic")
-    model = fit(tags, potentials, N_TAGS, NeuralDmvSettings(epochs=0), 1)
-    root, choose, stop = wanted
-    best = choose / (choose.sum(axis=-1) + stop)[..., None]
-    often = choose.sum(axis=-1) + stop > 3
-    assert np.abs(model.tables.choose - best)[often].max() < 0.1
-    assert np.abs(model.tables.root - root / root.sum()).max() < 0.05
-    # Short arcs: of two words to its right, a head rather has the nearer one as its first child.
-    near = expected(Packed.of([[0, 1, 2]], [neural_dmv.harmonic(3)], 3), of_dmv(DmvModel.uniform(3))).arcs
-    far = expected(Packed.of([[0, 1, 2]], [np.zeros((4, 4))], 3), of_dmv(DmvModel.uniform(3))).arcs
-    assert near.reshape(4, 3)[1, 2] < far.reshape(4, 3)[1, 2]
-
-
 def test_the_rules_may_count_in_the_start_only(demo, monkeypatch):
     monkeypatch.setattr(neural_dmv, "FITTING_STEPS", 60)
     with_rules = Prior.of_text(load_rules(rules_path("strict-tags")), demo)
@@ -170,9 +152,3 @@ def test_the_rules_may_count_in_the_start_only(demo, monkeypatch):
     assert all(map(np.allclose, teachers["start"].marginals(demo), found["start"]))
     for other in (found["all"], bare.marginals(demo)):
         assert not all(map(np.allclose, found["start"], other))
-
-
-def test_sums_that_are_zero_are_refused():
-    tables = random_tables(np.random.default_rng(1))
-    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
-        expected(Packed.of([[0, 1]], [np.zeros((3, 3))], N_TAGS), tables._replace(root=np.zeros(N_TAGS)))

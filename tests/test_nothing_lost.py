@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import subprocess
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import tiny
-from shell import ROOT, Vdgi, finished, names_in
+from shell import ROOT, Vdgi, names_in
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
@@ -29,12 +28,6 @@ def tree(folder: Path) -> Path:
     [
         "parse MODEL - -o gold.conllu",
         "parse MODEL -o link.conllu",
-        "clusters - -o gold.conllu",
-        "vectors - -o gold.conllu",
-        "draw - -o gold.conllu",
-        "choose MODEL - -o gold.conllu",
-        "info RUN --gold - -o gold.conllu",
-        "rules estimate - -o gold.conllu",
     ],
 )
 def test_an_output_that_is_standard_input_is_refused(
@@ -62,11 +55,7 @@ def test_standard_input_may_be_replaced_if_that_is_wanted_or_nothing_is_lost(
     "command",
     [
         "--help",
-        "--version",
-        "help parse",
-        "check --help",
         "check gold.conllu",
-        "rules show best",
         "draw gold.conllu",
     ],
 )
@@ -81,29 +70,6 @@ def test_a_result_that_cannot_come_out_is_told(command: str, output: str, tree: 
     )
     reason = "No space left on device" if output == "/dev/full" else "standard output is closed"
     assert (done.returncode, done.stderr.decode()) == (2, f"cannot write the output: {reason}\n")
-
-
-def test_faults_are_the_exit_status_also_where_they_cannot_be_listed(tree: Path) -> None:
-    tree.write_text("x\n\n", encoding="utf-8")
-    with open("/dev/full", "wb") as full:
-        status, _, err = finished("check", tree, stdout=full, env={"PYTHONUNBUFFERED": ""})
-    assert (status, err) == (3, b"1 fault found\n")
-
-
-def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("before\n", encoding="utf-8")
-    with open(path, "ab") as handle:
-        for name in (f"/dev/fd/{handle.fileno()}", f"/proc/self/fd/{handle.fileno()}"):
-            with files.atomic_writer(name) as text:
-                text.write("new\n")
-    assert path.read_text(encoding="utf-8") == "before\nnew\nnew\n"
-    assert names_in(tmp_path) == ["a.txt"]
-
-
-def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
-    files.check_read_once([tree, tree, "-", "missing", "missing"])
-    files.check_read_again([tree, "missing", tree.parent], "reason")
 
 
 def _fill(name: str) -> None:
@@ -181,23 +147,6 @@ def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, 
     assert status in ((0,) if command == "check a.conllu" else (2, 4))
 
 
-def test_what_to_do_about_too_many_open_files_is_told(
-    vdgi: Vdgi, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*arguments: object, **options: object) -> None:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr("dynet_vdgi.evaluation.treebank_check.check", fail)
-    status, _, err = vdgi("check", tree)
-    remedy = "allow more (ulimit -n 256) or use fewer --jobs"
-    assert (status, err) == (1, f"there are too many open files: {remedy}; nothing was written\n")
-
-
-def test_a_log_with_odd_lines_is_read(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"update": 1}\n5\n[]\n"x"\n{"upd', encoding="utf-8")
-    assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1}]
-
-
 def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -209,8 +158,3 @@ def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
         f"{path}:2: damaged, and left out",
         f"{path}:3: damaged, and left out",
     ]
-
-
-def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot write '.*none/log.jsonl': No such file or directory; "):
-        RunLog(tmp_path / "none" / "log.jsonl").append({})

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
-from shell import last_line, names_in, process, wait_for
+from shell import names_in, process, wait_for
 
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.parsing import files
@@ -25,7 +22,6 @@ from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser, parse_window
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.recipes.neural import NeuralEngine
-from dynet_vdgi.system.names import how_to_install
 from dynet_vdgi.system.side_by_side import connected
 
 dask = pytest.importorskip("dask", reason="Dask, of the extra cluster, is not installed")
@@ -158,23 +154,6 @@ def test_all_workers_are_killed_and_others_come(model, folder, cluster, watch, c
     assert f"--scheduler {cluster.address}: it has no workers yet; waiting for one" in caplog.messages
 
 
-def test_interrupted(model, folder, vdgi, cluster, watch):
-    write(folder / "in.conllu")
-
-    def interrupt() -> None:
-        wait_for(is_busy(watch), cluster.workers()[0])
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = Thread(target=interrupt, daemon=True)
-    with stopped(cluster.workers()):
-        thread.start()
-        result = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
-    thread.join()
-    assert result == (130, "", "interrupted\n")
-    assert names_in(folder) == ["in.conllu"]
-    wait_for(lambda: not tasks(watch), cluster.workers()[0])
-
-
 def test_a_scheduler_that_is_killed_is_told_in_one_line(model, folder, tmp_path_factory):
     write(folder / "in.conllu")
     patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
@@ -198,18 +177,3 @@ def test_threads_of_a_worker_share_a_parser(model, folder):
     assert parsed.unknown_tags == {"SYM": 2, "X": 2}
     assert parser.unknown_tags is before
     assert before == {"OTHER": 1}
-
-
-def test_impossible_wishes(model, folder, vdgi, monkeypatch):
-    write(folder / "in.conllu")
-    command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
-    both = "--jobs has no effect with --scheduler: a cluster has workers of its own\n"
-    assert vdgi(*command, "--jobs", "2") == (2, "", both)
-    with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
-        result = vdgi(*command)
-    assert (result.status, result.out) == (1, "")
-    assert last_line(result.err).startswith("--scheduler tcp://127.0.0.1:9: no scheduler answers there: ")
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    missing = f"--scheduler needs the package distributed: {how_to_install('cluster')}\n"
-    assert vdgi(*command) == (2, "", missing)
-    assert names_in(folder) == ["in.conllu"]

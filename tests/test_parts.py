@@ -8,12 +8,10 @@ from said import arcs, prior, said, tagged
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.nominals import objects
 from dynet_vdgi.grammar.parts.verbs import predicate_of
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.settings.config import rules_path
 
 
@@ -24,16 +22,6 @@ def test_after_verb_reaches_over_what_stands_inside_a_phrase():
     assert arcs(of, tagged("VERB ADV NOUN")) == {}
     sentence = said("a/VERB , b/DET c/NOUN")
     assert arcs(prior("after verb = 2 NOUN | VERB | DET", sentence), sentence) == {}
-
-
-def test_left_of_head_spares_second_conjuncts():
-    of = prior("left of head = 2 NOUN | NOUN VERB ; conjunction CCONJ")
-    assert arcs(of, tagged("VERB NOUN")) == {(1, 2): -2.0}
-    assert arcs(of, tagged("NOUN CCONJ NOUN NOUN")) == {(1, 4): -2.0, (3, 4): -2.0}
-
-
-def test_from_previous():
-    assert arcs(prior("from previous = 3 PART"), tagged("PART NOUN PART")) == {(2, 3): 3.0}
 
 
 # ------------------------------------------------------------------------------------------- punctuation
@@ -96,13 +84,6 @@ def test_prepositions_after_nouns_mark_dependents_of_nouns():
     assert found["P:at"] < -0.5
     scored = arcs(prior(MARKERS, *[of, at] * 20), of)
     assert scored[3, 5] == round(min(1.5, found["P:of"]), 4) == -scored[2, 5]
-
-
-def test_markers_say_nothing_where_verbs_come_first():
-    table = load_rules(rules_path("best")).table
-    assert table is not None
-    (of_markers,) = [setting for setting in table.settings if setting.name == "markers"]
-    assert (of_markers.conditions, of_markers.negated) == (("verbs-before-nouns",), True)
 
 
 def test_cases_count_for_or_against():
@@ -220,26 +201,7 @@ def test_objects_of_prepositions(tags, found):
     assert objects(tags.split(), True) == found
 
 
-def test_objects_of_postpositions():
-    assert objects(["DET", "NOUN", "ADP", "VERB"], False) == {2: 1}
-
-
-def test_phrases_end_at_their_adposition():
-    of = prior("phrase edge = 2 ADP DET", *[tagged("ADP DET NOUN")] * 3)
-    assert arcs(of, tagged("ADJ ADP ADJ NOUN")) == {(4, 1): -2.0}
-    assert arcs(of, tagged("NUM DET ADJ NOUN")) == {(4, 1): -2.0}
-    assert arcs(prior("adposition object = 2 ADP", *[tagged("ADP NOUN")] * 3), tagged("ADP NOUN")) == {
-        (2, 1): 2.0
-    }
-
-
 # ------------------------------------------------------------------------------------------- symbols
-def test_features_are_symbols():
-    lines = ["distinguish = VERB ; by VerbForm", "distinguish = PRON[PronType=Rel] ; as Rel"]
-    sentence = said("a/VERB/VerbForm=Part,Fin b/VERB c/PRON/PronType=Rel d/AUX/VerbForm=Fin")
-    assert prior(lines, sentence).view(sentence).symbols == ["VERB+Fin,Part", "VERB", "PRON+Rel", "AUX"]
-
-
 def test_frequent_words_are_symbols_of_the_last_stage():
     text = [said("of/ADP a/NOUN"), said("in/ADP a/NOUN")] * 5 + [said("to/ADP a/NOUN")]
     of = prior("words = ADP | NOUN ; most 2", *text)
@@ -274,11 +236,6 @@ def test_kinds_of_measures(line, share):
     sentence = tagged("NOUN VERB NOUN NOUN")
     found = prior([f"measure m = {line}", "from previous = 1 PART if m"], *[sentence] * 1000)
     assert found.text.measures["m"] == pytest.approx(share, abs=0.02)
-
-
-def test_texts_survive_json():
-    of = prior([MARKERS, "measure m = beginning NOUN | NOUN"], said("a/NOUN , of/ADP b/NOUN"))
-    assert Text.from_json(of.text.to_json()) == of.text
 
 
 # ------------------------------------------------------------------------------------------- mirror images
@@ -324,26 +281,3 @@ def backwards(sentence: Sentence) -> Sentence:
 def test_faults_in_tables_name_file_and_line(line, message):
     with pytest.raises(ConfigError, match=message):
         parse_rules("[p] (c)\n" + line)
-
-
-def test_settings_are_there_once():
-    with pytest.raises(ConfigError, match="<rules>:3: 'punctuation' is set twice"):
-        parse_rules("[p] (c)\npunctuation = 1\npunctuation = 2")
-
-
-def test_parts_that_look_at_sentences_have_switches():
-    rules = load_rules(rules_path("best"))
-    names = {setting.name for setting in rules.table.settings}
-    assert names <= set(KINDS)
-    less = rules.without("punctuation")
-    assert {setting.name for setting in less.table.settings} == names - {"punctuation"}
-    assert parse_rules(less.text) == less
-
-
-def test_texts_without_features_forms_or_punctuation_are_parsed():
-    rules = load_rules(rules_path("best"))
-    rich = said("de/ADP a/NOUN/Case=Gen b/VERB/VerbForm=Fin , c/DET d/NOUN")
-    poor = Sentence.of_tags(rich.tags)
-    for text in ([rich] * 30, [poor] * 30):
-        for sentence in (rich, poor, Sentence.of_tags(["NEW"]), Sentence.of_tags([])):
-            assert np.isfinite(Prior.of_text(rules, text).potentials(sentence)).all()

@@ -7,8 +7,8 @@ import doctest
 import pytest
 
 from dynet_vdgi.grammar import views
-from dynet_vdgi.grammar.table import Syntax, UnknownOption, parse_setting
-from dynet_vdgi.grammar.views import Group, Pattern, features_of
+from dynet_vdgi.grammar.table import Syntax, parse_setting
+from dynet_vdgi.grammar.views import Group, Pattern
 
 SYNTAX = Syntax(("words", "heads"), {"within": "number", "over": "tags", "by": "names"})
 
@@ -39,10 +39,6 @@ def test_a_pattern_is_a_tag_and_a_condition(text, fits, fails):
 def test_what_is_no_pattern_is_refused(text):
     with pytest.raises(ValueError, match="is no tag"):
         Pattern.of(text)
-
-
-def test_features_without_values_are_empty():
-    assert features_of("_") == {}
 
 
 def test_a_line_has_a_number_groups_options_and_a_condition():
@@ -78,12 +74,6 @@ def test_a_line_has_a_number_groups_options_and_a_condition():
 def test_faults_in_a_line_are_named(value, message):
     with pytest.raises(ValueError, match=message):
         parse_setting("x", value, SYNTAX)
-
-
-def test_unknown_options_say_which_there_are():
-    with pytest.raises(UnknownOption) as raised:
-        parse_setting("x", "1 A | B ; witin 4", SYNTAX)
-    assert (raised.value.option, raised.value.choices) == ("witin", ("within", "over", "by"))
 
 
 def test_examples_in_docstrings():

@@ -13,13 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu, penn
-from dynet_vdgi.data.corpus import prepare
+from dynet_vdgi.data import penn
 from dynet_vdgi.data.penn import Tree, read
-from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation.files import left_branching, right_branching
+from dynet_vdgi.errors import DataError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
 
@@ -55,17 +52,6 @@ def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.Mon
     with pytest.raises(DataError) as caught:
         list(read(expected.split(":")[0]))
     assert str(caught.value) == expected
-
-
-def test_the_deepest_tree(trees_of: TreesOf) -> None:
-    def nested(depth: int) -> str:
-        return "(X" * (depth - 1) + "(NN kite)" + ")" * (depth - 1)
-
-    (tree,) = trees_of(nested(penn.MAX_DEPTH))
-    assert penn.heads(tree, penn.load("collins")) == [0]
-    assert [word.form for word in tree.words()] == ["kite"]
-    with pytest.raises(DataError, match=r"wsj_0001\.mrg:1: brackets nested more than 200 deep"):
-        trees_of(nested(penn.MAX_DEPTH + 1))
 
 
 @given(st.lists(st.sampled_from(["(", ")", "S ", "(NN kite)", "(-NONE- *)", "\n", "*x*\n"]), max_size=12))
@@ -232,49 +218,7 @@ def test_a_block_of_conllu(trees_of: TreesOf) -> None:
     assert klein_manning == block.replace("\tSYM\t$\t_\t2\tdep", "\tPUNCT\t$\t_\t2\tpunct")
 
 
-def test_the_tags_of_the_treebank() -> None:
-    """45 tags, and the 17 of UD version 1 but SCONJ, which no tag means alone."""
-    assert len(penn.UPOS) == 45
-    ud = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X"
-    assert " ".join(sorted(set(penn.UPOS.values()))) == ud
-    assert {tag for tag, upos in penn.UPOS.items() if upos == "PUNCT"} == penn.PUNCTUATION
-    assert {tag for tag, upos in penn.UPOS.items() if upos == "VERB"} == {"VB", *(f"VB{c}" for c in "DGNPZ")}
-    assert {penn.UPOS[tag] for tag in penn.SYMBOLS} == {"SYM"}
-
-
 # Files
-
-
-def test_files_are_found_by_name_in_three_places(tmp_path: Path) -> None:
-    disc, sections, flat = tmp_path / "disc", tmp_path / "sections", tmp_path / "flat"
-    names = ["wsj_0001.mrg", "wsj_0199.mrg", "wsj_2300.mrg"]
-    for name in reversed(names):
-        number = name[4:6]
-        for folder in (disc / "parsed" / "mrg" / "wsj" / number, sections / number, flat):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).touch()
-    for other in ("wsj_0001.pos", "wsj_001.mrg", "wsj_00011.mrg", "brown_0001.mrg", "README"):
-        (flat / other).touch()
-    for root in (disc, disc / "parsed" / "mrg" / "wsj", sections, flat):
-        assert [path.name for path in penn.find(root)] == names
-    assert [penn.section(path) for path in penn.find(flat)] == [0, 1, 23]
-    assert [path.name for path in penn.find(sections / "23")] == names[2:]
-
-
-def test_no_files_and_files_twice(folder: Path) -> None:
-    def fault() -> str:
-        with pytest.raises(UsageError) as caught:
-            penn.find("wsj")
-        return str(caught.value)
-
-    assert fault() == "no folder 'wsj'"
-    Path("wsj/02/deep").mkdir(parents=True)
-    Path("wsj/02/deep/wsj_0201.mrg").touch()
-    assert fault() == "no files such as wsj_0001.mrg in 'wsj', its folders or its parsed/mrg/wsj"
-    for name in ("wsj/02/wsj_0201.mrg", "wsj/WSJ_0201.MRG"):
-        Path(name).touch()
-    first, second = Path("wsj/02/wsj_0201.mrg"), Path("wsj/WSJ_0201.MRG")
-    assert fault() == f"{first} and {second} have the same name; name the folder of one of them"
 
 
 def test_examples_in_docstrings() -> None:
@@ -322,43 +266,3 @@ def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks
     assert (len(found), sum(map(len, found))) == (3914, 94084)
     assert len(paths) == 199
     assert next(iter(blocks)) == "wsj_0001-1"
-
-
-def test_the_sample_keeps_every_form_and_tag(sample: Path, blocks: dict[str, str]) -> None:
-    """Leaves are found without reading the brackets: innermost pairs."""
-    leaves = [
-        (form, tag)
-        for path in sorted((sample / "treebank" / "combined").glob("*.mrg"))
-        for tag, form in re.findall(r"\(([^\s()]+) ([^\s()]+)\)", path.read_text(encoding="ascii"))
-        if tag != "-NONE-"
-    ]
-    rows = [line.split("\t") for block in blocks.values() for line in block.strip().split("\n")[1:]]
-    assert [(row[1], row[4]) for row in rows] == leaves
-    assert [row[3] for row in rows] == [penn.UPOS[tag] for _, tag in leaves]
-
-
-@pytest.mark.slow
-def test_branching_scores_of_the_sample(blocks: dict[str, str], tmp_path: Path) -> None:
-    """Next to the paper's section 23: left 36.2 and 30.2, right 20.1 and 20.6."""
-    path = tmp_path / "wsj.conllu"
-    path.write_text("".join(blocks.values()), encoding="utf-8")
-    sentences = list(conllu.read(path, heads="required"))
-    for max_len, counts, left, right in ((10, (537, 3704), 37.3, 19.0), (None, (3914, 83109), 30.3, 20.4)):
-        prepared = prepare(sentences, STANDARD, max_len)
-        assert (len(prepared.sentences), prepared.n_words) == counts
-        for branching, expected in ((left_branching, left), (right_branching, right)):
-            n_right = sum(
-                head == guess
-                for sentence in prepared.sentences
-                for head, guess in zip(sentence.heads or (), branching(len(sentence)))
-            )
-            assert round(100 * n_right / prepared.n_words, 1) == expected
-
-
-def test_klein_and_mannings_counts(blocks: dict[str, str]) -> None:
-    lengths = [
-        sum(line.split("\t")[4] not in penn.POLICIES["wsj10"] for line in block.strip().split("\n")[1:])
-        for block in blocks.values()
-    ]
-    assert sum(0 < length <= 10 for length in lengths) == 555
-    assert sum(length for length in lengths if length <= 10) == 3856

@@ -144,11 +144,11 @@ def test_gradients_by_finite_differences(word_dim):
 
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
-    """50 random sentences; equal losses alone would prove nothing."""
+    """Random sentences; equal losses alone would prove nothing."""
     net = network(tag_dim=8, hidden_dim=8, word_dim=word_dim)
     rng = np.random.default_rng(1)
     worst_score = worst_gradient = 0.0
-    for k in range(50):
+    for k in range(12):
         text = sentence(int(rng.integers(2, 11)), seed=k)
         new_graph(False)
         actions = draw(net, text, 6, sampling(rng), training=False).samples.actions
@@ -168,21 +168,6 @@ def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
         worst_gradient = max(worst_gradient, relative_difference(one, two))
     assert worst_score < 1e-4
     assert worst_gradient < 1e-4
-
-
-def test_dropout_is_for_training_only_and_repeats_with_its_seed():
-    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
-    actions = [brute_force.derivations(4)[0][0]]
-
-    def scores(training, seed):
-        dy.reset_random_seed(seed)
-        new_graph(False)
-        samples = draw(net, sentence(4), 1, forcing(actions), training=training).samples
-        return samples.log_q[0], samples.log_p[0]
-
-    assert scores(False, 1) == scores(False, 2)
-    assert scores(True, 1) == scores(True, 1)
-    assert scores(True, 1) != scores(True, 2)
 
 
 def test_unknown_tags_can_be_parsed_but_not_generated():

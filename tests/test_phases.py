@@ -32,7 +32,6 @@ from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSetti
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import (
-    Diagnostics,
     Finetuning,
     Lambda,
     Pretraining,
@@ -258,19 +257,6 @@ def test_figures_are_averages_over_words_or_sentences():
     assert figures["elbo_per_word"] == pytest.approx(elbo / 12)
     assert min(kl) > 0
     assert (phase.diagnostics.sentences, phase.diagnostics.words) == (3, 12)
-
-
-def test_the_divergence_is_never_negative_nor_lost_where_gamma_is_zero():
-    lam = lambda_at("fixed", joint=True)
-    phase = finetuning(lam, score="rl-sn")
-    for strength in (0.0, 1e-6, 1.0, 800.0):
-        lam.value = np.full(4, strength)
-        for seed in range(10):
-            phase.diagnostics = Diagnostics()
-            phase(text(seed), made_up(seed))
-            kl = phase.diagnostics.averages()["kl"]
-            assert -1e-12 < kl <= math.log(M) + 1e-9
-            assert np.isfinite(kl)
 
 
 # REINFORCE

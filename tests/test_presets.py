@@ -9,21 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from shell import Vdgi
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import PRESETS, DataSettings, bundled, resources, rules_path
+from dynet_vdgi.settings.config import bundled, rules_path
 from dynet_vdgi.settings.presets import (
-    DEFAULT_PRESET,
-    default_preset,
     from_toml,
     load_settings,
     merge,
@@ -53,27 +47,6 @@ def written(folder: Path, name: str, content: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------- bundled ones
-def test_the_numbers_of_best_are_those_without_any_preset() -> None:
-    assert load_settings("best") == load_settings([]) == TaughtSettings()
-
-
-def test_the_default_presets_have_learnt_from_other_languages(caplog: pytest.LogCaptureFixture) -> None:
-    assert DEFAULT_PRESET == default_preset(has_trees=False) == "universal"
-    assert load_settings() == load_settings("universal") == UniversalSettings(data=DataSettings(max_len=1000))
-    assert not caplog.messages
-    with caplog.at_level("INFO", "dynet_vdgi"):
-        assert default_preset(has_trees=True) == "universal-trees"
-    assert caplog.messages == ["preset: universal-trees, because there are gold trees"]
-    universal = {"teacher": {"kind": "universal"}}
-    assert load_settings("universal-trees") == load_settings("few-trees", changes=universal)
-    assert load_settings("universal").with_trees["teacher"] == universal["teacher"]
-
-
-def test_presets_there_are() -> None:
-    assert len([*(resources() / "presets").iterdir()]) <= 16
-    assert [load_settings(preset).recipe for preset in PRESETS.values()] == [*PRESETS]
-
-
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) -> None:
     settings = load_settings(name)
@@ -95,11 +68,6 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
         assert again == settings or "rules" in settings.without_effect()
     rules = load_rules(rules_path(settings.rules))
     assert rules.rules or (rules.table and (rules.table.exceptions or rules.table.leaf))
-
-
-def test_unknown_preset() -> None:
-    message = message_of("beste")
-    assert message.startswith("config: no preset 'beste'; did you mean 'best'? (there are: as_released, ")
 
 
 def test_preset_from_a_file(tmp_path: Path) -> None:
@@ -159,19 +127,6 @@ def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> No
     assert message_of(str(tmp_path / "a.toml")) == f"{tmp_path / 'a.toml'}: its base leads back to itself"
 
 
-@pytest.mark.parametrize(
-    ("base", "message"),
-    [
-        ("nix.toml", "nix.toml: cannot read the preset: No such file or directory"),
-        ("papr", "config: no preset 'papr'; did you mean 'paper'? (there are: "),
-    ],
-)
-def test_a_base_that_is_missing(tmp_path: Path, base: str, message: str) -> None:
-    told = message_of(written(tmp_path, "mine", f'base = "{base}"\n'))
-    assert message in told
-    assert str(tmp_path) in told  # of the file that names it, or of the base itself
-
-
 # ------------------------------------------------------------------------------------------- layers
 def test_later_presets_win_and_leave_the_rest() -> None:
     settings = load_settings(["as_released", "rl-sn"])
@@ -185,20 +140,6 @@ def test_later_presets_win_and_leave_the_rest() -> None:
     assert other.finetune.updates == 0
     assert merge(other, {"finetune": {"score": "rl-pc"}}) == merge(alone, {"finetune": {"decoder": "score"}})
     assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
-
-
-def test_a_base_that_is_there_already_is_not_laid_on_top_again() -> None:
-    """`rl-sn` and `as_released` both stand on `paper`, which would undo what the first has said of it."""
-    settings = load_settings(["as_released", "rl-sn"])
-    assert settings.data.protocol == "as_released"
-    assert load_settings(["as_released", "paper"]) == load_settings("as_released")
-
-
-def test_single_settings_win_over_all_presets() -> None:
-    settings = load_settings(["rl-sn", "as_released"], ["finetune.score=rl-c", "train.epochs=3"])
-    assert (settings.finetune.score, settings.train.epochs) == ("rl-c", 3)
-    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).seed == 3
-    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).rules == "ud"
 
 
 @pytest.mark.parametrize("section", ["train", "finetune"])
@@ -294,9 +235,6 @@ def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------- rules
-def test_bundled_rules_by_name() -> None:
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("ud-propn").is_file()
 
 
 def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,38 +245,7 @@ def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rules_path("elsewhere/mine.txt") == missing  # the reader says that it is missing
 
 
-def test_a_folder_of_the_same_name_does_not_hide_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ud").mkdir()
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("./ud") == Path("ud")
-
-
-def test_unknown_rules() -> None:
-    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: best, ")
-    with pytest.raises(ConfigError, match=message):
-        rules_path("ud-prop")
-
-
 # ------------------------------------------------------------------------------------------- the command
-def trained(vdgi: Vdgi, out: str, *options: str) -> model_file.ModelFile:
-    """A perceptron of the tiny treebank."""
-    small = ["--set", "parser.log2_buckets=8"]
-    vdgi.good("train", "--preset", "best", "--train", "train.conllu", *small, *options, "--out", out)
-    return model_file.load(f"{out}/model.vdgi")
-
-
-def test_rules_of_ones_own_change_the_recommended_model(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("train.conllu"), heads=False)
-    Path("mine.txt").write_text("ROOT NOUN 0.5\n", encoding="utf-8")
-    best, mine = trained(vdgi, "best"), trained(vdgi, "mine", "--rules", "mine.txt")
-    same = trained(vdgi, "same", "--set", "rules=mine.txt")
-    assert mine.rules.text == "ROOT NOUN 0.5\n"
-    assert mine.settings.rules == "mine.txt"
-    assert not tiny.same_arrays(best.parameters, mine.parameters)
-    assert tiny.same_arrays(mine.parameters, same.parameters)
 
 
 @pytest.mark.parametrize(
@@ -363,9 +270,3 @@ def test_settings_of_a_model_are_no_longer_than_they_can_be() -> None:
     """Python's reader keeps all beginnings of a dotted key: of a long one, gigabytes."""
     with pytest.raises(ConfigError, match="settings.toml: of more than 10000 characters"):
         from_toml("a" + ".a" * 9_999 + " = 1", "settings.toml")
-
-
-@pytest.mark.parametrize("name", ["a" + ".a" * 9_999, "seed"])
-def test_an_assignment_cannot_be_too_deep_or_too_large(name: str) -> None:
-    with pytest.raises(ConfigError):
-        load_settings("best", [f"{name}=0x{'f' * 5_000}"])

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar import prior as prior_module
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import Rule, RuleSet, load_rules, parse_rules
+from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Statistics
-from dynet_vdgi.settings.config import resources, rules_path
+from dynet_vdgi.settings.config import rules_path
 
 NAMES = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 UPOS = NAMES.split()
@@ -57,12 +55,6 @@ def test_rules_weigh_what_the_table_says():
     assert arcs(prior, "DET NOUN VERB") == {(0, 3): 2.0, (3, 2): 1.0, (2, 1): 2.0}
 
 
-def test_rules_may_hold_on_one_side():
-    prior = table("rule strength = 2", "VERB NOUN 1 right", "NOUN ADJ 1 left", "NOUN ADJ 0.5 right")
-    assert arcs(prior, "NOUN VERB NOUN") == {(2, 3): 2.0}
-    assert arcs(prior, "ADJ NOUN ADJ") == {(2, 1): 2.0, (2, 3): 1.0}
-
-
 def test_exceptions_come_before_rules_and_later_ones_win():
     prior = table(
         "rule strength = 2",
@@ -93,24 +85,6 @@ def test_classes_may_depend_on_the_role():
     assert arcs(prior, "NUM NOUN") == {(0, 2): 1.0, (1, 2): 1.0}
     assert arcs(prior, "PRON PRON") == {(0, 1): 1.0, (0, 2): 1.0}
     assert prior.rules.classes == {"NOUN": ("NOUN", "PROPN")}
-
-
-def test_short_arcs_lose_for_each_word_between_but_not_from_root():
-    assert arcs(table("short arcs = 0.5"), "X X X X") == {
-        (1, 3): -0.5,
-        (1, 4): -1.0,
-        (2, 4): -0.5,
-        (3, 1): -0.5,
-        (4, 1): -1.0,
-        (4, 2): -0.5,
-    }
-
-
-def test_leaves_multiply_the_arcs_from_them():
-    prior = table("leaf = 0.5 DET", "leaf = 0.25 ADP")
-    half, quarter = round(math.log(0.5), 9), round(math.log(0.25), 9)
-    assert arcs(prior, "DET NOUN") == {(1, 2): half}
-    assert arcs(prior, "ADP DET") == {(1, 2): quarter, (2, 1): half}
 
 
 def test_edge_statistics_tell_the_side():
@@ -163,17 +137,6 @@ def test_conjuncts(tags, expected):
 def test_clause_barriers(tags, expected):
     prior = table("conjunction = CONJ", "subordinator = SCONJ", "clause barrier = 2 NOUN | VERB")
     assert arcs(prior, tags) == dict.fromkeys(expected, -2.0)
-
-
-def test_runs_of_a_name_hang_on_their_first_word():
-    prior = table("name run = 2 PROPN", "name run = 1 X")
-    assert arcs(prior, "PROPN PROPN PROPN VERB PROPN") == {(1, 2): 2.0, (1, 3): 2.0}
-    assert arcs(prior, "X PROPN X X NOUN NOUN") == {(3, 4): 1.0}
-
-
-def test_tags_that_no_rule_knows_have_potentials():
-    assert arcs(Prior(shipped("best-tags"), TEXT), "FOO") == {}
-    assert Prior(shipped("best-tags"), TEXT).potentials(Sentence.of_tags([])).shape == (1, 1)
 
 
 # ------------------------------------------------------------------------------------------- loops
@@ -292,44 +255,6 @@ def test_every_part_has_a_switch(name):
         assert parse_rules(less.text) == less  # for model files
 
 
-def test_switching_off_equals_taking_the_lines_away():
-    text = (
-        "[a] (a)\nrule strength = 1\nROOT X 1\n[b] (b) short\n# remark\nshort arcs = 1\n[c] (c)\nleaf = .5 X"
-    )
-    whole, less = parse_rules(text), parse_rules(text).without("b")
-    assert less.table == parse_rules(text.replace("[b] (b) short\n# remark\nshort arcs = 1\n", "")).table
-    assert whole.without("a", "c").rules == ()
-
-
-def test_unknown_parts_are_refused_with_a_hint():
-    with pytest.raises(ConfigError, match=r"no part 'name'; did you mean 'names'\? \(there are: rules, "):
-        shipped("best-tags").without("name")
-    with pytest.raises(ConfigError, match=r"no part 'names' \(there are: none\)"):
-        shipped("ud").without("names")
-
-
-def test_tracks_are_parts_of_the_best_table():
-    best, text, strict = shipped("best-tags"), shipped("text"), shipped("strict-tags")
-    track = best.without(*(part.name for part in best.parts if part.kind == "d"))
-    assert (track.rules, track.classes, track.table) == (text.rules, text.classes, text.table)
-    assert [part.name for part in best.parts if part.kind == "d"] == ["head first", "conjuncts", "names"]
-    measured = ["edge statistics", "reading order", "verb-final order"]
-    assert [part.name for part in best.parts if part.kind == "c"] == measured
-    published = [(rule.head, rule.dependent) for rule in shipped("ud").rules]
-    for rules in (best, text, strict):
-        assert [(rule.head, rule.dependent) for rule in rules.rules][:13] == published
-    assert {part.kind for part in strict.parts} == {"a", "b"}
-
-
-def test_learners_that_count_rules_can_read_tables():
-    strict, plain = shipped("strict-tags"), shipped("ud-propn")
-    tags = tuple(tag for tag in UPOS if tag != "CCONJ")
-    assert (strict.index(tags) == plain.index(tags)).all()
-    assert (strict.expectations == plain.expectations).all()
-    assert shipped("best-tags").pairs()["PROPN", "PRON"] == shipped("best-tags").pairs()["NOUN", "NOUN"]
-    assert str(Rule("A", "B", 0.5, 1.0, ("left",))) == "A>B left"
-
-
 # ------------------------------------------------------------------------------------------- faults
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -390,16 +315,3 @@ def test_faults_are_named_with_file_and_line(text, message):
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "r.txt")
     assert message in str(caught.value)
-
-
-# ------------------------------------------------------------------------------------------- statistics
-def test_asymmetry_has_limits():
-    often = Statistics.measure([["A", "B"]] * 1000)
-    assert (often.asymmetry("A"), often.asymmetry("B"), often.asymmetry("C")) == (3.0, -3.0, 0.0)
-
-
-def test_views_of_a_large_text_are_made_again_and_measured_alike(monkeypatch):
-    text = list(conllu.read(resources() / "demo" / "demo-ud-train.conllu"))
-    kept = Prior.of_text(shipped("best"), text).text.to_json()
-    monkeypatch.setattr(prior_module, "KEPT_VIEWS", 10)
-    assert Prior.of_text(shipped("best"), text).text.to_json() == kept

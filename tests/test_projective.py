@@ -48,14 +48,6 @@ def test_rules_only_finds_the_tree_with_most_rules():
         ]
 
 
-def test_short_arcs_are_preferred_among_equals():
-    prior = Prior(parse_rules("ROOT VERB 1\nNOUN DET 1"))
-    tags = ["DET", "NOUN", "NOUN", "VERB"]
-    assert {rules_only([Sentence.of_tags(tags)], prior, seed)[0][0] for seed in range(10)} == {2}
-    free = Prior(prior.rules, short=0.0)
-    assert {rules_only([Sentence.of_tags(tags)], free, seed)[0][0] for seed in range(20)} == {2, 3}
-
-
 def test_rules_only_on_basque_is_as_measured_before(data_dir):
     from dynet_vdgi.data import conllu, corpus, protocols
     from dynet_vdgi.evaluation.attachment import score as attachment_score

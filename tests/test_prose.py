@@ -126,26 +126,3 @@ def test_no_passage_falls_back_into_a_habit(habit: Habit) -> None:
 def test_a_habit_is_found_in_its_example_and_not_in_code(habit: Habit) -> None:
     assert re.search(habit.pattern, habit.example, re.IGNORECASE)
     assert not re.search(habit.pattern, without_code(f"Run `{habit.example}` first."), re.IGNORECASE)
-
-
-def test_pages_docstrings_and_messages_are_all_read() -> None:
-    places = {passage.place.split(":")[0] for passage in passages()}
-    assert {"README.md", "docs/tutorial.md", "docs/results/index.md", "dynet_vdgi/cli.py"} <= places
-    assert not places & GENERATED
-    assert all((ROOT / page).exists() for page in GENERATED)
-    assert len(passages()) > 5000
-
-
-def test_passages_know_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "ROOT", tmp_path)
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# A page\n\n```sh\nshall\n\nshall\n```\n\nA line\nthat is `shall` told.\n", encoding="utf-8"
-    )
-    assert [(passage.place, passage.words) for passage in passages_of_page(page)] == [
-        ("page.md:1", "# A page"),
-        ("page.md:9", "A line that is `code` told."),
-    ]
-    module = tmp_path / "module.py"
-    module.write_text('X = "word"\n"""The same\nas X."""\n', encoding="utf-8")
-    assert list(passages_of_module(module)) == [Passage("module.py:2", "The same as X.")]

@@ -13,10 +13,8 @@ from shell import ROOT, Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu, raw_text
-from dynet_vdgi.errors import DataError, ModelError, UsageError
-from dynet_vdgi.parsing.steps import Steps
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.recipes import run as run_module
-from dynet_vdgi.recipes.inputs import Given, Inputs, with_learnt
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger
@@ -77,32 +75,9 @@ def test_raw_text_becomes_the_trees_that_three_commands_give(there: Path, vdgi: 
     )
 
 
-def test_no_token_before_another_document_lacks_a_space(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    texts = ["The dog barks.", "A cat sleeps."]
-    names = [tmp_path / f"{n}.txt" for n in range(2)]
-    for name, text in zip(names, texts):
-        name.write_text(text, encoding="utf-8")
-    vdgi.good("parse", "universal", *names, *STEPS, "-o", tmp_path / "all.conllu")
-    before, after = (tmp_path / "all.conllu").read_text(encoding="utf-8").split("\n\n# newdoc")
-    assert before.endswith("\t_")
-    assert after.rstrip().endswith("\tSpaceAfter=No")
-    assert [document.text for document in raw_text.read_documents([tmp_path / "all.conllu"])] == texts
-
-
 def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
     one, two = (vdgi.good("parse", "universal", "raw.txt", *STEPS, "--jobs", n).out for n in "12")
     assert one == two != ""
-
-
-def test_the_name_or_the_option_says_what_is_raw(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    by_name = vdgi.good("parse", "universal", "raw.txt", *STEPS).out
-    by_option = vdgi.good("parse", "universal", "raw", *STEPS).out
-    assert by_option == by_name.replace("# newdoc id = raw.txt", "# newdoc id = raw")
-    both = vdgi.good("parse", "universal", "raw.txt", "tagged.conllu", *STEPS).out
-    tagged = Path("tagged.conllu").read_text(encoding="utf-8")
-    assert [line for line in both.split("\n") if line.startswith("# text")][-N_SENTENCES:] == [
-        line for line in tagged.split("\n") if line.startswith("# text")
-    ]
 
 
 def test_each_line_can_be_a_sentence(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
@@ -168,13 +143,6 @@ def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, t
     assert plain.count("TagConf=1|") == some.count("TagConf=1|")
 
 
-def test_a_tagger_without_work_says_so(there: Path, vdgi: Vdgi) -> None:
-    plain = vdgi.good("parse", "universal", "tagged.conllu")
-    done = vdgi.good("parse", "universal", "tagged.conllu", "--tagger", "my.tagger")
-    assert done.out == plain.out
-    assert "--tagger had no effect" in done.err
-
-
 def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
     gold = Path("tagged.conllu").read_text(encoding="utf-8")
     Path("bare.conllu").write_text(without_tags(gold), encoding="utf-8")
@@ -206,22 +174,6 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
         assert (done.status, message in done.err) == (status, True), (arguments, done.err)
     assert not (tmp_path / "out.conllu").exists()
     assert Path("my.tagger").read_bytes() == before
-
-
-def test_conllu_that_is_named_as_raw_text_is_not_tokenised(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    text = Path("tagged.conllu").read_text(encoding="utf-8")
-    first = 1 + next(n for n, line in enumerate(text.split("\n")) if line[:1] == "1")
-    for ending in ("\n", "\r\n"):
-        (tmp_path / "my.txt").write_text(text.replace("\n", ending), encoding="utf-8", newline="")
-        for command in (
-            ["parse", "universal", tmp_path / "my.txt", *STEPS],
-            ["tokenize", "my.tokeniser", tmp_path / "my.txt"],
-            ["train", "--train", "tagged.conllu", "--raw", tmp_path / "my.txt", "--out", tmp_path / "run"],
-        ):
-            done = vdgi(*command)
-            assert (done.status, f"my.txt:{first}: this is CoNLL-U, not raw text" in done.err) == (3, True)
-    Path("list.txt").write_text("# Title\n1\ta list\twith tabs\n", encoding="utf-8")
-    assert "list" in vdgi.good("tokenize", "my.tokeniser", "list.txt").out
 
 
 # ------------------------------------------------------------------------------------------- in the model
@@ -271,14 +223,6 @@ def test_a_run_that_ends_while_it_adds_them_has_both_once_it_is_resumed(
     assert {name: model_file.load(own / name).steps for name in whole} == whole
 
 
-def test_the_model_says_whose_tags_it_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
-    n_words = sum(map(len, conllu.read("tagged.conllu")))
-    told = vdgi.good("info", "run").out
-    assert f"{n_words - n_words // 2} words tagged by my.tagger, which finds" in told
-    assert len([line for line in told.split("\n") if "my.t" in line and "sha256" in line]) == 2
-    assert model_file.load(model_path("universal")).provenance.tags == "as given"
-
-
 def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
     text = Path("raw.txt").read_text(encoding="utf-8")
     found = dynet_vdgi.load(run).parse_text(text)
@@ -288,39 +232,6 @@ def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) 
     ]
     parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
     assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
-
-
-def test_python_is_told_what_is_missing(there: Path, run: Path) -> None:
-    with pytest.raises(UsageError, match=r"the model has no tokeniser: load\(MODEL, tokeniser=FILE"):
-        dynet_vdgi.load("universal").parse_text("A dog barks.")
-    parser = dynet_vdgi.load(run)
-    with pytest.raises(DataError, match="no text"):
-        parser.parse_text(" \n")
-    with pytest.raises(UsageError, match="parse_text takes a str"):
-        parser.parse_text(["A", "dog"])  # type: ignore[arg-type]
-
-
-def test_training_refuses_what_is_no_tagger(there: Path, vdgi: Vdgi) -> None:
-    command = ["train", "--train", "half.conllu", "--preset", "universal", "--out", "none"]
-    for status, options, message in (
-        (3, [], "vdgi tag train"),
-        (4, ["--tagger", "my.tokeniser"], "my.tokeniser: this is a tokeniser, not a tagger"),
-        (4, ["--tagger", "nothing"], "nothing: no such tagger"),
-    ):
-        done = vdgi(*command, *options)
-        assert (done.status, message in done.err) == (status, True), done.err
-    assert not Path("none", "model.vdgi").exists()
-
-
-def test_a_damaged_step_inside_a_model_is_refused(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    model = model_file.load(run / "model.vdgi", training=True)
-    model.steps["tagger"] = model.steps["tagger"][:-100]
-    model_file.save(tmp_path / "damaged.vdgi", model)
-    done = vdgi("parse", tmp_path / "damaged.vdgi", "raw.txt", "-o", tmp_path / "out.conllu")
-    assert done.status == 4
-    assert "tagger.zip: not a vdgi tagger" in done.err
-    assert not (tmp_path / "out.conllu").exists()
-    vdgi.good("parse", tmp_path / "damaged.vdgi", "tagged.conllu")
 
 
 def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
@@ -339,22 +250,14 @@ def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vd
 
 
 # ------------------------------------------------------------------------------------------- learnt by a run
-@pytest.fixture(scope="module")
-def learnt(made: Path) -> Path:
-    """A run that learnt tokeniser and tagger from partly tagged sentences, and learnt from raw text."""
-    text = (made / "tagged.conllu").read_text(encoding="utf-8")
-    n_words = sum(map(len, conllu.read(made / "tagged.conllu")))
-    (made / "most.conllu").write_text(without_tags(text, keep=3 * n_words // 4), encoding="utf-8")
-    dynet_vdgi.train(made / "most.conllu", "universal", raw=[made / "raw.txt"], out=made / "learnt")
-    return made / "learnt"
-
-
-def test_raw_learns_both_steps_from_the_tagged_words(there: Path, learnt: Path, vdgi: Vdgi) -> None:
+def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) -> None:
+    text = Path("tagged.conllu").read_text(encoding="utf-8")
+    n_words = sum(map(len, conllu.read("tagged.conllu")))
+    Path("most.conllu").write_text(without_tags(text, keep=3 * n_words // 4), encoding="utf-8")
     done = vdgi.good(
         "train", "--train", "most.conllu", "--raw", "raw.txt", "--preset", "universal", "--out", "by_command"
     )
-    model, other = model_file.load("by_command/model.vdgi"), model_file.load(learnt / "model.vdgi")
-    assert model.steps == other.steps
+    model = model_file.load("by_command/model.vdgi")
     assert set(model.steps) == {"tokeniser", "tagger"}
     told = vdgi.good("info", "by_command").out
     n_known = sum(tag != "_" for s in conllu.read("most.conllu", tags="known") for tag in s.tags)
@@ -379,94 +282,27 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, learnt: Path, 
     assert parsed.count("\n1\t") > N_SENTENCES // 2
 
 
-def test_raw_without_files_learns_the_steps_all_the_same(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    vdgi.good("train", "--train", "half.conllu", "--raw", "--preset", "universal", "--out", tmp_path / "run")
-    assert "words tagged by a tagger" in vdgi.good("info", tmp_path / "run").out
-
-
-def test_trees_and_sentences_in_memory_are_learnt_from_as_files_are(there: Path, tmp_path: Path) -> None:
-    trees = list(conllu.read("tagged.conllu"))
-    steps = [
-        dynet_vdgi.train(preset="universal", raw="raw.txt", **given).model.steps
-        for given in ({"text": "tagged.conllu"}, {"text": trees}, {"trees": "tagged.conllu"})
-    ]
-    tokenisers = [tokeniser_file.load("", each["tokeniser"]).arrays() for each in steps]
-    for name, array in tokenisers[0].items():
-        assert all((array == other[name]).all() for other in tokenisers)
-    assert steps[0]["tagger"] == steps[1]["tagger"] == steps[2]["tagger"]
-
-
-def test_a_step_that_is_given_is_not_learnt(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    parser = dynet_vdgi.train(preset="universal", raw="raw.txt", tokeniser="my.tokeniser", tagger="my.tagger")
-    assert parser.model.steps["tagger"] == Path("my.tagger").read_bytes()
-    parser = dynet_vdgi.train("tagged.conllu", "universal", raw="raw.txt", tagger="my.tagger")
-    assert parser.model.steps["tagger"] == Path("my.tagger").read_bytes()
-
-
-def test_raw_text_that_nothing_is_known_about_is_refused(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    Path("bare.conllu").write_text(without_tags(Path("tagged.conllu").read_text(encoding="utf-8")))
-    for status, options, message in (
-        (2, ["--raw", "raw.txt"], "--raw needs tagged sentences"),
-        (2, ["--train", "raw.txt", "--raw"], "--raw needs tagged sentences, in CoNLL-U"),
-        (2, ["--train", "bare.conllu", "--raw", "raw.txt"], "no word has a tag"),
-        (2, ["--language", "a", "tagged.conllu", "--raw", "raw.txt"], "--raw learns one tokeniser and one"),
-        (3, ["--train", "tagged.conllu", "--raw", "raw"], "raw:1: this is plain text, not CoNLL-U"),
-        (2, ["--train", "tagged.conllu", "--raw", "none.txt"], "none.txt"),
-        (2, ["--train", "tagged.conllu", "--raw", "-"], "save standard input (-) to a file first"),
-    ):
-        done = vdgi("train", "--preset", "universal", *options, "--out", tmp_path / "run")
-        assert (done.status, message in done.err) == (status, True), (options, done.err)
-    assert not (tmp_path / "run").exists()
-
-
-def test_raw_text_is_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
-    vdgi.good("train", "--train", "raw.txt", "--preset", "universal", "--out", "from_raw", *STEPS)
-    n_words = model_file.load("from_raw/model.vdgi").provenance.tags.split()[0]
-    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "tokens.conllu")
-    assert int(n_words) == sum(map(len, conllu.read("tokens.conllu", tags="known")))
-
-
-def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vdgi) -> None:
     steps = ["--tokeniser", "run", "--tagger", "run"]
     plain = vdgi.good("parse", "universal", "raw", *STEPS).out
     assert vdgi.good("parse", "universal", "raw", *steps).out == plain
-    arguments = ["--train", "tagged.conllu", "--preset", "universal", "--out", tmp_path / "other"]
-    vdgi.good("train", *arguments, *steps)
-    model = model_file.load(tmp_path / "other" / "model.vdgi")
-    assert model.steps == model_file.load(run / "model.vdgi").steps
-    assert model.provenance.tags == "as given"
     with pytest.raises(ModelError, match="not a vdgi tagger"):
         dynet_vdgi.load("universal", tagger="universal")
     done = vdgi("parse", "universal", "raw", *steps, "-o", "run/model.vdgi")
     assert (done.status, "run/model.vdgi" in done.err) == (2, True)
 
 
-def test_a_resumed_run_gets_the_steps_that_it_lacks(there: Path, run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    shutil.copytree(run, out)
-    whole = model_file.load(out / "model.vdgi", training=True)
-    model_file.save(out / "model.vdgi", replace(whole, steps={}))
-    arguments = {"tokeniser": "my.tokeniser", "tagger": "my.tagger", "out": out, "resume": True}
-    dynet_vdgi.train("half.conllu", "universal", **arguments)
-    assert model_file.load(out / "model.vdgi").steps == whole.steps
-
-
-def test_sentences_in_memory_are_tagged_to_be_learnt_from(there: Path, run: Path) -> None:
-    sentences = list(conllu.read("half.conllu", tags="known"))
-    parser = dynet_vdgi.train(sentences, "universal", tagger="my.tagger")
-    assert parser.model.provenance.tags == model_file.load(run / "model.vdgi").provenance.tags
-
-
 def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
-    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
-    trees = tmp_path / "trees.conllu"
-    trees.write_text("\n\n".join(blocks[:10]) + "\n\n", encoding="utf-8")
-    options = ["--train", "tagged.conllu", "--raw", "raw.txt", "--trees", trees, "--out", tmp_path / "run"]
-    said = vdgi.good("train", *options).err
-    n_words = sum(map(len, dynet_vdgi.read("tagged.conllu")))
-    assert f"tokeniser: learnt from {N_SENTENCES} sentences" in said
+    blocks = Path("tagged.conllu").read_text(encoding="utf-8").split("\n\n")[:12]
+    text, trees, raw = (tmp_path / name for name in ("text.conllu", "trees.conllu", "raw.txt"))
+    text.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    trees.write_text("\n\n".join(blocks[:5]) + "\n\n", encoding="utf-8")
+    raw.write_text(Path("raw.txt").read_text(encoding="utf-8")[:200], encoding="utf-8")
+    said = vdgi.good("train", "--train", text, "--raw", raw, "--trees", trees, "--out", tmp_path / "run").err
+    n_words = sum(map(len, dynet_vdgi.read(text)))
+    assert "tokeniser: learnt from 12 sentences" in said
     assert f"tagger: learnt from {n_words:,} words with tags" in said
-    said = vdgi.good("tag", "train", "tagged.conllu", trees, "-o", tmp_path / "my.tagger").err
+    said = vdgi.good("tag", "train", text, trees, "-o", tmp_path / "my.tagger").err
     assert said.startswith(f"{n_words:,} words with tags")
 
 
@@ -487,35 +323,3 @@ def test_text_that_hides_missing_spaces_gives_a_warning(there: Path, vdgi: Vdgi,
     assert said(7).startswith("warning: only 7 of 40 sentences have `# text` or SpaceAfter=No, which show")
     assert "warning" not in said(8)
     assert said(0).startswith("warning: no sentence has `# text` or SpaceAfter=No, which show")
-
-
-def test_a_run_warns_of_text_that_hides_missing_spaces(
-    there: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path, whole = tmp_path / "a.conllu", Path("tagged.conllu").read_text(encoding="utf-8")
-    path.write_text(without_spaces(whole), encoding="utf-8")
-    (tmp_path / "raw.txt").write_text("A b.", encoding="utf-8")
-    for name in ("tagged.conllu", path):
-        assert "SpaceAfter=No" not in caplog.text
-        with_learnt(Steps(), Inputs({"": Given((str(name),))}, raw=Given((str(tmp_path / "raw.txt"),))))
-    assert caplog.text.count("no sentence has `# text` or SpaceAfter=No") == 1
-
-
-def test_either_a_comment_or_misc_shows_that_spaces_are_missing(tmp_path: Path) -> None:
-    apart = "# text = A b .\n1\tA\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb .\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-    path = tmp_path / "a.conllu"
-    for text, n_silent in (
-        (apart, 0),
-        (without_spaces(apart), 1),
-        (without_spaces(apart).replace("\t_\n2", "\tSpaceAfter=No\n2"), 0),
-        (without_spaces(apart).replace("\t_\n2", "\tSpacesAfter=\\n\n2"), 1),
-    ):
-        path.write_text(text, encoding="utf-8")
-        assert raw_text.read_documents([path])[0].n_silent == n_silent, text
-
-
-def test_heads_are_expected_of_words_that_are_split_correctly(there: Path, vdgi: Vdgi) -> None:
-    said = vdgi.good("parse", "universal", "raw.txt", *STEPS, "--confidence").err
-    assert " % of the heads of correctly split words are right" in said
-    assert " %, by the tagger's own estimate" in said
-    assert "split correctly" not in vdgi.good("parse", "universal", "tagged.conllu", "--confidence").err

@@ -242,13 +242,6 @@ def test_the_command_prints_f1_of_every_metric(vdgi: Vdgi, folder: Path) -> None
     assert found["parses"]["parsed.conllu"]["UAS"]["right"] == 2
 
 
-def test_options_about_trees_are_refused_with_raw(vdgi: Vdgi, folder: Path) -> None:
-    Path("gold.conllu").write_text(block(A, B, DOT), encoding="utf-8")
-    status, _, err = vdgi("evaluate", "--raw", "gold.conllu", "gold.conllu", "--by", "tag", "--max-len", "3")
-    assert status == 2
-    assert "--by has no effect with --raw" in err
-
-
 @pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["evaluate", "--agreement"]])
 def test_texts_that_differ_by_normalisation_only_are_told_so(
     vdgi: Vdgi, folder: Path, command: list[str]

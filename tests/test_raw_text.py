@@ -37,10 +37,6 @@ def test_offsets_and_words_of_multiword_tokens(tmp_path: Path) -> None:
     assert document.sentences[0].tokens == (Token(0, 2, ("de", "le")), Token(2, 3, (".",)))
 
 
-def test_empty_nodes_are_no_part_of_the_text(tmp_path: Path) -> None:
-    assert only(tmp_path, word(1, "a") + word("1.1", "e") + word(2, "b") + "\n").text == "a b"
-
-
 def test_a_space_follows_unless_misc_says_otherwise(tmp_path: Path) -> None:
     lines = [
         word(1, "a", "SpaceAfter=No"),
@@ -87,11 +83,6 @@ def test_a_comment_that_contradicts_the_tokens_is_refused(
     assert token in str(error.value)
 
 
-def test_a_malformed_file_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"text\.conllu:2: ID 3 where 2 was expected"):
-        read(tmp_path, word(1, "a") + word(3, "b") + "\n")
-
-
 def test_every_space_comes_back(tmp_path: Path) -> None:
     text = "\ufeff\n a,b\u00a0\u3000c\t\x00d \n\n|\\ e\x85 \\s f "
     pieces = ["a", ",", "b", "c", "d", "|\\", "e", "\\s", "f"]
@@ -125,10 +116,6 @@ def test_an_escaped_value_is_one_column_and_means_the_text(text: str) -> None:
     value = escaped(text)
     assert unescaped(value) == text
     assert not set(value) & set(" \t\n\r|\u00a0\u2028")
-
-
-def test_an_unknown_escape_stays() -> None:
-    assert unescaped("\\x\\") == "\\x\\"
 
 
 def test_the_last_token_before_another_document_has_no_space_after_no(tmp_path: Path) -> None:

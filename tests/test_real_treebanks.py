@@ -18,7 +18,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.presets import load_settings
 
-LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
+LANGUAGES = ("eu", "fr")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,8 @@ def without_arcs(data):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_only_heads_and_relations_change(data_dir, model, tmp_path, monkeypatch, language):
-    data = (data_dir / "ud14" / f"{language}-ud-test.conllu").read_bytes()
+    every = (data_dir / "ud14" / f"{language}-ud-test.conllu").read_bytes().split(b"\n\n")
+    data = b"\n\n".join([*every[:200], b""])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     out = tmp_path / "out.conllu"
     assert cli.main(["-q", "parse", str(model), "-", "-o", str(out)]) == 0
@@ -55,8 +56,7 @@ def test_only_heads_and_relations_change(data_dir, model, tmp_path, monkeypatch,
     assert without_arcs(parsed) == without_arcs(data)
     assert parsed != data
     # The reader accepts only trees with one root.
-    sentences = list(conllu.read(str(out), heads="required"))
-    assert len(sentences) == len(list(conllu.read(str(data_dir / "ud14" / f"{language}-ud-test.conllu"))))
+    assert len(list(conllu.read(str(out), heads="required"))) == 200
 
 
 def test_compressed_in_and_out(data_dir, model, tmp_path):

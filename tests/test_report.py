@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
-import universal_toys
 from shell import Vdgi, names_in
 
-from dynet_vdgi.data import protocols
-from dynet_vdgi.evaluation import attachment, tables
+from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.reports import page
-from dynet_vdgi.reports.runs import Run, run_folders, score_runs
+from dynet_vdgi.reports.runs import Run
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import rules_named
 from dynet_vdgi.settings.presets import merge
 
 HOSTILE = "<b>&\"'</b>"
@@ -165,14 +160,6 @@ def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
     assert log[1:] == [["50", "0.25", "-2.5", "1"], ["100", "0.5", "-1.5", "2"]]
 
 
-def test_a_model_without_rules_stands_beside_the_default_ones(runs: Path) -> None:
-    scored = score_runs({"mine": universal_toys.model()}, "test.conllu")
-    rules = rules_named("best").rules
-    expected = score_files("test.conllu", [], rules=rules, baselines=True)["rules only"]
-    assert scored.evaluations["rules only (baseline)"].by_length[None].dda == expected.by_length[None].dda
-    assert scored.rules == "rules best"
-
-
 def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     vdgi.good("info", "one", "two", "--gold", "test.conllu", "-o", "page.html")
     root = check(Path("page.html").read_text(encoding="utf-8"))
@@ -195,62 +182,6 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     captions = [node.text for node in root.all("figcaption")]
     right = int(mine.per_sentence[2][0])
     assert f"Sentence 3: {right} of 6 heads right" in captions
-
-
-def test_trees_have_relations_and_say_which_are_wrong(vdgi: Vdgi, runs: Path) -> None:
-    def relations() -> set[str]:
-        vdgi.good("info", "one", "--gold", "test.conllu", "-o", "report.html")
-        root = check(Path("report.html").read_text(encoding="utf-8"))
-        labels = [node for picture in root.all("svg") for node in picture.all("text")]
-        return {
-            node.text for node in labels if (node.attributes.get("class") or "").startswith("vdgi-relation")
-        }
-
-    unknown = relations()
-    assert "det" in unknown
-    assert not any("/" in label for label in unknown)
-    text = Path("test.conllu").read_text(encoding="utf-8").replace("\tdep\t", "\tvocative\t")
-    Path("test.conllu").write_text(text, encoding="utf-8")
-    compared = relations()
-    assert "det/vocative" in compared
-    assert {label.partition("/")[0] for label in compared} == unknown
-
-
-def test_what_a_card_says(runs: Path) -> None:
-    assert "Training has not ended" in check(page.render([Run("one", {"complete": False}, "")])).text
-    for recipe, kind in (
-        ("neural", "neural parser"),
-        ("taught", "perceptron"),
-        ("universal", "universal parser"),
-    ):
-        root = check(page.render([Run("one", {"recipe": recipe}, "")]))
-        assert f"{kind}, 0 weights" in [node.text for node in root.all("dd")]
-
-
-def test_the_protocol_asked_for(vdgi: Vdgi, runs: Path) -> None:
-    options = "--gold test.conllu --protocol as_released --sentences 0 -o report.html"
-    vdgi.good("info", "one", *options.split())
-    root = check(Path("report.html").read_text(encoding="utf-8"))
-    assert "protocol as_released: " in root.text
-    assert "Best and worst" not in root.text
-
-
-def test_extremes() -> None:
-    per_sentence = ((5.0, 5), (4.0, 4), (9.0, 9), (0.0, 8), (1.0, 8), (3.0, 6), (0.0, 50))
-    score = attachment.Evaluation(protocols.STANDARD, 7, attachment.SentenceTally(), {}, {}, per_sentence)
-    assert page.extremes(score, 2) == ([2, 0], [3, 4])
-    assert page.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
-
-
-def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
-    odd: list[dict[str, Any]] = [{}, {"update": "x", "entropy": 1}, {"update": 3, "entropy": math.nan}]
-    long = [{"update": k, "entropy": 1.0} for k in range(1, 1001)]
-    html = page.render([Run("none", {}, ""), Run("odd", {}, "", rows=odd), Run("long", {}, "", rows=long)])
-    root = check(html)
-    (log,) = [node.text.splitlines() for node in root.all("pre") if "entropy" in node.text]
-    assert (len(log), log[-1].split()) == (21, ["1000", "1"])
-    root = check(page.render([Run("odd", {}, "", rows=odd)]))
-    assert [heading.text for heading in root.all("h2")] == ["Runs"]
 
 
 def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
@@ -309,13 +240,3 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
     assert result.status == status
     assert message in result.err
     assert names_in(runs) == before
-
-
-def test_names_of_runs(runs: Path) -> None:
-    for name in ("a/run", "b/run"):
-        Path(name).mkdir(parents=True)
-    assert run_folders(["one", "./one", "a/run", "b/run"]) == {
-        "one": Path("one"),
-        "a/run": Path("a/run"),
-        "b/run": Path("b/run"),
-    }

@@ -7,10 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
+from dynet_vdgi.grammar.rules import count, load_rules, parse_rules
 from dynet_vdgi.settings.config import rules_path
 
 UD = (
@@ -24,16 +22,6 @@ def test_shipped_rules_are_the_thirteen():
     assert " ".join(map(str, rules.rules)) == UD
     assert set(rules.expectations) == {0.5}
     assert not rules.classes
-
-
-def test_shipped_variant_counts_proper_nouns_as_nouns():
-    rules = load_rules(rules_path("ud-propn"))
-    assert " ".join(map(str, rules.rules)) == UD
-    assert rules.classes == {"NOUN": ("NOUN", "PROPN")}
-    pairs = rules.pairs()
-    assert pairs["PROPN", "NOUN"] == pairs["NOUN", "PROPN"] == pairs["NOUN", "NOUN"] == 9
-    assert pairs["ROOT", "PROPN"] == 1
-    assert ("PRON", "NOUN") not in pairs
 
 
 def test_authors_files_can_be_read(data_dir):
@@ -58,13 +46,6 @@ def test_counts_are_those_of_a_loop():
             sum(arcs[n, "DET"] for n in nouns),
         ]
         assert row.tolist() == expected
-
-
-def test_counts_have_a_column_for_rules_that_cannot_hold():
-    rules = parse_rules("ROOT VERB 1\nNOUN SYM 1")
-    tags = ("NOUN", "VERB")
-    assert rules.unused(tags) == [Rule("NOUN", "SYM", 1.0)]
-    assert count(rules.index(tags), len(rules), [0, 1], [(2, 0), (0, 1)]).tolist() == [[1, 0], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +94,6 @@ def test_all_faults_are_told_at_once_in_the_order_of_lines():
     ]
 
 
-def test_a_faulty_part_is_one_fault():
-    for begin in ("[rules]", "rule strength = 1"):
-        with pytest.raises(ConfigError) as caught:
-            parse_rules(f"{begin}\nrule strength = 2\nA B 1\n[b] (b)\nA C far\n", "r.txt")
-        assert [line[:8] for line in str(caught.value).split("\n")] == ["r.txt:1:", "r.txt:5:"]
-
-
 def test_a_doubled_rule_is_told_with_its_remedy():
     table = "[a] (a)\nrule strength = 1\nN += M\nV N 1\nV M .5 left\n"
     remedy = "change line 4, or write 'except V M 0.5 left'"
@@ -128,20 +102,3 @@ def test_a_doubled_rule_is_told_with_its_remedy():
     ):
         parse_rules(table, "r.txt")
     assert parse_rules(table.replace("V M .5", "except V M .5"), "r.txt").table.exceptions
-
-
-def test_unreadable_files_are_named(tmp_path):
-    with pytest.raises(ConfigError, match="missing.txt: cannot read the rule file: No such file"):
-        load_rules(tmp_path / "missing.txt")
-    (tmp_path / "latin.txt").write_bytes(b"ROOT V\xe9RB 1")
-    with pytest.raises(ConfigError, match="not UTF-8"):
-        load_rules(tmp_path / "latin.txt")
-
-
-def test_potentials_are_rules_minus_distance():
-    prior = Prior(parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)
-    potentials = prior.potentials(Sentence.of_tags(["VERB", "DET", "NOUN"]))
-    assert potentials[0].tolist()[1:] == [1.0, 0.0, 0.0]  # no distance term for the root
-    assert potentials[1, 3] == pytest.approx(1 - 0.1)
-    assert potentials[3, 1] == pytest.approx(-0.1)
-    assert potentials[1, 2] == potentials[2, 1] == potentials[3, 2] == 0.0

@@ -11,7 +11,6 @@ from dynet_vdgi.grammar.facts import parse_facts
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import MEASURES, TOLD
-from dynet_vdgi.grammar.table import ORDERS
 from dynet_vdgi.settings.config import rules_path
 
 PAGE = (Path(__file__).parents[1] / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -31,16 +30,6 @@ def test_examples_are_tables(text):
 @pytest.mark.parametrize("text", examples("facts"))
 def test_examples_are_facts(text):
     assert len(parse_facts(text, load_rules(rules_path("best")))) == 5
-
-
-def test_every_order_is_on_the_page():
-    section = PAGE.partition("## What you know of the language")[2]
-    assert set(re.findall(r"^\| `(.+?)` \|", section, re.M)) | {"verb-initial"} == set(ORDERS)
-
-
-def test_a_table_of_the_page_asks_for_genitives():
-    text = next(text for text in examples("rules") if "= told" in text)
-    assert "genitives" in parse_facts("genitives = before", parse_rules(text))
 
 
 def test_an_explanation_is_shown():

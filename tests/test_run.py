@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import tiny
-from shell import ROOT, Vdgi, last_line, names_in
+from shell import ROOT, last_line, names_in
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.recipes.inputs import Given, Inputs
@@ -88,18 +88,6 @@ def test_other_rules_under_the_same_name_are_refused(finished: Path) -> None:
     assert " its rules differ from those asked for now" in refusal(finished)
 
 
-def test_other_comments_in_the_rules_are_welcome(finished: Path) -> None:
-    before = contents(finished)
-    (finished / "rules.txt").write_text("# mine\n" + RULES, encoding="utf-8")
-    trained(finished, resume=True)
-    assert contents(finished) == before
-
-
-def test_other_data_are_refused(finished: Path) -> None:
-    tiny.write(finished / "train.conllu", 61)
-    assert " its data differ from those asked for now" in refusal(finished)
-
-
 def test_a_folder_without_a_model_is_begun(finished: Path) -> None:
     before = contents(finished)
     (finished / "run" / "model.vdgi").unlink()
@@ -167,20 +155,3 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
         "pip install dyNET38, or train a perceptron, as --preset best does"
     )
     assert "bug" not in result.stderr
-
-
-# ------------------------------------------------------------------------------------------- the command
-def test_going_on_by_the_command(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("train.conllu"), 60)
-    options = ["train", "--preset", "best", "--train", "train.conllu", "--set", "parser.log2_buckets=8"]
-    options += ["--out", "run"]
-    vdgi.good(*options)
-    before = Path("run/model.vdgi").read_bytes()
-    result = vdgi.good(*options, "--resume")
-    assert last_line(result.err) == "run: finished already, nothing to do"
-    status, _, err = vdgi(*options, "--resume", "--seed", "2")
-    assert status == 4
-    assert last_line(err).startswith(
-        f"{Path('run/model.vdgi')}: its settings (seed was 1, now 2) differ from "
-    )
-    assert Path("run/model.vdgi").read_bytes() == before

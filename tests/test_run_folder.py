@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -43,12 +42,6 @@ def test_the_model_in_a_folder(run: Path) -> None:
     assert str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
 
 
-def test_info_takes_a_folder(vdgi: Vdgi, run: Path) -> None:
-    out = vdgi.good("info", "mine").out
-    assert out == vdgi.good("info", "mine/model.vdgi").out
-    assert out.split()[:2] == ["model", "mine/model.vdgi"]
-
-
 def test_rules_by_whatever_has_them(run: Path) -> None:
     Path("rules.txt").write_text(MINE, encoding="utf-8")
     for name in ("mine", "mine/model.vdgi", "rules.txt"):
@@ -84,37 +77,3 @@ def test_rules_only_is_decoded_under_the_rules_of_the_model(vdgi: Vdgi, run: Pat
     default = json.loads(vdgi.good("evaluate", "gold.conllu", "--baselines", "--json").out)
     assert default["rules"] == "best.txt"
     assert default["systems"][RULES_ONLY]["total"]["dda"] == figures["best"]
-
-
-def test_the_break_down_by_rule_is_by_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:
-    arguments = ["evaluate", "gold.conllu", "gold.conllu", "--by", "rule", "--rules", "mine", "--json"]
-    shown = json.loads(vdgi.good(*arguments).out)
-    assert shown["rules"] == "mine"
-    assert list(shown["systems"]["gold.conllu"]["by"]["rule"]) == ["ROOT>NOUN", "VERB>DET", "other"]
-
-
-def test_a_report_is_by_the_rules_of_the_first_run_or_of_those_named(
-    vdgi: Vdgi, run: Path, model: Path
-) -> None:
-    Path("other").mkdir()
-    shutil.copy(model, "other/model.vdgi")
-    for options, name, rules in (
-        ([], "rules of mine", parse_rules(MINE)),
-        (["--rules", "ud"], "ud.txt", rules_named("ud").rules),
-    ):
-        vdgi.good(
-            "info",
-            "mine",
-            "other",
-            "-o",
-            "report.html",
-            "--gold",
-            "gold.conllu",
-            "--sentences",
-            "0",
-            *options,
-        )
-        page = Path("report.html").read_text(encoding="utf-8")
-        row = page.partition(">rules only (baseline)</th>")[2].partition("</tr>")[0]
-        assert f"<td>{100 * dda_of(rules):.1f} " in row
-        assert f"gold arcs of each rule ({name})" in page

@@ -119,12 +119,6 @@ def test_laws(rows: list[tuple[int, int, int]]) -> None:
     assert gaps == [gap]
 
 
-def test_the_same_seed_gives_the_same() -> None:
-    counts, words = simulated(np.random.default_rng(1), 50, 0.5)
-    assert interval(counts, words, seed=1) == interval(counts, words, seed=1)
-    assert interval(counts, words, seed=1) != interval(counts, words, seed=2)
-
-
 def test_means_over_runs_one_sentence_and_none() -> None:
     assert interval([1.5, 2.25], [3, 3]).estimate == 0.625
     assert interval([2], [4]).low == interval([2], [4]).high == 0.5

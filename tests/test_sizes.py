@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -98,15 +97,6 @@ def test_no_group_of_stars_saves_lines() -> None:
         if isinstance(node, ast.Starred) and isinstance(node.value, (ast.Tuple, ast.List))
     }
     assert found == set()
-
-
-def test_every_class_has_a_name_of_its_own() -> None:
-    places = defaultdict(list)
-    for path, tree in trees("dynet_vdgi").items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(path)
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_no_test_imports_another() -> None:

@@ -59,15 +59,6 @@ def test_text_gets_the_trees_of_the_parser_and_the_tags_of_the_tagger(files):
     assert doc.text == TEXT
 
 
-def test_documents_of_a_stream_are_parsed_as_one_by_one(files):
-    nlp = pipeline(files, tagger=str(files / "my.tagger"))
-    texts = [TEXT, "", " ", "verb0", TEXT * 2]
-    for doc, text in zip(nlp.pipe(texts, batch_size=2), texts):
-        alone = nlp(text)
-        assert [(t.head.i, t.dep_, t.pos_) for t in doc] == [(t.head.i, t.dep_, t.pos_) for t in alone]
-        assert [s.text for s in doc.sents] == [s.text for s in alone.sents]
-
-
 def test_tags_of_earlier_components_are_kept_unless_asked(files):
     def doc(nlp):
         words = ["det0", "noun0", "verb0", "punct0"]
@@ -110,20 +101,6 @@ def test_the_universal_parser_measures_a_text_once(files):
     doc = nlp("det0 noun0 verb0 punct0")
     heads = parser([t.text for t in doc], [t.pos_ for t in doc]).heads
     assert tuple(0 if t.head == t else t.head.i + 1 for t in doc) == heads
-
-
-def test_documents_one_by_one_get_one_warning_without_a_measured_text(files, caplog):
-    nlp = pipeline(files, model="universal", tagger=str(files / "my.tagger"))
-    for _ in range(2):
-        nlp("det0 noun0 verb0 punct0")
-    (message,) = caplog.messages
-    assert message.startswith("only 1 sentence, 3 words to tell what kind of language it is")
-
-
-def test_the_package_does_not_import_spacy():
-    code = "import sys, dynet_vdgi.api, dynet_vdgi.tagging.tagger; print('spacy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
 
 
 def test_spacy_finds_the_component_by_the_entry_point(tmp_path):

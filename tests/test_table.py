@@ -11,11 +11,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from shell import last_line
 
 from dynet_vdgi.evaluation import files
 from dynet_vdgi.experiments import tables
-from dynet_vdgi.experiments.tables import BASELINES, Cell, TableRow
+from dynet_vdgi.experiments.tables import BASELINES, TableRow
 
 LENGTHS = ("<=15", "<=40", "all")
 
@@ -70,20 +69,6 @@ def notes(found: Sequence[tables.FiguresTable]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------- figures
-def test_mean_best_and_deviation():
-    upto15, _, every = shown(tables.overview(ROWS))
-    assert upto15[""] == every[""] == ["fr", "eu", "average"]
-    assert list(upto15) == ["", *BASELINES, "UniversalRules", "weak †"]
-    # per seed 45, 55, 50; best: mean of 70 and 50
-    assert upto15["UniversalRules"] == ["60.0 (70.0) ± 10.0", "40.0 (50.0) ± 10.0", "50.0 (60.0) ± 5.0"]
-    assert every["UniversalRules"] == ["56.7 (70.0) ± 11.5", "20.0 (20.0) ± 0.0", "38.3 (45.0) ± 5.8"]
-    assert upto15["weak †"] == ["90.0 n=1", "–", "–"]
-    assert upto15["rules only"] == ["40.0", "40.0", "40.0"]
-
-    some = [row for row in RUNS if (row.language, row.seed) != ("eu", 3) and row.system != "weak"]
-    assert tables.figure(some, "average", "<=15", ["fr", "eu"]) == Cell((60 + 45) / 2, (70 + 50) / 2, None, 2)
-
-
 def test_markdown(tmp_path, vdgi):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     assert out.startswith(
@@ -122,25 +107,6 @@ def test_figures_that_were_not_made_alike():
         "Warning: weak has runs of 2 versions of the program.",
         "Warning: rows of fr were scored on different test files.",
     ]
-
-
-WISHES = [
-    (["nix"], 2, "nix: no result of vdgi experiment in it"),
-    (["x", "x"], 2, "x/eu/UniversalRules/11/result.json: eu/UniversalRules/1 is also in x/eu/Univ"),
-    (["x", "--like", "papper"], 2, "--like papper: no such table; did you mean 'paper'?"),
-    (["x", "--like", "Li2019-T1"], 2, "--like Li2019-T1: no such table has a language of these rows"),
-    (["y"], 3, "y/a/b/1/result.json: not a result of vdgi experiment: Expected `array`, got `null` (da"),
-]
-
-
-def test_impossible_wishes(folder, vdgi):
-    folder_of(folder / "x")
-    Path("y/a/b/1").mkdir(parents=True)
-    Path("y/a/b/1/result.json").write_text("{", encoding="utf-8")
-    for arguments, status, message in WISHES:
-        result = vdgi("experiment", "table", *arguments)
-        assert (result.status, result.out) == (status, "")
-        assert last_line(result.err).startswith(message)
 
 
 # ------------------------------------------------------------------------------------------- published
@@ -187,24 +153,6 @@ def test_beside_the_paper():
     (speed,) = shown([tables.beside([*BASE, *RUNS], "Li2019-T7")[0]])
     assert speed["UniversalRules (here)"] == ["–", "–", "2000 (3000) ± 1000"]
     assert not any(name in BASELINES for name in speed)
-
-
-def test_an_average_is_beside_the_papers_if_all_languages_are_there():
-    languages = [name for name in files.DATASETS if name != "wsj"]
-    rows = [run("UniversalRules", name, 1, 10 * k) for k, name in enumerate(languages)]
-    (upto15, _) = shown(tables.beside(rows, "Li2019-T6"))
-    assert (upto15[""][-1], upto15["UniversalRules (here)"][-1]) == ("UD1.4-Average", "35.0")
-
-
-def test_tables_of_which_no_row_was_run_are_not_shown():
-    def titles(*systems: str) -> list[str]:
-        rows = [run(name, "wsj", 1, dda={"<=10": 1.0, "all": 2.0}) for name in systems]
-        return [table.title[:9] for table in tables.beside([*rows], "paper")]
-
-    assert titles("UniversalRules", "L-WeaklySupervised") == ["Li2019-T4", "Li2019-T5"]
-    assert titles("RL-PC-dev") == ["Li2019-T4", "Li2019-T3"]  # which table 4 calls WeaklySupervised
-    assert titles("Unsupervised", "left branching", "best") == ["Li2019-T1"]
-    assert titles("best") == [f"Li2019-T{number}" for number in (1, 2, 4, 5, 3)]
 
 
 def test_other_data_than_the_papers_is_named():

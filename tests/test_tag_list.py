@@ -9,7 +9,7 @@ import pytest
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.tagging.lemmas import TagList
-from dynet_vdgi.tagging.tagger import LISTED, Tagger
+from dynet_vdgi.tagging.tagger import Tagger
 
 RAW = [
     Sentence(words.split(), ["_"] * len(words.split()))
@@ -92,13 +92,6 @@ def test_a_list_beside_tagged_sentences_tags_what_they_lack(words):
     assert 0 <= with_list.accuracy <= 1
 
 
-def test_tags_of_raw_sentences_stay_unread(words):
-    tagged = [Sentence(s.forms, ("X",) * len(s)) for s in RAW]
-    assert Tagger().fit(raw=tagged, tag_list=words).predict(RAW) == (
-        Tagger().fit(raw=RAW, tag_list=words).predict(RAW)
-    )
-
-
 def test_feats_of_a_list_without_any_are_learnt_from_the_sentences():
     tagged = [Sentence(("cats", "bark"), ("NOUN", "VERB"), feats=("Number=Plur", "_"))] * 2
     for feats, expected in (("_", "Number=Plur"), ("Number=Sing", "Number=Sing")):
@@ -118,13 +111,6 @@ def test_listed_words_without_effect_are_told(caplog):
         "words.tsv: 1 word with another tag in the sentences, which counts: dog",
         "words.tsv: 3 words without a tag yet",
     ]
-
-
-def test_a_listed_word_has_an_effect_however_late_it_comes(caplog):
-    late = [*[Sentence(("a", "b"), ("_", "_"))] * LISTED, Sentence(("unicorn", "."), ("_", "_"))]
-    tagger = Tagger().fit(raw=late, tag_list=TagList({"a": ("DET", "_"), "unicorn": ("NOUN", "_")}))
-    assert tags_of(tagger, "a unicorn") == "DET NOUN"
-    assert not caplog.records
 
 
 def test_the_command_learns_from_a_list(words, vdgi, tmp_path, monkeypatch):

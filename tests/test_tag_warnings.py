@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar import tag_warnings as module
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags, unknown_to_model
 from dynet_vdgi.settings.config import resources
@@ -18,11 +15,6 @@ TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
 @pytest.fixture(scope="module")
 def best() -> RuleSet:
     return load_rules(resources() / "rules" / "best.txt")
-
-
-def test_the_example() -> None:
-    assert doctest.testmod(module).attempted
-    assert not doctest.testmod(module).failed
 
 
 def test_a_sound_text_gives_no_warning(best: RuleSet) -> None:
@@ -79,14 +71,6 @@ def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, 
     number = next(number for number, line in enumerate(text.split("\n"), 1) if new in line)
     unknown = f"{tag} (line {number}; did you mean '{meant}'?)"
     assert line == f"rules: neither tags of UD nor of the text: {unknown}"
-
-
-def test_lower_case_in_a_table_is_told_with_its_line(best: RuleSet) -> None:
-    """Names of parts and of settings, and remarks, hold words such as `verb` and `nouns`, too."""
-    lines = unknown_tags(parse_rules(f"{best.text.rstrip()}\nverb noun 1\n"), TEXT)
-    last = len(best.text.rstrip().split("\n")) + 1
-    unknown = ", ".join(f"{tag} (line {last}; did you mean '{tag.upper()}'?)" for tag in ("noun", "verb"))
-    assert lines == [f"rules: neither tags of UD nor of the text: {unknown}"]
 
 
 def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:

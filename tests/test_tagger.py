@@ -15,23 +15,15 @@ import dynet_vdgi as vdgi
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import (
-    LEAST_PROBABILITY,
-    OUTSIDE,
     TypeMeans,
     WordTypes,
-    around,
-    items_of,
-    items_of_means,
 )
 from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tagging.tagger_file import feats_parts
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
 
@@ -138,26 +130,6 @@ def test_words_without_tags_among_the_tagged_are_raw(text, tmp_path):
     assert np.mean(right) > 0.97
 
 
-def test_odd_texts(tagger, text):
-    with pytest.raises(VdgiError, match="no word has a tag"):
-        Tagger().fit(bare(text / "test.conllu"))
-    with pytest.raises(UsageError, match="call fit first"):
-        Tagger().predict([])
-    few = list(vdgi.read(text / "tagged.conllu"))[:2]  # are enough to run
-    found = Tagger().fit(few).predict(bare(text / "test.conllu"))
-    assert {tag for sentence in found for tag in sentence.tags} <= {tag for one in few for tag in one.tags}
-    (found,) = tagger.predict([vdgi.Sentence(("the", "banok"), ("_", "_"))])
-    assert found.tags == ("DET", "NOUN")
-    assert found.feats == ("_", "Number=Plur")
-    assert tagger.predict([]) == []
-
-
-def test_tags_of_a_treebank_without_feats_xpos_or_lemmas_come_alone(text):
-    few = [vdgi.Sentence(s.forms, s.tags) for s in vdgi.read(text / "tagged.conllu")]
-    found = Tagger().fit(few).predict(bare(text / "test.conllu"))
-    assert not any(s.feats or s.xpos or s.lemmas for s in found)
-
-
 def test_a_tagger_of_a_file_is_the_same(tagger, text, tmp_path):
     tagger.save(tmp_path / "my.tagger")
     again = Tagger.load(tmp_path / "my.tagger")
@@ -216,25 +188,6 @@ def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tm
             Tagger.load(tmp_path / "my.tagger")
 
 
-def test_many_tags_with_many_bundles_are_counted_once():
-    """Tags times bundles took minutes before such a file was refused."""
-
-    class Counting(str):
-        n_compared = 0
-
-        def __eq__(self, other):
-            Counting.n_compared += 1
-            return str.__eq__(self, other)
-
-        __hash__ = str.__hash__
-
-    tags = [Counting(f"T{k:03}") for k in range(100)]
-    bundles = [(tag, f"A=v{k:03}") for tag in tags for k in range(20)]
-    parts = feats_parts(bundles, tags)
-    assert np.diff(parts.groups).tolist() == [20] * 100
-    assert Counting.n_compared < 3 * len(bundles)
-
-
 @pytest.fixture(scope="module")
 def composed_and_decomposed(tmp_path_factory):
     """The same tagged sentences, with letters that have two forms in forms and lemmas, in NFC and in NFD."""
@@ -269,19 +222,6 @@ def test_decomposed_text_is_tagged_as_composed_and_keeps_its_bytes(composed_and_
     assert columns_of(tmp_path / "NFD") == columns_of(tmp_path / "NFC") == columns_of(test)
 
 
-def test_decomposed_text_gives_the_same_tagger(composed_and_decomposed, tmp_path):
-    folder = composed_and_decomposed
-    content = {}
-    for form in ("NFC", "NFD"):
-        (tmp_path / "list").write_text(
-            unicodedata.normalize(form, "bänõk\tNOUN\nbanõ\tNOUN\n"), encoding="utf-8"
-        )
-        raw = bare(folder / f"test.{form}.conllu")
-        tagged = folder / f"tagged.{form}.conllu"
-        content[form] = Tagger().fit(tagged, raw, tag_list=tmp_path / "list").to_bytes()
-    assert content["NFC"] == content["NFD"]
-
-
 # ------------------------------------------------------------------------------------------- parts
 def test_type_means_are_those_of_all_occurrences_whatever_their_case():
     words = WordTypes.of([("The", "dog"), ("the",)])
@@ -290,47 +230,6 @@ def test_type_means_are_those_of_all_occurrences_whatever_their_case():
     both = means.plus(TypeMeans.of(more, np.array([[1.0, 0.0], [0.25, 0.75]])))
     new = WordTypes.of([("cat", "the", "dog")])
     np.testing.assert_allclose(both.of_words(new)[1:], [[0.25, 0.75], [2 / 3, 1 / 3], [0.5, 0.5]])
-
-
-def test_weights_that_no_sum_can_hold_are_refused(tagger):
-    """Found by fuzzing: a bigram of 1e29 made marginals that are not numbers."""
-    arrays = tagger.learnt.first.arrays("first/")
-    assert Crf.from_arrays(arrays, "first/").n_labels == len(tagger.learnt.tags)
-    for name in ("first/bigrams", "first/borders"):
-        changed = arrays[name].copy()
-        changed[0, 0] = -1e29
-        with pytest.raises(ModelError, match="first/bigrams or borders are beyond 50"):
-            Crf.from_arrays({**arrays, name: changed}, "first/")
-
-
-def test_means_that_are_no_probabilities_are_refused():
-    """Found by fuzzing: a huge sum made an index that is out of range."""
-    words = WordTypes.of([("The", "dog"), ("the",)])
-    arrays = TypeMeans.of(words, np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])).arrays("m/")
-    assert TypeMeans.from_arrays(arrays, "m/", 2).counts.sum() == 3
-    arrays["m/sums"] = arrays["m/sums"] * np.float32(1e30)
-    with pytest.raises(ModelError, match="m/sums have a mean above 1"):
-        TypeMeans.from_arrays(arrays, "m/", 2)
-
-
-def test_means_have_a_feature_for_each_probable_tag():
-    items = items_of_means(
-        np.array([[0, 0, 0, 0], [1 - LEAST_PROBABILITY, LEAST_PROBABILITY, 0, 0], [0.4, 0.3, 0.3, 0]])
-    )
-    assert np.diff(items.first).tolist() == [1, 1, 1, 2, 2, 2, 4, 4, 4]
-
-
-def test_neighbours_are_those_of_the_sentence():
-    types, first = np.array([5, 6, 7]), np.array([0, 2, 3])
-    assert around(types, first, (-1, 1)).tolist() == [[OUTSIDE, 6], [5, OUTSIDE], [OUTSIDE, OUTSIDE]]
-
-
-def test_features_of_spelling_depend_on_the_letters_alone():
-    items = items_of(["", "walked", "talked", "walked"])
-    own = [set(items.codes[items.first[5 * v] : items.first[5 * v + 1]].tolist()) for v in range(4)]
-    assert own[1] == own[3] != own[2]
-    assert len(own[1] & own[2]) == 5 + 1 + 1 + 1  # suffixes of 1 to 5 letters, shape, length, all words
-    assert len(own[1]) == len(own[1] & own[2]) + 1 + 1 + 4  # form, the longest suffix, prefixes
 
 
 def test_rules_of_lemmas_make_the_lemmas_they_are_from():
@@ -366,10 +265,10 @@ def lines_of(words, relations=()):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir, tmp_path):
-    """Rules of lemmas learnt from 27 treebanks, with forms as odd as a reader takes them."""
+    """Rules of lemmas learnt from seven treebanks, with forms as odd as a reader takes them."""
     odd = [form for form in ODD if form == form.strip()]
     path, new, n_rules = tmp_path / "odd.conllu", tmp_path / "new.conllu", 0
-    for folder in sorted(each for each in (data_dir / "ud2").iterdir() if each.is_dir()):
+    for folder in sorted(each for each in (data_dir / "ud2").iterdir() if each.is_dir())[::4]:
         first = next(iter(sorted(folder.glob("*.conllu"))))
         sentences = list(islice(vdgi.read(first), 100))
         short = [form for s in sentences for form in s.forms if "." in form[1:] or " " in form]
@@ -389,7 +288,7 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         document = Tokeniser.fit(documents, iterations=3).tokenise(" ".join(ODD) + "".join(ODD))
         new.write_text(raw_text.conllu(document), encoding="utf-8")
         assert len(list(vdgi.read(new, tags="known", heads="ignored"))) == len(document.sentences)
-    assert n_rules > 1500
+    assert n_rules > 400
 
 
 def tagged_trees(sentences):
@@ -400,13 +299,3 @@ def tagged_trees(sentences):
 def test_a_word_has_its_most_frequent_lemma():
     words = [("saw", "NOUN", "_", lemma) for lemma in ("see", "saw", "saw")]
     assert known_lemmas(words) == {"NOUN _ saw": "saw"}
-
-
-@pytest.mark.slow
-def test_the_tagger_learns_english(tmp_path):
-    path = resources() / "demo" / "demo-ud-dev.conllu"
-    sentences = [replace(s, heads=None) for s in vdgi.read(path)]
-    tagger = Tagger().fit(sentences[:60], sentences[60:])
-    found = tagger.predict(sentences[60:], retag=True)
-    right = [a == b for one, other in zip(sentences[60:], found) for a, b in zip(one.tags, other.tags)]
-    assert np.mean(right) > 0.6

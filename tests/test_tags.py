@@ -10,19 +10,13 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.corpus import prepare
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.reports.runs import score_runs
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.presets import from_toml
 
 XPOS = ["--set", "data.tags=xpos"]
 BEST = ["--preset", "best"]
@@ -93,26 +87,6 @@ def test_the_column_must_be_filled(folder: Path) -> None:
         list(conllu.read("gap.conllu"))
 
 
-def test_other_tokens_need_no_tag(folder: Path) -> None:
-    """Multiword ranges, empty nodes and comments."""
-    rows = ["1-2 du _ _", "1 de ADP IN", "1.1 x _ _", "2 le DET DT"]
-    cells = [(number, form, "_", *tags, *"_____") for number, form, *tags in map(str.split, rows)]
-    text = "\n".join(["# a", *map("\t".join, cells)]) + "\n\n"
-    Path("a.conllu").write_text(text, encoding="utf-8")
-    (sentence,) = conllu.read("a.conllu", tags="xpos")
-    assert (sentence.tags, sentence.upos) == (("IN", "DT"), ("ADP", "DET"))
-
-
-def test_sentences_made_by_programs_are_written_with_both_columns(folder: Path) -> None:
-    made = Sentence(("it", "rains", "."), ("PRP", "VBZ", "."), (2, 0, 2), upos=("PRON", "VERB", "PUNCT"))
-    Path("made.conllu").write_text(render(made, (2, 0, 2)), encoding="utf-8")
-    (back,) = conllu.read("made.conllu", tags="xpos")
-    assert replace(back, source=None, xpos=(), deprels=()) == made
-    with pytest.raises(UsageError, match="word 2: a tag '_' cannot be written without the sentence's lines"):
-        render(replace(made, tags=("PRP", "_", ".")), (2, 0, 2))
-    assert "\trains\t_\t_\tVBZ\t" in render(replace(made, upos=("PRON", "", "PUNCT")), (2, 0, 2))
-
-
 def test_upos_tells_what_is_punctuation() -> None:
     sentence = Sentence(
         ("«", "us", "$", "pay", "."),
@@ -148,19 +122,6 @@ def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Pa
         assert trees[0] == trees[1]
 
 
-def test_parsing_keeps_every_byte_but_heads_and_relations(vdgi: Vdgi, files: Path) -> None:
-    model = train(vdgi, "both.conllu", "penn", *XPOS)
-    vdgi.good("parse", model, "both.conllu", "-o", "out.conllu")
-
-    def others(text: str) -> list[list[str]]:
-        rows = [line.split("\t") for line in text.split("\n")]
-        return [row[:6] + row[8:] if len(row) == 10 else row for row in rows]
-
-    parsed = Path("out.conllu").read_text(encoding="utf-8")
-    assert others(parsed) == others(BOTH)
-    assert parsed != BOTH
-
-
 def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Path) -> None:
     model = train(vdgi, "both.conllu", "penn", *XPOS)
     message = f"swapped.conllu:2: {MISSING}"
@@ -174,52 +135,3 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
         status, out, err = vdgi(*arguments)
         assert (status, out, last_line(err)) == (3, "", message)
         assert not Path("run").exists()
-
-
-def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path) -> None:
-    trees = ["--set", "posterior.expectations=trees"]
-    model = model_file.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
-    counted = vdgi.good("rules", "estimate", "both.conllu", "--rules", "rules.txt", "--tags", "xpos").out
-    assert model.rules.text == counted
-    other = vdgi.good("rules", "estimate", "swapped.conllu", "--rules", "rules.txt").out
-    rows = [[line for line in text.split("\n") if line[:1] != "#"] for text in (counted, other)]
-    assert rows[0] == rows[1]
-    assert len(set(parse_rules(counted).expectations)) > 2
-
-
-def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None:
-    model = train(vdgi, "swapped.conllu", "same")
-    status, _, err = vdgi(
-        "train", "--train", "both.conllu", *tiny.SMALL_OPTIONS, *XPOS, "--init", model, "--out", "run"
-    )
-    assert (status, last_line(err)) == (4, f"{model}: its tags are of column UPOS; set data.tags=upos")
-    assert not Path("run").exists()
-
-
-def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> None:
-    options = [*XPOS, "--set", "data.protocol=as_released", "--set", "data.max_len=20"]
-    assert "." in model_file.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
-
-
-def test_models_from_before_read_upos(files: Path) -> None:
-    text = TaughtSettings().to_toml()
-    assert 'tags = "upos"\n' in text
-    assert from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == TaughtSettings()
-
-
-def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
-    path = train(vdgi, "both.conllu", "penn", *XPOS)
-    parser = load(path)
-    sentences = list(conllu.read("both.conllu", tags="xpos"))
-    whole = [parse.heads for parse in parser.parse_all(sentences)]
-    vdgi.good("parse", path, "both.conllu", "-o", "out.conllu")
-    assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
-    scored = score_runs({"penn": model_file.load(path)}, "both.conllu")
-    kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
-    assert scored.heads["penn"] == [sentence.heads for sentence in kept]
-    # Of words alone, punctuation cannot be told.
-    bare = without_punctuation(sentences[0])[0]
-    assert parser.parse(bare.forms, bare.tags) == kept[0].heads
-    assert not parser.unknown_tags
-    parser.parse(sentences[0].forms, sentences[0].tags)
-    assert dict(parser.unknown_tags) == {".": 1}

@@ -23,8 +23,7 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, RfSettings
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import NoTeacher, resources, rules_path
+from dynet_vdgi.settings.config import NoTeacher, rules_path
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.teachers.common import SymbolTeacher
 from dynet_vdgi.teachers.dmv import Dmv
@@ -78,14 +77,6 @@ def test_teachers_that_have_learnt_nothing_say_so(make):
                 VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "
             ):
                 use()
-
-
-def test_a_fit_that_fails_leaves_the_teacher_as_it_was():
-    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
-    trees = teacher.heads(TEXT)
-    with pytest.raises(ValueError, match="no sentences to learn from"):
-        teacher.fit([], Prior(load_rules(rules_path("best"))))
-    assert teacher.heads(TEXT) == trees
 
 
 @pytest.mark.parametrize("kind", [Dmv, ConvexMst])
@@ -145,21 +136,6 @@ def test_every_kind_of_the_settings_has_a_teacher():
         match=r"^config: 'teacher\.kind' is none, and few-trees starts from a teacher: .*--preset best",
     ):
         teacher_of_kind(NoTeacher(), 1)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_training_asks_the_teacher_that_the_settings_name(tmp_path, vdgi):
-    text = tmp_path / "some.conllu"
-    blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")[:150]
-    text.write_text("\n\n".join([*blocks, ""]), encoding="utf-8")
-    for kind, (settings, name) in SETTINGS.items():
-        out = tmp_path / kind
-        options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
-        assert f"teacher: {name}, " in vdgi.good("train", "--train", text, *options, "--out", out).err
-        model = model_file.load(out / "model.vdgi")
-        assert model.settings.teacher == type(settings)()
-        assert bool(model.provenance.gold_trees) == (kind == "universal")  # which has seen those of others
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from shell import Vdgi, last_line
+from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
@@ -157,27 +157,3 @@ def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
     (row,) = RunLog(out / "log.jsonl").rows()
     assert (row["phase"], row["agreement"]) == ("student", None)
     assert row["dev_dda"] == pytest.approx(told.dev_dda, abs=1e-4)
-
-
-def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None:
-    vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--out", tmp_path / "a")
-    model = tmp_path / "a" / "model.vdgi"
-    for more in (
-        ["--preset", "best", "--trees", TRAIN],
-        ["--preset", "best", "--train", TRAIN],
-        ["--train", TRAIN, "--preset", "paper"],
-    ):
-        result = vdgi("-q", "train", *more, "--init", model, "--out", tmp_path / "b")
-        assert result.status == 2
-        assert "a perceptron cannot be trained further; start from a neural model" in result.err
-    assert not (tmp_path / "b").exists()
-
-
-def test_the_perceptron_needs_trees(tmp_path: Path, vdgi: Vdgi) -> None:
-    options = ["--set", "teacher.kind=none", "--out", tmp_path / "run"]
-    result = vdgi("train", "--preset", "best", "--train", TRAIN, *options)
-    assert (result.status, last_line(result.err)) == (
-        2,
-        "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE",
-    )
-    assert not (tmp_path / "run").exists()

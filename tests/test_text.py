@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dynet_vdgi.data.corpus import words_in as sentences
-from dynet_vdgi.errors import DataError
 
 TREEBANK = """# text = The dog barks .
 1\tThe\t_\tDET\t_\t_\t2\tdet\t_\t_
@@ -32,9 +31,3 @@ def test_treebanks_give_their_words_without_punctuation(tmp_path: Path, name: st
     content = TREEBANK.encode()
     (tmp_path / name).write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     assert list(sentences([str(tmp_path / name)] * 2)) == [["the", "dog", "barks"]] * 2
-
-
-def test_faults_name_file_and_line(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"fine\nbad \xff\n")
-    with pytest.raises(DataError, match=r"a\.txt:2: byte 0xff is not UTF-8"):
-        list(sentences([str(tmp_path / "a.txt")]))

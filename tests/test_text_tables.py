@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.system.names import aligned, columns, markdown, padded
+from dynet_vdgi.system.names import aligned, columns, markdown
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=6)
 
@@ -27,11 +27,6 @@ def test_lines_are_as_wide_as_the_widest_cells(rows: list[list[str]]) -> None:
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows):
         assert columns(line) == (sum(widths) + 2 * (len(widths) - 1) if row[-1] else columns(line.rstrip()))
-
-
-def test_padded() -> None:
-    assert padded("日本", 6) + "|" == "日本  |"
-    assert columns(padded("e\u0301", 3)) == 3
 
 
 def test_markdown_shows_every_cell_as_it_is() -> None:

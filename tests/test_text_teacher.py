@@ -18,7 +18,6 @@ from dynet_vdgi.universal.typology import (
     MOST_TAGS,
     SHARE,
     TextTeacher,
-    decoded,
     objects_come_first,
     taught,
 )
@@ -64,14 +63,6 @@ def test_it_has_no_opinion_on_sentences_that_are_too_long():
     assert found[: n * (n + 1)].all()
     assert not found[n * (n + 1) :].any()
     assert found.size == n * (n + 1) + len(long) * (len(long) + 1) + 2
-
-
-def test_a_coded_text_gives_back_what_it_has_of_its_sentences():
-    sentence = Sentence(
-        ("_", "_"), ("NOUN", "VERB"), feats=("Case=Nom", "_"), xpos=("A", "B"), gaps=("", ",", ".")
-    )
-    [found] = decoded(encode([sentence], ("Case=Nom",)), ("Case=Nom",))
-    assert found == Sentence(("_", "_"), ("NOUN", "VERB"), feats=("Case=Nom", "_"), gaps=("", ",", "."))
 
 
 def test_the_parser_adds_its_share_where_objects_come_first_only():

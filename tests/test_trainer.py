@@ -9,7 +9,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import UPDATES, Run
+from tiny import Run
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
@@ -17,7 +17,7 @@ from dynet_vdgi.evaluation.files import left_branching, right_branching
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import RunLog, console_row, heading
-from dynet_vdgi.variational.trainer import Trainer, minibatches
+from dynet_vdgi.variational.trainer import minibatches
 
 # Minibatches
 
@@ -96,18 +96,6 @@ def test_training_learns_what_the_rules_say(tmp_path):
 # When it ends, and when it goes wrong
 
 
-def test_checkpoints_within_an_epoch_are_not_written_too_often(tmp_path, monkeypatch):
-    saved: list[int] = []
-    original = Trainer.save
-    monkeypatch.setattr(
-        Trainer,
-        "save",
-        lambda self, complete: (saved.append(self.optimiser.updates), original(self, complete)),
-    )
-    Run(tmp_path, {"train": {"evaluate_every": 1}}).train()
-    assert saved == [1, UPDATES]
-
-
 def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     original = NetworkAdaGrad.take_gradients
     taken: list[dict[str, float]] = []
@@ -124,12 +112,3 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch
     assert model.progress["update"] == 3
     assert all(np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values()))
     assert [row["update"] for row in run.rows()] == [3]
-
-
-def test_without_dev_selection_the_last_averaged_weights_are_kept(tmp_path):
-    model = Run(tmp_path, dev=True).train()
-    assert model.meta["dev_dda"] is None
-    assert model.meta["gold_trees"] == ["dev: progress figures only"]
-    averages = {name[8:]: array for name, array in model.training.items() if name.startswith("average:")}
-    for name, array in averages.items():
-        assert model.parameters[name].tobytes() == array.tobytes()

@@ -119,34 +119,6 @@ def learn(*options: str, out: str = "run") -> list[str]:
     return ["train", *options, "--out", out, *small]
 
 
-def test_the_model_says_how_many_trees_were_learnt_from(vdgi, folder):
-    tiny.write(Path("text.conllu"), 12, heads=False)
-    tiny.write(Path("trees.conllu"), 5)
-    alone = vdgi.good(*learn("--trees", "trees.conllu", out="a"))
-    both = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu", out="b"))
-    dev = ["--dev", "trees.conllu", "--set", "train.select=dev"]
-    chosen = vdgi.good(*learn("--trees", "trees.conllu", *dev, out="c"))
-    without = vdgi.good(*learn("--train", "text.conllu", out="d"))
-    learnt = "training: 5 trees learnt from"
-    for result, out, used in (
-        (alone, "a", [learnt]),
-        (both, "b", [learnt]),
-        (chosen, "c", [learnt, "dev: choice of the model"]),
-        (without, "d", []),
-    ):
-        assert model_file.load(f"{out}/model.vdgi").meta["gold_trees"] == used
-        assert f"gold trees used: {'; '.join(used) or 'none'}" in result.err.splitlines()
-    meta = model_file.load("b/model.vdgi").meta
-    assert [(item["role"], item["name"]) for item in meta["data"]] == [
-        ("train", "text.conllu"),
-        ("trees", "trees.conllu"),
-    ]
-    assert meta["trained_on"]["sentences"] == 17
-    assert "tree: 5 sentences, 22 words (protocol standard)" in both.err.splitlines()
-    vdgi.good("parse", "a/model.vdgi", "text.conllu", "-o", "parsed.conllu")
-    assert "5 trees learnt from" in vdgi.good("info", "b/model.vdgi").out
-
-
 CROSSING = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
 
 
@@ -187,8 +159,7 @@ def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
     return model_file.load(f"{out}/model.vdgi", training=True)
 
 
-@pytest.mark.parametrize("options", [[], ["--set", "finetune.updates=3"]], ids=["default", "two stages"])
-def test_heads_of_the_training_text_are_not_used(vdgi, folder, options):
+def test_heads_of_the_training_text_are_not_used(vdgi, folder):
     """A text with heads, with other heads, and with none gives the same numbers, bit by bit."""
     for name in ("gold", "other", "none"):
         Path(name).mkdir()
@@ -202,7 +173,8 @@ def test_heads_of_the_training_text_are_not_used(vdgi, folder, options):
     blocks.append(tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [0, 1, 2, 3]))
     Path("other/text.conllu").write_text("".join(blocks), encoding="utf-8")
     models = [
-        weights(vdgi, f"{name}/text.conllu", f"run-{name}", *options) for name in ("gold", "other", "none")
+        weights(vdgi, f"{name}/text.conllu", f"run-{name}", "--set", "finetune.updates=3")
+        for name in ("gold", "other", "none")
     ]
     for model in models[1:]:
         assert same_arrays(models[0].training, model.training)

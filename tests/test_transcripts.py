@@ -112,10 +112,11 @@ def played(line: str, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
         source = Path(command.partition(" < ")[2] or os.devnull).read_bytes()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(source)))
         status, out, err = vdgi(*words[1:])
-        changed = {name for name, content in before.items() if contents().get(name) != content}
+        after = contents()
+        changed = {name for name, content in before.items() if after.get(name) != content}
         named = {word.removeprefix("./") for word in words} if not status else set()
         assert {name for name in changed if not named & {name, *map(str, Path(name).parents)}} == set(), line
-        assert not status or contents() == before, line
+        assert not status or after == before, line
     else:
         pipe, out = line, ""
     if pipe:

@@ -9,7 +9,6 @@ import pytest
 from shell import Vdgi
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
 from dynet_vdgi.recipes.inputs import Punctuation, tell_of_relations, tell_of_tags
 from dynet_vdgi.settings.config import resources
 
@@ -32,11 +31,6 @@ def test_relations_that_ud_2_does_not_have_are_counted(caplog: pytest.LogCapture
     caplog.clear()
     tell_of_relations([tree("VERB NOUN", "root nsubj:pass"), tree("VERB NOUN", "root _")])
     assert not caplog.messages
-
-
-def test_relations_that_cannot_be_written_are_refused() -> None:
-    with pytest.raises(DataError, match=r"<memory>: the relation 'a\\x07' has a character"):
-        tell_of_relations([tree("VERB NOUN", "root a\x07")])
 
 
 def test_tags_of_trees_that_the_text_lacks_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:

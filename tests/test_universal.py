@@ -13,8 +13,7 @@ import universal_toys as universal
 from shell import finished
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu, conllu_blocks
-from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
@@ -25,9 +24,7 @@ from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.config import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.universal import scorer
-from dynet_vdgi.universal import scorer as relations
-from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
+from dynet_vdgi.universal.stored import STRENGTH, Measures, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 N_SENTENCES = 60
@@ -142,24 +139,6 @@ def test_damaged_arrays_are_refused(tmp_path, parser, sentences, name, change, m
         dynet_vdgi.load(tmp_path / "damaged.vdgi")
 
 
-def test_numbers_of_another_version_are_refused(tmp_path):
-    scorer = universal.scorer()
-    weights = {**scorer.weights, "typology": scorer.weights["typology"][:, :-1]}
-    shorter = replace(scorer, mean=scorer.mean[:-1], scale=scorer.scale[:-1], weights=weights)
-    model = replace(universal.model(), parameters=arrays_of(shorter))
-    with pytest.raises(ModelError, match="do not fit"):
-        Parser(model)
-
-
-def test_the_shipped_model_is_found_unless_a_file_has_its_name(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
-    monkeypatch.chdir(tmp_path)
-    assert run_folder.model_path("universal") == path
-    assert run_folder.model_path("univresal") == Path("univresal")
-    Path("universal").write_text("mine", encoding="utf-8")
-    assert run_folder.model_path("universal") == Path("universal")
-
-
 @pytest.mark.skipif("universal" not in bundled("models"), reason="no model has been learnt yet")
 def test_the_shipped_model_is_small_and_names_licences_and_branches():
     file = bundled("models")["universal"]
@@ -189,21 +168,7 @@ def test_info_names_treebanks_with_branches_and_licences(path, vdgi):
     assert as_json["recipe"] == "universal"
 
 
-def test_it_goes_without_a_table(path, text, vdgi):
-    with pytest.raises(ModelError, match="a model of recipe universal has no rules"):
-        run_folder.rules_named(str(path))
-    told = vdgi.good("check", "--model", path, text).out
-    assert "trees" in told
-    assert "rule" not in told
-
-
 # ------------------------------------------------------------------------------------------- trees
-def test_trees_are_projective_with_one_root(parser, sentences):
-    trees = [parse.heads for parse in parser.parse_all(sentences)]
-    assert all(tree.count(0) == 1 and is_projective(tree) for tree in trees)
-    assert len(set(trees)) > N_SENTENCES / 2
-
-
 def test_other_text_gives_other_trees(parser, sentences):
     """What is measured matters: the profile as well as the frequency of forms."""
     first, second = sentences[:30], sentences[30:]
@@ -238,24 +203,6 @@ def test_no_features_and_old_tags_are_known(parser):
     assert not parser.unknown_tags
     parser.parse_all([Sentence.of_tags(["VREB", "NOUN"])])
     assert parser.unknown_tags == {"VREB": 1}
-
-
-@pytest.mark.slow
-def test_a_sentence_of_five_thousand_words_is_parsed(parser):
-    tree = parser.parse(["x"] * 5000, ["NOUN", "VERB", "ADP", "DET", "ADJ"] * 1000)
-    assert len(tree) == 5000
-    assert tree.count(0) == 1
-    assert is_projective(tree)
-
-
-def test_batches_hold_every_sentence_with_words_once():
-    lengths = [3, 0, 2999, 40, 40, 900, 1, 2000]
-    found = list(relations.batches(lengths))
-    assert sorted(k for members in found for k in members) == [0, 2, 3, 4, 5, 6, 7]
-    for members in found:
-        assert len(members) == 1 or sum(lengths[k] for k in members) <= scorer.WORDS
-        arcs = sum(lengths[k] * (lengths[k] + 1) for k in members)
-        assert len(members) == 1 or arcs <= relations.ARCS
 
 
 # ------------------------------------------------------------------------------------------- other trees
@@ -296,21 +243,6 @@ def test_all_files_of_one_output_are_one_text(path, text, vdgi):
     assert not whole.startswith(alone)
 
 
-def test_parse_equals_pipe(path, text, vdgi):
-    out = text.with_name("out.conllu")
-    vdgi.good("parse", path, text, "-o", out)
-    piped = list(dynet_vdgi.load(path).pipe(text))
-    found = list(conllu.read(out))
-    assert [(s.heads, s.deprels) for s in found] == [(s.heads, s.deprels) for s in piped]
-
-
-def test_only_the_beginning_is_measured(sentences):
-    lengths = [len(sentence) for sentence in sentences]
-    assert len(list(beginning(sentences, sum(lengths[:7])))) == 7
-    assert len(list(beginning(sentences, sum(lengths[:7]) + 1))) == 8
-    assert list(beginning(sentences)) == sentences
-
-
 def test_few_words_leave_the_profile_near_the_mean(parser, sentences):
     engine = parser.engine
     assert isinstance(engine, UniversalEngine)
@@ -319,15 +251,6 @@ def test_few_words_leave_the_profile_near_the_mean(parser, sentences):
         measured, raw = Measures.of(engine.scorer, part).profile, engine.scorer.measured(part)[0]
         assert np.allclose(measured.numbers, raw.numbers * n_words / (n_words + STRENGTH))
         assert np.array_equal(measured.pairs, raw.pairs)
-
-
-def test_windows_are_held_until_enough_is_measured(path, text, vdgi, monkeypatch):
-    """One odd line makes a window of one sentence, which must not be all that is measured."""
-    whole = vdgi.good("parse", path, text).out
-    monkeypatch.setattr(conllu_blocks, "WINDOW", 1)
-    blocks = text.read_text(encoding="utf-8").split("\n\n")
-    text.write_bytes("\n\n".join(blocks).replace("\n\n", "\n\n\n").encode())  # two empty lines: odd
-    assert vdgi.good("parse", path, text).out == whole
 
 
 def test_processes_give_the_bytes_of_one_and_load_no_dynet(path, text, tmp_path):

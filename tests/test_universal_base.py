@@ -13,7 +13,6 @@ from universal_toys import scorer as random_scorer
 from universal_toys import written_scorer
 
 import dynet_vdgi
-from dynet_vdgi.annotation import loop
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
@@ -22,10 +21,8 @@ from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.recipes.universal_kind import UniversalTeacher
-from dynet_vdgi.settings.config import DataSettings, rules_path
-from dynet_vdgi.settings.presets import in_recipe, load_settings
+from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal.channels import RELATIONS
 from dynet_vdgi.universal.stored import FLATTER, TextBase, text_base
@@ -155,14 +152,6 @@ def test_log_p_of_relations_is_the_scorers(monkeypatch):
     assert base().log_p(TEXT, heads)[:, columns] == pytest.approx(together[:, columns], abs=1e-4)
 
 
-def test_trees_alone_are_enough_for_a_universal_parser(tmp_path):
-    teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
-    settings = {"recipe": "few-trees", "teacher": teacher, "parser": {"log2_buckets": 10}}
-    parser = dynet_vdgi.train(trees=GOLD[:6], settings=settings)
-    assert parser.model.provenance.recipe == "few-trees"
-    assert "text/pairs" in parser.model.parameters
-
-
 def test_a_parser_taught_by_a_universal_parser_finds_its_trees_exactly(tmp_path):
     teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
     parser = dynet_vdgi.train(TEXT, "best", settings={"teacher": teacher, "parser": {"log2_buckets": 10}})
@@ -181,24 +170,3 @@ def test_a_file_without_a_universal_parser_is_refused_before_anything_is_learnt(
     table.save(tmp_path / "table.vdgi")
     with pytest.raises(ModelError, match="no universal parser: missing"):
         few(str(tmp_path / "table.vdgi"))
-
-
-def test_annotation_begins_with_the_universal_parser(tmp_path):
-    settings = tmp_path / "mine.toml"
-    model = written_scorer(tmp_path, SCORER)
-    settings.write_text(f'base = "few-trees"\n[teacher]\nkind = "universal"\nmodel = "{model}"\n')
-    knowledge = loop.knowledge_of(TEXT, loop.Course.of(str(settings)))
-    assert knowledge is not None
-    assert isinstance(knowledge.base.base, TextBase)
-    (votes,) = UniversalTeacher(SCORER).fit(TEXT, TABLE).marginals(TEXT[:1])
-    assert knowledge.votes[0] == pytest.approx(votes)
-    guess = loop.learn(knowledge, []).guess(TEXT[0])
-    assert len(guess.heads) == len(TEXT[0])
-    assert chart.expected_best(votes)
-
-
-def test_trees_make_a_crf_of_the_universal_parser():
-    whole = UniversalSettings(data=DataSettings(max_len=1000))
-    assert in_recipe("few-trees", whole, ()) == load_settings("few-trees", ["teacher.kind=universal"])
-    said = in_recipe("few-trees", whole, ["data.max_len"])
-    assert said == load_settings("few-trees", ["teacher.kind=universal", "data.max_len=1000"])

@@ -10,7 +10,6 @@ import pytest
 from dynet_vdgi.data import conllu, corpus, protocols
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal.channels import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import kinds_of_arcs, orders, reordered
@@ -147,9 +146,3 @@ def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo):
         next_word += int((np.arange(2, n + 2) == gold).sum())
         at += n * (n + 1)
     assert right > 1.3 * next_word
-
-
-def test_a_treebank_of_single_words_cannot_be_learnt_from():
-    alone = GoldTreebank("x", [Sentence(("a",), ("NOUN",), (0,))])
-    with pytest.raises(DataError, match="no sentence of 2"):
-        learn([alone], LearningSettings(updates=1))

@@ -47,22 +47,6 @@ def test_final_verbs_are_taken_away_from_verb_final_texts():
     assert Statistics.measure(text).last == {"AUX": 8, "NOUN": 7}  # without a table
 
 
-def test_a_share_at_the_threshold_is_not_above_it():
-    text = [["NOUN", "VERB"]] * 7 + [["VERB", "NOUN"]] * 3
-    assert not Statistics.measure(text, ORDER).is_verb_final
-    assert Statistics.measure([*text, ["NOUN", "VERB"]], ORDER).is_verb_final
-
-
-def test_sentences_of_verbs_alone_have_no_edges():
-    measured = Statistics.measure([["VERB", "AUX"]] * 4, ORDER)
-    assert (measured.sentences, measured.first, measured.last) == (4, {}, {})
-
-
-def test_initial_verbs_are_taken_away_from_verb_initial_texts():
-    measured = Statistics.measure([["VERB", "ADP", "NOUN"]] * 8, ORDER)
-    assert (measured.first, measured.last, measured.is_verb_final) == ({"ADP": 8}, {"NOUN": 8}, False)
-
-
 def test_a_few_final_conjunctions_do_not_turn_a_text_round():
     few, many = ([["NOUN", "CONJ"]] * n + [["DET", "NOUN"]] * 50 for n in (8, 9))
     assert not Statistics.measure(few, ORDER).is_mirrored
