@@ -9,7 +9,7 @@ import pytest
 from shell import Vdgi
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.recipes.inputs import Punctuation, tell_of_relations, tell_of_tags
+from dynet_vdgi.recipes.inputs import tell_of_relations, tell_of_tags
 from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo"
@@ -44,13 +44,6 @@ def test_tags_of_trees_that_the_text_lacks_are_warned_of(caplog: pytest.LogCaptu
     tell_of_tags([tree("V N")], {})  # no text
     tell_of_tags([tree("X"), *[tree("VERB NOUN")] * 50], {"": text})  # one word in a hundred
     assert not caplog.messages
-
-
-def test_the_relation_of_punctuation_is_the_most_frequent_one() -> None:
-    marks, none = Punctuation(), Punctuation()
-    sentences = [tree("VERB PUNCT PUNCT", "root P P"), tree("VERB PUNCT", "root punct")]
-    assert list(marks.over(sentences)) == sentences
-    assert (marks.relation, none.relation) == ("P", "punct")
 
 
 @pytest.mark.slow
