@@ -78,9 +78,7 @@ class Text:
 
 def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
     """Number of heads that a person changes, from the first word to the last, to reach the gold tree."""
-    rows = (
-        f"{k}\t{form}\t_\t{tag}" + "\t_" * 6 for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1)
-    )
+    rows = (f"{k}\t{form}\t_\t{tag}" + "\t_" * 6 for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1))
     (marked,) = read_text("\n".join(rows) + "\n\n", "bare")
     marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
     n_changed = 0
@@ -206,9 +204,7 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
         print_steps(mine, languages, count, order, systems)
 
 
-def print_steps(
-    rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]
-) -> None:
+def print_steps(rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]) -> None:
     """Changes per sentence, mean of the languages."""
     starts = range(0, count, STEP)
     header = ["", *(f"{start + 1}-{min(count, start + STEP)}" for start in starts)]
@@ -273,9 +269,7 @@ def main() -> None:
     parser.add_argument(
         "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
     )
-    parser.add_argument(
-        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
-    )
+    parser.add_argument("--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to")
     parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
     arguments = parser.parse_args()
     if arguments.only_labels:

@@ -458,12 +458,8 @@ def main() -> None:
     parser.add_argument("--text", action="store_true", help="the same, from plain text")
     parser.add_argument("--sentences", type=int, default=60)
     parser.add_argument("--every", type=int, default=10)
-    parser.add_argument(
-        "--preset", default=PRESET, help="how the page learns: few-trees knows no other language"
-    )
-    parser.add_argument(
-        "--rows", type=Path, required=True, help="measured rows, JSON lines; new ones are added"
-    )
+    parser.add_argument("--preset", default=PRESET, help="how the page learns: few-trees knows no other language")
+    parser.add_argument("--rows", type=Path, required=True, help="measured rows, JSON lines; new ones are added")
     arguments = parser.parse_args()
     rows = json_rows(arguments.rows)
     for name, file in arguments.language:
@@ -474,10 +470,7 @@ def main() -> None:
     print(conditions())
     kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
     header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]
-    table = [
-        [name, *line([row for row in rows if row["language"] == name], kinds)]
-        for name, _ in arguments.language
-    ]
+    table = [[name, *line([row for row in rows if row["language"] == name], kinds)] for name, _ in arguments.language]
     print_table("Keys a sentence", header, table)
 
 

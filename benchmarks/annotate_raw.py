@@ -115,11 +115,7 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
     def line(title: str, names: Sequence[str], keys: Sequence[str]) -> list[str]:
         def mean(first: int, last: int) -> str:
             parts = [
-                [
-                    sum(r[key] for key in keys)
-                    for r in rows
-                    if r["language"] == n and first < r["number"] <= last
-                ]
+                [sum(r[key] for key in keys) for r in rows if r["language"] == n and first < r["number"] <= last]
                 for n in names
             ]
             return f"{statistics.mean(statistics.mean(part) for part in parts if part):.2f}"
@@ -136,9 +132,7 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
         mine = [r for r in rows if r["language"] == name and r["number"] <= count]
         sums = [sum(r[key] for r in mine) for key in (*KINDS, "hand")]
         n_tags = sums[3] - 2 * sum(r["words"] for r in mine)
-        shares = [
-            100 * part / whole for part, whole in zip(sums, (n_tags, *[sum(r["words"] for r in mine)] * 2))
-        ]
+        shares = [100 * part / whole for part, whole in zip(sums, (n_tags, *[sum(r["words"] for r in mine)] * 2))]
         times = [r["learning_s"] for r in mine if "learning_s" in r]
         lines.append(
             [name, *(f"{share:.1f}" for share in shares), f"{100 * sum(sums[:3]) / sums[3]:.1f}",
@@ -155,9 +149,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--text", type=int, default=600, help="sentences of the text, annotated or not")
     parser.add_argument("--every", type=int, default=10, help="sentences between two lessons")
-    parser.add_argument(
-        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
-    )
+    parser.add_argument("--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to")
     arguments = parser.parse_args()
     rows = json_rows(arguments.rows)
     at_start = conditions()

@@ -63,11 +63,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     trees = [pair.whole for pair in text[:n_trees]]
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], "best", trees=trees)
     seen = {tree.forms for tree in trees}  # dev files are the texts of some treebanks
-    scored = [
-        pair.bare
-        for pair in pairs(files.scored)
-        if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
-    ]
+    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST and pair.whole.forms not in seen]
     bare = [replace(sentence, heads=None) for sentence in scored]
     found = find(parser.engine, bare, margins=True)
     right = np.concatenate([np.equal(own.heads, s.heads) for own, s in zip(found, scored)])

@@ -42,7 +42,7 @@ from raw_text import bare
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import Expectation, log_odds, nearest, on_line, sigmoid
+from dynet_vdgi.parsing.engines import Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.universal.scorer import Scorer
 
@@ -246,8 +246,7 @@ def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
 def with_punctuation(gold: Sentence, guessed: Sentence) -> Sentence:
     """The gold tree with guessed tags and features; punctuation as in gold, so that the same heads count."""
     tags = tuple(
-        "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag
-        for right, tag in zip(gold.tags, guessed.tags)
+        "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag for right, tag in zip(gold.tags, guessed.tags)
     )
     return replace(gold, tags=tags, feats=guessed.feats, xpos=())
 
@@ -268,9 +267,7 @@ def check(arguments: argparse.Namespace) -> None:
 def near(arguments: argparse.Namespace) -> None:
     parser = load(arguments.models[0])
     names = list(parser.model.provenance.treebanks)
-    folders = {
-        row["language"]: row["text"].split("/")[0][3:] for row in csv_rows(universal.LISTS / "ud2.csv")
-    }
+    folders = {row["language"]: row["text"].split("/")[0][3:] for row in csv_rows(universal.LISTS / "ud2.csv")}
     languages = {folder.split("-")[0] for folder in names}
     arguments.codes, texts = [], []
     for arguments.set in ("choose", "check"):

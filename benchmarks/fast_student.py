@@ -25,7 +25,7 @@ from universal import load, parsed
 
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.universal_kind import UniversalTeacher, UniversalTeacherSettings
+from dynet_vdgi.recipes.universal import UniversalTeacher, UniversalTeacherSettings
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 

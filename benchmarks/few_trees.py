@@ -42,10 +42,9 @@ from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.recipes.few_trees import FewTrees, FewTreesSettings
 from dynet_vdgi.recipes.taught import teacher_of_kind
-from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
-from dynet_vdgi.settings.config import TeacherSettings, rules_path
+from dynet_vdgi.recipes.universal import UniversalTeacherSettings
+from dynet_vdgi.settings.config import DmvSettings, TeacherSettings, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 LONGEST_TREE = 80
 
@@ -64,9 +63,7 @@ class Pair:
 class Language:
     """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
 
-    def __init__(
-        self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = ""
-    ) -> None:
+    def __init__(self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = "") -> None:
         self.name, self.both, self.rules = files.name, both, rules
         self.universal = universal.format(files.name)
         gold = pairs(files.text)
@@ -198,8 +195,7 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
     """The learner, from the same trees with half of their heads removed at random."""
     rng = random.Random(7)
     partial = [
-        replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
-        for pair in gold
+        replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads)) for pair in gold
     ]
     return language.figures(language.learnt(partial), partial)
 
@@ -213,9 +209,7 @@ def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
 def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
     """A linear-time parser of tags that learns only from the trees."""
     trees = [pair.bare for pair in gold if 2 <= len(pair.bare) <= LONGEST_TREE]
-    student = WordPerceptron(feats=False, words=False, orders=1).fit(
-        [replace(tree, gaps=()) for tree in trees]
-    )
+    student = WordPerceptron(feats=False, words=False, orders=1).fit([replace(tree, gaps=()) for tree in trees])
     test = [pair.bare for pair in language.test]
     return accuracies("", test, student.predict([replace(s, gaps=()) for s in test]))
 
@@ -303,9 +297,7 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     trees, languages = arguments.trees, [files.name for files in listed(arguments)]
     header = ["", *(f"k = {k}" for k in trees)]
     wanted = {(name, k) for name in languages for k in trees}
-    rows = [
-        row for row in rows if (row["language"], row["k"]) in wanted and row["shuffle"] <= arguments.shuffles
-    ]
+    rows = [row for row in rows if (row["language"], row["k"]) in wanted and row["shuffle"] <= arguments.shuffles]
     print_table(
         f"DDA, test <={LIMITS[0]}/<={LIMITS[1]}, mean of the languages",
         header,
@@ -379,10 +371,7 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
     return [
         [
             title,
-            *(
-                shown(row[name] for mine in by_language(rows, system, k) for row in mine if name in row)
-                for k in trees
-            ),
+            *(shown(row[name] for mine in by_language(rows, system, k) for row in mine if name in row) for k in trees),
         ]
         for name, title in names.items()
     ]
@@ -409,15 +398,11 @@ def main() -> None:
     parser.set_defaults(scored="test")
     parser.add_argument("--trees", type=int, nargs="+", default=[0, 3, 10, 30, 100, 300, 1000])
     parser.add_argument("--shuffles", type=int, default=3)
-    parser.add_argument(
-        "--systems", nargs="+", choices=list(SYSTEMS), default=["this", "trees only", "UDPipe"]
-    )
+    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=["this", "trees only", "UDPipe"])
     parser.add_argument("--rules", default="best")
     parser.add_argument("--universal", default="", help="model file of a universal parser; {}: the language")
     parser.add_argument("--both", action="store_true", help="also parse with the CRF, or with its student")
-    parser.add_argument(
-        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
-    )
+    parser.add_argument("--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to")
     parser.add_argument("--picture", help="draw learning curves into this file, such as curves.svg")
     arguments = parser.parse_args()
     if "UDPipe" in arguments.systems and not udpipe.is_installed():

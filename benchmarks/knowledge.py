@@ -31,7 +31,7 @@ from measuring import conditions, csv_rows, write_csv
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.evaluation.files import TIE_SEEDS, rules_only
+from dynet_vdgi.evaluation.tables import TIE_SEEDS, rules_only
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.taught import balanced
@@ -102,9 +102,7 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
     return result
 
 
-def run(
-    system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int
-) -> Iterator[tuple]:
+def run(system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int) -> Iterator[tuple]:
     """(decoder, figures, CPU seconds of learning) of one system on one treebank."""
     assert system.rules is not None
     text, gold = ([s.ignoring(system.removed) for s in sentences] for sentences in (text, gold))
@@ -161,9 +159,7 @@ def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence]
 def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
     """A Markdown table, one line a system: the mean and every language, from the newest rows."""
     newest = {
-        (r["set"], r["language"], r["system"], r["scored"]): r
-        for r in rows
-        if r["decoder"] in (decoder, "prior")
+        (r["set"], r["language"], r["system"], r["scored"]): r for r in rows if r["decoder"] in (decoder, "prior")
     }
     lines = []
     for name in dict.fromkeys(key[0] for key in newest):
@@ -186,16 +182,10 @@ def main() -> None:
     parser.set_defaults(scored="test")
     parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
     parser.add_argument("--systems", nargs="+", default=["best"], metavar="SYSTEM")
-    parser.add_argument(
-        "--ablate", default="", metavar="TABLE", help="also the table without each of its parts"
-    )
+    parser.add_argument("--ablate", default="", metavar="TABLE", help="also the table without each of its parts")
     parser.add_argument("--seeds", type=int, default=3, help="of the student; 0: teacher only")
-    parser.add_argument(
-        "--max-test", type=int, default=10**9, metavar="N", help="score on N sentences drawn at random"
-    )
-    parser.add_argument(
-        "--max-text", type=int, default=10**9, metavar="N", help="EM on the first N short sentences"
-    )
+    parser.add_argument("--max-test", type=int, default=10**9, metavar="N", help="score on N sentences drawn at random")
+    parser.add_argument("--max-text", type=int, default=10**9, metavar="N", help="EM on the first N short sentences")
     parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
     arguments = parser.parse_args()
     if DELEXICALISED in arguments.systems and not arguments.seeds:
@@ -206,9 +196,7 @@ def main() -> None:
     wanted = arguments.languages
     made = [row for row in csv_rows(arguments.out) if not wanted or row["language"] in wanted]
     for decoder in ("student", "teacher"):
-        print(
-            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
-        )
+        print(f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)")
         print(table(made, decoder))
 
 

@@ -21,9 +21,7 @@ from dynet_vdgi.settings.config import rules_path
 
 def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
     """In per cent: relations right, F1 of nsubj, F1 of obj."""
-    pairs = Counter(
-        (relation_of(x), relation_of(y)) for a, b in zip(gold, found) for x, y in zip(a.deprels, b.deprels)
-    )
+    pairs = Counter((relation_of(x), relation_of(y)) for a, b in zip(gold, found) for x, y in zip(a.deprels, b.deprels))
     right = sum(n for (x, y), n in pairs.items() if x == y)
     scores = [100 * right / pairs.total()]
     for name in ("nsubj", "obj"):

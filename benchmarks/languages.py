@@ -11,7 +11,8 @@ import measuring
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.data import conllu, corpus, protocols
+from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
 
@@ -24,9 +25,7 @@ LIMITS_SHOWN = " / ".join(attachment.length_label(limit) for limit in LIMITS)
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser of the command line with `--list` and the options that choose files from the list."""
     parser = measuring.argument_parser(description)
-    parser.add_argument(
-        "--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test"
-    )
+    parser.add_argument("--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test")
     parser.add_argument("--set", help="only those of this set of the list")
     parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
     parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
@@ -74,9 +73,7 @@ def listed(arguments: argparse.Namespace) -> list[Listed]:
 
 
 # ------------------------------------------------------------------------------------------- sentences
-def read(
-    paths: Iterable[Path], heads: conllu.Heads = "optional", max_len: int | None = None
-) -> list[Sentence]:
+def read(paths: Iterable[Path], heads: conllu.Heads = "optional", max_len: int | None = None) -> list[Sentence]:
     """The sentences of files, without punctuation."""
     text = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
     return corpus.prepare(text, protocols.STANDARD, max_len=max_len).sentences

@@ -30,9 +30,7 @@ print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser of the command line whose help is the script's docstring as it stands."""
-    return argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
@@ -44,9 +42,7 @@ def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
     package = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
-    run = subprocess.run(
-        [sys.executable, "-c", _PEAK, *command], env=environment, stdout=subprocess.PIPE, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", _PEAK, *command], env=environment, stdout=subprocess.PIPE, check=True)
     unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, kilobytes elsewhere
     peak, seconds = run.stdout.split()[-2:]
     return int(peak) / unit, float(seconds)

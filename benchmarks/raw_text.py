@@ -127,9 +127,7 @@ def by_udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
 SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_rule, "udpipe": by_udpipe}
 
 
-def rows_of(
-    treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]
-) -> Iterator[list[str]]:
+def rows_of(treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]) -> Iterator[list[str]]:
     """The rows of one treebank that are not done."""
     text = [sentence for path in treebank.text for sentence in conllu.read(path, heads="ignored")]
     random.Random(1).shuffle(text)
@@ -176,9 +174,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="rows, as CSV")
     parser.add_argument("--table", action="store_true", help="print the table of the rows, train nothing")
     shown_columns = (*COLUMNS, "new", "train_s", "words_per_s")
-    parser.add_argument(
-        "--columns", nargs="+", choices=shown_columns, default=shown_columns, help="of the table"
-    )
+    parser.add_argument("--columns", nargs="+", choices=shown_columns, default=shown_columns, help="of the table")
     arguments = parser.parse_args()
     rows = csv_rows(arguments.out)
     print("python benchmarks/raw_text.py")

@@ -94,9 +94,7 @@ def main() -> None:
     parser.add_argument("--universal", nargs="*", default=[], metavar="FILE.npz=CODE,CODE,...")
     parser.add_argument("--epochs", type=int, default=10, help="of UDPipe's tokeniser (its default: 100)")
     parser.add_argument("--models", type=Path, default=Path("."), help="folder for UDPipe's models")
-    parser.add_argument(
-        "--out", type=Path, required=True, help="rows, as CSV; those there are not made again"
-    )
+    parser.add_argument("--out", type=Path, required=True, help="rows, as CSV; those there are not made again")
     arguments = parser.parse_args()
     at_start = conditions()
     rows = [list(row.values()) for row in csv_rows(arguments.out)]

@@ -31,7 +31,7 @@ from languages import LIMITS, LIMITS_SHOWN, dda, read
 from measuring import argument_parser, cell, conditions, print_table
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.files import TIE_SEEDS, break_ties
+from dynet_vdgi.evaluation.tables import TIE_SEEDS, break_ties
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
@@ -40,10 +40,9 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.settings.config import DmvSettings, rules_path
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started", "rf")
 KINDS = ("dmv", "convex-mst", "lc-dmv", *RANDOM)
@@ -61,9 +60,7 @@ class Language:
     @classmethod
     def of_files(cls, name: str, train: str, test: str) -> Language:
         """Training files are joined by commas, and their heads are not read."""
-        return cls(
-            name, read(map(Path, train.split(",")), "ignored"), read([Path(test)], "required", max(LIMITS))
-        )
+        return cls(name, read(map(Path, train.split(",")), "ignored"), read([Path(test)], "required", max(LIMITS)))
 
 
 @dataclass(frozen=True)
@@ -188,9 +185,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
 def main() -> None:
     """Prints the tables."""
     parser = argument_parser(__doc__)
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser.add_argument("--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST"))
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")

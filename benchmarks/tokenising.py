@@ -143,9 +143,7 @@ def main() -> None:
             systems = {"vdgi": own}
             for epochs in arguments.udpipe:
                 kept = f"{files.name}-{arguments.sentences}-e{epochs}.udpipe"
-                systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(
-                    epochs, (arguments.models or folder) / kept
-                )
+                systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(epochs, (arguments.models or folder) / kept)
             for system, run in systems.items():
                 found, learning, tokenising = run(learnt, raw)
                 path = write(folder / "found.conllu", [found])

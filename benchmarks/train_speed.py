@@ -19,17 +19,18 @@ from pathlib import Path
 import numpy as np
 from measuring import argument_parser, conditions, print_table
 
-from dynet_vdgi.data import conllu, corpus, protocols
+from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.data import sentence as protocols
+from dynet_vdgi.data.corpus import Encoded, build_vocabulary
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.system.side_by_side import one_thread
-from dynet_vdgi.variational.critic import minibatches
+from dynet_vdgi.system.processes import one_thread
+from dynet_vdgi.variational.phases import minibatches
 from dynet_vdgi.variational.trainer import Trainer
 
 ENGINES = {
@@ -92,9 +93,7 @@ def main() -> None:
     with one_thread(), tempfile.TemporaryDirectory() as folder:
         for title, word_dim in WORD_DIMS.items():
             trainer = trainer_of(sentences, word_dim, folder)
-            tags, words = (
-                np.concatenate(part) for part in zip(*((e.tags, e.words) for e in trainer.encoded))
-            )
+            tags, words = (np.concatenate(part) for part in zip(*((e.tags, e.words) for e in trainer.encoded)))
             places = np.random.default_rng(1).integers(0, len(tags), (arguments.sentences, arguments.length))
             drawn = [Encoded(tuple(tags[k].tolist()), tuple(words[k].tolist())) for k in places]
             header = ["engine", "batch", "sentences / CPU s", "ratio to the first"]

@@ -52,18 +52,15 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import UniversalEngine
-from dynet_vdgi.parsing.expectation import SOURCES
+from dynet_vdgi.parsing.engines import SOURCES, UniversalEngine, labeller_of
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.relations import labeller_of
 from dynet_vdgi.recipes.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.config import resources, rules_path
-from dynet_vdgi.universal.learning import GoldTreebank, learn
-from dynet_vdgi.universal.learning_settings import LearningSettings
+from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
 from dynet_vdgi.universal.scorer import Scorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, TextBase, beginning, scorer_of
 
@@ -87,9 +84,7 @@ CALIBRATED = 200
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
     return [
-        next(
-            data / folder / name for folder in ("ud2", "ud2_sources", ".") if (data / folder / name).exists()
-        )
+        next(data / folder / name for folder in ("ud2", "ud2_sources", ".") if (data / folder / name).exists())
         for name in names.split()
     ]
 
@@ -104,9 +99,7 @@ def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
         if arguments.free and any(mark in row["licence"] for mark in NOT_FREE):
             continue
         kept.append(
-            GoldTreebank(
-                row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"]
-            )
+            GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"])
         )
     if arguments.treebanks:  # the smaller samples of a seed are parts of the larger ones
         kept = random.Random(arguments.seed).sample(kept, len(kept))[: arguments.treebanks]
@@ -152,9 +145,7 @@ def with_table(scorers: list[Scorer], text: list, test: list, share: float) -> l
     return [chart.best(sum(potentials) / len(scorers)) for potentials in zip(*total)]
 
 
-def engine_for(
-    scorer: Scorer, text: list, calibration: dict | None = None
-) -> tuple[UniversalEngine, ModelFile]:
+def engine_for(scorer: Scorer, text: list, calibration: dict | None = None) -> tuple[UniversalEngine, ModelFile]:
     """The engine of a model that has measured a text."""
     model = pack(scorer, {}, further=calibration)
     model.parameters.update(Measures.of(scorer, list(beginning(text))).arrays())
@@ -305,9 +296,7 @@ def main() -> None:
     parser = measuring.argument_parser(__doc__)
     commands = parser.add_subparsers(dest="verb", required=True)
     learning = commands.add_parser("learn")
-    learning.add_argument(
-        "--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven"
-    )
+    learning.add_argument("--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven")
     learning.add_argument("--without-code", nargs="*", default=[])
     learning.add_argument("--free", action="store_true")
     learning.add_argument("--treebanks", type=int, default=0, help="learn from so many, taken at random")
@@ -324,9 +313,7 @@ def main() -> None:
         each.add_argument("--set", choices=sorted(FILES), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     further["relations"].add_argument("--shares", nargs="+", type=float, default=[Labeller.share])
-    scoring.add_argument(
-        "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
-    )
+    scoring.add_argument("--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)")
     for each in (learning, further["ship"]):
         each.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     for each in (learning, scoring, *further.values()):
@@ -355,11 +342,7 @@ def main() -> None:
     rows = []
     for code, text, test in texts(arguments):
         test = [s for s in test if len(s) <= 40]
-        trees = (
-            with_table(scorers, text, test, arguments.table)
-            if arguments.table
-            else parsed(scorers, text, test)
-        )
+        trees = with_table(scorers, text, test, arguments.table) if arguments.table else parsed(scorers, text, test)
         rows.append((code, *dda(test, trees)))
         print("{} {:.1f}/{:.1f}".format(*rows[-1]), flush=True)
     print("mean of {}: {:.2f}/{:.2f}".format(len(rows), *np.mean([row[1:] for row in rows], 0)))

@@ -18,10 +18,10 @@ from languages import file_list_parser, listed
 from measuring import conditions, print_table
 
 import dynet_vdgi as vdgi
+from dynet_vdgi import validation
 from dynet_vdgi.data import conllu
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import FileParser
-from dynet_vdgi.validation import form
 
 LEVEL = 3
 
@@ -30,7 +30,7 @@ Incidents = Counter[tuple[int, str]]
 
 def incidents(path: str | Path) -> Incidents:
     """Counts of the validator's errors, by level and kind."""
-    found = form.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
+    found = validation.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
     return Counter((message.level, message.rule) for message in found if message.is_error)
 
 
@@ -71,9 +71,7 @@ def main() -> None:
         ours, theirs = incidents(output), incidents(test)
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
         size = sum(map(len, conllu.read(output)))
-        level3, gold3 = (
-            Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs)
-        )
+        level3, gold3 = (Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs))
         totals += level3
         gold_totals += gold3
         n_words += size

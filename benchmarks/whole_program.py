@@ -74,9 +74,7 @@ def _n_words(block: conllu_blocks.Block) -> int:
     return sum(line.split("\t", 1)[0].isdigit() for line in block.lines)
 
 
-def tasks_for(
-    arguments: argparse.Namespace, folder: Path, n_words: int
-) -> tuple[dict[str, list[str]], dict[str, int]]:
+def tasks_for(arguments: argparse.Namespace, folder: Path, n_words: int) -> tuple[dict[str, list[str]], dict[str, int]]:
     """The commands, the parses first, and the numbers of their words."""
     large, few, tenth = (str(folder / f"{name}.conllu") for name in ("large", "few", "tenth"))
     out = ["-o", str(folder / "out.conllu")]

@@ -24,7 +24,8 @@ import numpy as np
 from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_table
 
-from dynet_vdgi.data import conllu, corpus, protocols
+from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules

@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from dynet_vdgi.parsing.expectation import Expectation, on_line
+from dynet_vdgi.parsing.engines import Expectation, on_line
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -76,10 +76,7 @@ def cell(page: str, column: str, **where: str) -> str:
         row
         for row in rows(f"tables/{page}.csv")
         if row["column"] == column
-        and all(
-            row[key].startswith(value) if key == "caption" else row[key] == value
-            for key, value in where.items()
-        )
+        and all(row[key].startswith(value) if key == "caption" else row[key] == value for key, value in where.items())
     ]
     assert len({(row["table"], row["part"]) for row in chosen}) == len(chosen) > 0, (page, column, where)
     return "/".join(row["mean"] for row in chosen)
@@ -93,9 +90,7 @@ def lengths(page: str, row: str, column: str = "average", caption: str = "DDA, p
 def published(model: str) -> str:
     """The mean of a published system on the eight treebanks of UD 1.4."""
     with open(ROOT / "resources" / "published.csv", encoding="utf-8") as lines:
-        chosen = [
-            row for row in csv.DictReader(lines) if (row["model"], row["dataset"]) == (model, "UD1.4-Average")
-        ]
+        chosen = [row for row in csv.DictReader(lines) if (row["model"], row["dataset"]) == (model, "UD1.4-Average")]
     found = {row["length"]: row["mean"] for row in chosen}
     return f"{found['<=15']}/{found['<=40']}"
 
@@ -152,9 +147,7 @@ def off(name: str) -> str:
     """How far the expected share is off in a set, in points; each treebank counts once."""
     chosen = [row for row in rows("expect.csv") if row["set"] == name]
     names = sorted({row["treebank"] for row in chosen})
-    return (
-        f"{sum(_off([row for row in chosen if row['treebank'] == each]) for each in names) / len(names):.1f}"
-    )
+    return f"{sum(_off([row for row in chosen if row['treebank'] == each]) for each in names) / len(names):.1f}"
 
 
 def expectation() -> Expectation:
@@ -175,11 +168,7 @@ def off_with_fifty() -> str:
     """How far the mean share with fifty trees, measured later, is from the interpolated one, in points."""
     line = next(row[1:3] for row in expectation().trees if row[0] == 50)
     none, fifty = (
-        {
-            row["language"]: float(row["dda40"]) / 100
-            for row in rows(_FRONT)
-            if (row["system"], row["k"]) == key
-        }
+        {row["language"]: float(row["dda40"]) / 100 for row in rows(_FRONT) if (row["system"], row["k"]) == key}
         for key in (("universal", "0"), ("universal", "50"))
     )
     errors = [100 * (float(on_line(line, none[code])) - fifty[code]) for code in none]
@@ -206,9 +195,7 @@ def picture() -> str:
         step = place(str(tick / 100))
         axes.append(f'<text x="{50 + step:.0f}" y="{38 + size}" text-anchor="middle">{tick}</text>')
         axes.append(f'<text x="44" y="{24 + size - step:.0f}" text-anchor="end">{tick}</text>')
-    axes.append(
-        f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>'
-    )
+    axes.append(f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>')
     axes.append('<text x="50" y="12">right, % of the heads</text>')
     style = "text{font:12px sans-serif;fill:#333}path{stroke:#999;fill:none}circle{fill:#7aa}.name{fill:#b00}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 70} {size + 70}" role="img">'
@@ -298,9 +285,7 @@ def curves(title: str, series: Sequence[Series], name: str, unit: tuple[str, str
     for value in (tick for tick in ticks(0.0, x_end) if tick <= x_end):
         x, _ = place(value, y_ticks[0])
         parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_tick(value)}</text>')
-    parts.append(
-        f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>'
-    )
+    parts.append(f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>')
     for line in series:
         places = [place(x, y) for x, y in line.points]
         data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
@@ -449,9 +434,7 @@ def outdated() -> list[Path]:
     """The pages whose figures differ from the rows, and the list and the pictures if they do."""
     texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
     differing = [path for path, text in texts.items() if filled(text) != text]
-    differing += [
-        PICTURES / name for name, draw in _DRAWN.items() if (PICTURES / name).read_text("utf-8") != draw()
-    ]
+    differing += [PICTURES / name for name, draw in _DRAWN.items() if (PICTURES / name).read_text("utf-8") != draw()]
     with open(LIST, encoding="utf-8") as lines:
         is_listed = [row[:-1] for row in csv.reader(lines)] == listed()
     return differing if is_listed else [*differing, LIST]

@@ -31,7 +31,7 @@ import rooms
 
 import dynet_vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.settings import config, config_checks, presets
+from dynet_vdgi.settings import config, presets
 from dynet_vdgi.settings.config import RECIPES, bundled
 
 DOCS = Path(__file__).parent
@@ -144,11 +144,7 @@ def _place(action: argparse.Action) -> str:
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     for action in parser._actions:
-        if (
-            not action.option_strings
-            or isinstance(action, argparse._HelpAction)
-            or action.help == argparse.SUPPRESS
-        ):
+        if not action.option_strings or isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
             continue
         value = "" if action.nargs == 0 else " " + _place(action)
         value += "..." if action.nargs == "+" else ""
@@ -205,7 +201,7 @@ Kinds = dict[type[config.Section], tuple[str, ...]]
 
 def _sections() -> list[tuple[str, Kinds]]:
     found: dict[str, Kinds] = {}
-    for recipes, section, _, kind in config_checks.every_setting():
+    for recipes, section, _, kind in presets.every_setting():
         found.setdefault(section, {})[kind] = recipes
     found["teacher"] = {config.NoTeacher: (), **found["teacher"]}  # it has no numbers
     return list(found.items())
@@ -278,13 +274,7 @@ def _short(number: float) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return json.dumps(value)
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f'"{value}"'
-        if isinstance(value, str)
-        else str(value)
-    )
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _preset(name: str) -> list[str]:
@@ -606,9 +596,7 @@ def outdated() -> list[str]:
     """Pages that differ from the code's current output."""
     paths = {name: DOCS / name for name in PAGES}
     return [
-        name
-        for name, path in paths.items()
-        if not path.exists() or path.read_text(encoding="utf-8") != PAGES[name]()
+        name for name, path in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != PAGES[name]()
     ]
 
 

@@ -52,9 +52,7 @@ def lines(text: str) -> Iterator[Line]:
 
 def _row(heading: list[str], cells: list[str]) -> Iterator[Line]:
     """One line for each figure; text cells before the first figure, or the first dash, name the row."""
-    n_names = next(
-        (k for k, cell in enumerate(cells) if k and (_figures(cell) or cell in ("-", "–"))), len(cells)
-    )
+    n_names = next((k for k, cell in enumerate(cells) if k and (_figures(cell) or cell in ("-", "–"))), len(cells))
     n_names = max(n_names, 1)
     name = " · ".join(cell for cell in cells[:n_names] if cell)
     for column, cell in zip(heading[n_names:], cells[n_names:]):

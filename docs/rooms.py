@@ -131,9 +131,7 @@ def picture() -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _centres(
-    rows: list[list[str]], ways: Collection[list[str]], levels: Mapping[str, int]
-) -> dict[str, float]:
+def _centres(rows: list[list[str]], ways: Collection[list[str]], levels: Mapping[str, int]) -> dict[str, float]:
     """The centre of each place, from left to right; sorts the rows so that few arrows cross."""
     beside: dict[str, list[str]] = {place: [] for row in rows for place in row}
     for way in ways:

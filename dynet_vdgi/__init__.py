@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from dynet_vdgi.api import rules, train
     from dynet_vdgi.data.conllu_writing import from_conllu, to_conllu, write
     from dynet_vdgi.data.corpus import Corpus, prepare, read
-    from dynet_vdgi.data.protocols import Protocol
-    from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.sentences import Drawing, draw
+    from dynet_vdgi.data.sentence import Protocol, Sentence
+    from dynet_vdgi.drawing.text import Drawing, draw
     from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
     from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
     from dynet_vdgi.grammar.prior import Prior

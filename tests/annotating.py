@@ -169,13 +169,13 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> None:
     """Serves a file without learning; sentences have the guess `chain`."""
-    from dynet_vdgi.annotation import server, serving
+    from dynet_vdgi.annotation import server
     from dynet_vdgi.annotation.live import Live
 
     session = guessed(Session(arguments[0], "anna"))
-    with serving.listening(0) as listener:
+    with server.listening(0) as listener:
         page = server.SessionPage(Live(session))
-        serving.serve(page, listener, lambda address: print(address, flush=True), None)
+        server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()
 
 

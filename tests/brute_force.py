@@ -103,8 +103,7 @@ def with_marks(heads, kept, forms):
         before = [way_up(tree, word, first, mark) for word in kept if first <= word < mark][-1:]
         after = [way_up(tree, word, mark, last) for word in kept if mark < word <= last][:1]
         highest = [
-            [up for up in way if not any(cross((mark, up), arc) for arc in tree.items())][-1]
-            for way in before + after
+            [up for up in way if not any(cross((mark, up), arc) for arc in tree.items())][-1] for way in before + after
         ]
         head = max(highest, key=lambda word: len(way_up(tree, word, 1, len(forms))))
         beside = mark - 1

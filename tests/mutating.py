@@ -12,9 +12,7 @@ SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "Ã
 MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
 
 
-def changed(
-    rng: random.Random, sentences: list[str], count: int = 3, often: float = 0.5, spaced: float = 0.5
-) -> str:
+def changed(rng: random.Random, sentences: list[str], count: int = 3, often: float = 0.5, spaced: float = 0.5) -> str:
     """So many of the sentences, with a change that may be a fault, or none, or odd.
 
     `often`, `spaced`: how probable small changes are, and a letter or space put in.

@@ -9,7 +9,7 @@ from typing import Any
 import brute_force
 import numpy as np
 
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.data.corpus import Encoded, Vocabulary
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings

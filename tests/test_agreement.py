@@ -169,9 +169,7 @@ def test_uas_and_las_of_the_same_words_are_those_of_evaluate(vdgi: Vdgi, tmp_pat
     assert figures["both"]["share"] == official["LAS"]["f1"]
 
 
-def test_other_texts_and_useless_options_are_refused(
-    vdgi: Vdgi, pair: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_other_texts_and_useless_options_are_refused(vdgi: Vdgi, pair: tuple[Path, Path], tmp_path: Path) -> None:
     other = tmp_path / "c.conllu"
     other.write_text(sentence(*WORDS[:2]), encoding="utf-8")
     status, _, err = vdgi("evaluate", "--agreement", pair[0], other)

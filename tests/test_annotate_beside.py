@@ -39,13 +39,9 @@ def lines(*words: str) -> str:
 
 
 SAME = lines("yes INTJ _ 0 root _")
-ONE = lines(
-    "dogs NOUN _ 2 nsubj HeadBy=anna", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj X=1"
-)
+ONE = lines("dogs NOUN _ 2 nsubj HeadBy=anna", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj X=1")
 OTHER = lines("dogs PROPN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 2 obj _", "cats NOUN _ 3 nmod _")
-APART = lines(
-    "1-2 don't", "do AUX _ 3 aux _", "n't PART _ 3 advmod _", "bark VERB _ 0 root _", "loud ADV _ 2 advmod _"
-)
+APART = lines("1-2 don't", "do AUX _ 3 aux _", "n't PART _ 3 advmod _", "bark VERB _ 0 root _", "loud ADV _ 2 advmod _")
 JOINED = lines("don't AUX _ 2 aux _", "bark VERB _ 0 root _", "loud ADJ _ 2 advmod _")
 
 
@@ -102,9 +98,7 @@ POOR = (
 
 
 @pytest.mark.parametrize("names", [("a.conllu", "b.conllu"), ("b.conllu", "a.conllu")])
-def test_what_only_one_file_has_besides_the_compared_columns_is_kept(
-    folder: Path, names: tuple[str, str]
-) -> None:
+def test_what_only_one_file_has_besides_the_compared_columns_is_kept(folder: Path, names: tuple[str, str]) -> None:
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + POOR, encoding="utf-8")
     work = opened(*names)
@@ -124,9 +118,7 @@ def test_what_only_one_file_has_besides_the_compared_columns_is_kept(
     assert (rows["1-2"][9], rows["2"][3], rows["2"][9]) == ("Typo=No", "PART", "TagBy=eve|HeadBy=eve")
 
 
-def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_start(
-    vdgi: Vdgi, folder: Path
-) -> None:
+def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_start(vdgi: Vdgi, folder: Path) -> None:
     other = RICH.replace("Gloss=x", "Gloss=y").replace("3:obl", "1:obl").replace("= odd", "= even")
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + other, encoding="utf-8")

@@ -16,15 +16,13 @@ import pytest
 import shell
 from annotating import ROWS, Client, served, start, written
 
+from dynet_vdgi import validation
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.validation import form
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright, of the extra dev, is not installed"
-)
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright, of the extra dev, is not installed")
 
 expect = playwright.expect
 
@@ -312,9 +310,7 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
 
 
 # ------------------------------------------------------------------------------------------- keys anywhere
-def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(
-    page: Any, client: Client
-) -> None:
+def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(page: Any, client: Client) -> None:
     expect(page.locator("#advice")).to_be_visible()
     keys(page, "Home", "4", says="1 The, DET, head 4 n't")
     page.locator("#undo").click()
@@ -392,9 +388,7 @@ def test_keys_pressed_before_the_sentence_or_the_page_has_come_are_given_in_thei
 
 
 @pytest.mark.parametrize("key", ["a", "Space"])
-def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(
-    page: Any, client: Client, key: str
-) -> None:
+def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(page: Any, client: Client, key: str) -> None:
     held = opened_without(page, "**/sentence/**", f"{client.address}#s=2&w=1")
     for one in ("6", "Home", key, "ArrowRight", "3", "n"):  # after 6 alone, Enter would confirm nothing
         page.keyboard.press(one)
@@ -784,8 +778,8 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(tmp_path: Path, tab: Ca
         "# text = அவனும் பார்த்தான்",
         "# text = மழை பெய்தது.",
     ]
-    if form.command():
-        assert form.messages([text], level="2") == []
+    if validation.command():
+        assert validation.messages([text], level="2") == []
 
 
 def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[str, str, int, str]]) -> None:
@@ -824,9 +818,7 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
 
 # ------------------------------------------------------------------------------------------- the tutorial
 @pytest.mark.timeout(600)
-def test_the_tutorial_from_tagged_text_to_corrected_sentences(
-    tmp_path: Path, tab: Callable[..., Any]
-) -> None:
+def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, tab: Callable[..., Any]) -> None:
     """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
     n_corrected, n_all, step = (100, 200, 20) if PICTURES else (30, 50, 15)
     blocks = DEMO.read_text("utf-8").split("\n\n")[:n_all]

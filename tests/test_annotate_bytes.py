@@ -12,8 +12,7 @@ from shell import names_in
 
 from dynet_vdgi.annotation.journal import plain
 from dynet_vdgi.annotation.marked import TagGuess
-from dynet_vdgi.annotation.session import Given, Session
-from dynet_vdgi.annotation.taking_over import conllu_of
+from dynet_vdgi.annotation.session import Given, Session, conllu_of
 from dynet_vdgi.errors import DataError, UsageError
 
 
@@ -162,9 +161,7 @@ def test_heads_of_some_words_can_be_given(folder: Path) -> None:
     assert names_in(folder) == ["a.conllu", "a.conllu.journal", "b.conllu"]
 
 
-def test_given_again_is_a_note_and_something_else_is_refused(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_given_again_is_a_note_and_something_else_is_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     written(Path("a.conllu"), WITH_TREES)
     opened("guessed").close()
     with caplog.at_level("INFO", logger="dynet_vdgi"):

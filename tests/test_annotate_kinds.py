@@ -18,7 +18,7 @@ from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import shown_sentence
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.protocols import UD2_TAGS
+from dynet_vdgi.data.sentence import UD2_TAGS
 
 
 @pytest.fixture

@@ -241,9 +241,7 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
     async def scene(live: Live, tools: Unsteady) -> None:
         if order == "choose":
-            assert (
-                live.next_one(None, order) == live.next_one(None, order) == 2
-            )  # not passed over by a reload
+            assert live.next_one(None, order) == live.next_one(None, order) == 2  # not passed over by a reload
             assert live.next_one(2, order) == 0
         for _ in range(3):
             place, found = None if order == "choose" else 8, []
@@ -259,9 +257,7 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
 
 # ------------------------------------------------------------------------------------------- the file
-def test_a_file_that_cannot_be_written_is_told_until_it_can(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_told_until_it_can(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dynet_vdgi.annotation.live.WRITE_EVERY", 0.01)
     original = files.atomic_bytes_writer
 

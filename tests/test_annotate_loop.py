@@ -68,12 +68,9 @@ def test_what_is_confirmed_makes_the_guesses_better(knowledge: loop.Knowledge, l
 
 def test_single_arcs_are_learnt_from(knowledge: loop.Knowledge) -> None:
     partial = [
-        replace(one, heads=tuple(FREE if d % 2 else h for d, h in enumerate(one.heads)), deprels=())
-        for one in GOLD
+        replace(one, heads=tuple(FREE if d % 2 else h for d, h in enumerate(one.heads)), deprels=()) for one in GOLD
     ]
-    assert accuracy(loop.learn(knowledge, partial).guesses(TEXT)) > accuracy(
-        loop.learn(knowledge, []).guesses(TEXT)
-    )
+    assert accuracy(loop.learn(knowledge, partial).guesses(TEXT)) > accuracy(loop.learn(knowledge, []).guesses(TEXT))
 
 
 def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: loop.Learnt) -> None:
@@ -90,9 +87,7 @@ def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: loop.L
     assert (guess.heads[0], guess.heads[1], guess.heads[3]) == (3, 4, 0)
 
 
-def test_words_before_the_corrected_one_stay_if_they_can(
-    learnt: loop.Learnt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_before_the_corrected_one_stay_if_they_can(learnt: loop.Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "HELD", 50.0)
     sentence = replace(TEXT[0], heads=(FREE, FREE, FREE, 3, FREE))
     shown = (2, 3, 0, 5, 3)

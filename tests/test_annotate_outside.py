@@ -14,10 +14,9 @@ import pytest
 from annotating import ROWS, guessed, seen, written
 from shell import Vdgi
 
+from dynet_vdgi.annotation.annotated_text import read_list
 from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
-from dynet_vdgi.annotation.relations import read_list
-from dynet_vdgi.annotation.session import Session, UnwrittenError
-from dynet_vdgi.annotation.taking_over import by_rule, conllu_of
+from dynet_vdgi.annotation.session import Session, UnwrittenError, by_rule, conllu_of
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
@@ -52,9 +51,7 @@ def edited(session: Session, *pairs: tuple[str, str]) -> Session:
 
 
 def test_another_word_is_taken_over_and_what_is_confirmed_of_the_others_stays(session: Session) -> None:
-    found = edited(
-        session, ("1\tCats\tcat", "1\tWolves\tcat"), ("2\tsee", "2\tsaw"), ("Gloss=a b|HeadBy=anna", "_")
-    )
+    found = edited(session, ("1\tCats\tcat", "1\tWolves\tcat"), ("2\tsee", "2\tsaw"), ("Gloss=a b|HeadBy=anna", "_"))
     marked = found.text.of_id(2)
     assert marked.forms == ("Wolves", "saw", "dogs", ",", "they", "say")
     assert marked.wids == (7, 8, 9, 10, 11, 12)
@@ -272,13 +269,9 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
         session = guessed(Session(written(Path("a.conllu")), "anna"))
         for step in range(numbers.randint(1, 7)):
             marked = numbers.choice(session.sentences)
-            what = numbers.choice(
-                ["lemma", "note", "note", "head", "tag", "split", "cut", "glue", "undo", "save"]
-            )
+            what = numbers.choice(["lemma", "note", "note", "head", "tag", "split", "cut", "glue", "undo", "save"])
             word = numbers.randint(1, len(marked))
-            value = {"lemma": f"in{step}", "note": f"in{step}", "head": 1, "tag": "NOUN", "split": 1}.get(
-                what, 0
-            )
+            value = {"lemma": f"in{step}", "note": f"in{step}", "head": 1, "tag": "NOUN", "split": 1}.get(what, 0)
             with contextlib.suppress(ChangeError):
                 if what == "save":
                     session.save()
@@ -342,9 +335,7 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
     found.close()
 
 
-@pytest.mark.parametrize(
-    "how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"]
-)
+@pytest.mark.parametrize("how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"])
 def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_written(
     session: Session, how: str
 ) -> None:

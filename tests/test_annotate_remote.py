@@ -14,9 +14,9 @@ from annotating import ROWS, written
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation import server
 from dynet_vdgi.annotation.journal import ENDING, Journal, OwnFile
-from dynet_vdgi.annotation.serving import Guard, Reach
+from dynet_vdgi.annotation.server import Guard, Reach
 from dynet_vdgi.errors import UsageError
 
 PORT = 4000
@@ -117,11 +117,11 @@ def test_only_the_page_itself_may_ask_by_the_names_that_are_allowed() -> None:
 def test_what_is_no_host_or_prefix_is_refused_at_the_start() -> None:
     for host in ("http://a.example", "a.example/x", "*", "", "a b", "a:port", "-a"):
         with pytest.raises(UsageError, match="--allow-host"):
-            serving.reach([host], "")
+            server.reach([host], "")
     for prefix in ("annotate", "/", "/a/", "/a b", "/../a", "//a", "/ä"):
         with pytest.raises(UsageError, match="--prefix"):
-            serving.reach([], prefix)
-    assert serving.reach(["LocalHost:8000", "[::1]:80"], "/hub/~a").hosts == ("localhost:8000", "[::1]:80")
+            server.reach([], prefix)
+    assert server.reach(["LocalHost:8000", "[::1]:80"], "/hub/~a").hosts == ("localhost:8000", "[::1]:80")
 
 
 # ------------------------------------------------------------------------------------------- who can read

@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 from dynet_vdgi.annotation import shown as finding
-from dynet_vdgi.annotation.serving import HEADERS
+from dynet_vdgi.annotation.server import HEADERS
 
 JSON = "application/json"
 PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"

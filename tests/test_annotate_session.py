@@ -159,9 +159,7 @@ def test_what_is_no_journal_of_this_version_is_refused_and_stays_as_it_is(
     assert Path("a.conllu.journal").read_bytes() == content
 
 
-def test_a_change_that_cannot_be_written_has_not_happened(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_cannot_be_written_has_not_happened(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     before, size = session.sentences[0].arcs, session.journal.path.stat().st_size
     original = os.write
     with monkeypatch.context() as patch:
@@ -174,9 +172,7 @@ def test_a_change_that_cannot_be_written_has_not_happened(
     assert again(session).sentences[0].arcs[1].head == 4
 
 
-def test_every_change_is_forced_to_the_disk_before_it_counts(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_change_is_forced_to_the_disk_before_it_counts(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     forced = []
     monkeypatch.setattr(os, "fsync", lambda file: forced.append(session.sentences[0].edits))
     change(session, 0, "head", 2, 4)

@@ -10,6 +10,7 @@ from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynet_vdgi.annotation.annotated_text import Relations
 from dynet_vdgi.annotation.changes import new_state
 from dynet_vdgi.annotation.marked import (
     ChangeError,
@@ -20,7 +21,6 @@ from dynet_vdgi.annotation.marked import (
     read_text,
     write_marked,
 )
-from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.labels.label_table import LABELS
 
@@ -43,9 +43,7 @@ def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 
 @given(st.data())
 def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> None:
     n_words = data.draw(st.integers(1, 8))
-    heads = [
-        data.draw(st.sampled_from([h for h in range(n_words + 1) if h != d])) for d in range(1, n_words + 1)
-    ]
+    heads = [data.draw(st.sampled_from([h for h in range(n_words + 1) if h != d])) for d in range(1, n_words + 1)]
     fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
     if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
         with pytest.raises(ValueError, match="are fixed as roots"):

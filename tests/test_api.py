@@ -317,9 +317,7 @@ def test_an_argument_of_another_kind_is_a_usage_error(name: str, call: Any) -> N
 
 
 # ------------------------------------------------------------------------------------- what a parser says
-def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(
-    few: Path, parser: Parser
-) -> None:
+def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(few: Path, parser: Parser) -> None:
     new = list(vdgi.read(few / "new.conllu"))
     told = [parser(s.forms, s.tags, feats=s.feats, lemmas=s.lemmas, xpos=s.xpos) for s in new]
     assert [s.heads for s in told] == [s.heads for s in parser.pipe(new)]

@@ -64,8 +64,7 @@ def test_likelihood_of_partial_trees_is_the_sum_over_all_trees_that_contain_them
     sentence = trees(1)[0]
     crf = some_crf([sentence])
     likelihood = {
-        heads: math.exp(log_likelihood(crf, [replace(sentence, heads=heads)]))
-        for heads in projective_trees(5)
+        heads: math.exp(log_likelihood(crf, [replace(sentence, heads=heads)])) for heads in projective_trees(5)
     }
     assert sum(likelihood.values()) == pytest.approx(1)
     for words in ((1,), (2, 4), (1, 2, 3, 4, 5)):

@@ -23,14 +23,10 @@ def test_the_page_lists_the_rooms_in_the_order_of_their_layers() -> None:
     top = Path(__file__).parents[1]
     page = (top / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.MULTILINE)
-    contract = re.search(
-        r"^layers = \[(.*?)^\]", (top / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE
-    )
+    contract = re.search(r"^layers = \[(.*?)^\]", (top / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
     assert contract is not None
     layers = {
-        room: n
-        for n, layer in enumerate(re.findall('"(.*)"', contract[1]))
-        for room in re.findall(r"\w+", layer)
+        room: n for n, layer in enumerate(re.findall('"(.*)"', contract[1])) for room in re.findall(r"\w+", layer)
     }
     assert set(layers) - set(listed) == {"__main__", "cli", "errors", "_version"}
     assert [layers[room] for room in listed] == sorted(layers[room] for room in listed)

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
-from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence, Source
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import (
     Evaluation,
@@ -24,14 +23,11 @@ from dynet_vdgi.evaluation.attachment import (
     score,
     score_sentence,
 )
-from dynet_vdgi.evaluation.files import left_branching, mean, right_branching
-from dynet_vdgi.evaluation.tables import LEGEND, format_all
+from dynet_vdgi.evaluation.tables import LEGEND, format_all, left_branching, mean, right_branching
 from dynet_vdgi.grammar.rules import parse_rules
 
 
-def sentence_of(
-    tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1
-) -> Sentence:
+def sentence_of(tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1) -> Sentence:
     """Tags and forms separated by spaces; with a path, one line per word after one comment line."""
     split_tags = tuple(tags.split())
     split_forms = tuple(forms.split()) or tuple(f"w{i}" for i in range(1, len(split_tags) + 1))
@@ -63,9 +59,7 @@ def words(n: int, directed: int, undirected: int) -> SentenceTally:
         ((0, 1), (0, 0), (1, 1, 0)),  # roots must be the same words
     ],
 )
-def test_one_sentence_by_hand(
-    gold: tuple[int, ...], predicted: tuple[int, ...], counts: tuple[int, int, int]
-) -> None:
+def test_one_sentence_by_hand(gold: tuple[int, ...], predicted: tuple[int, ...], counts: tuple[int, int, int]) -> None:
     sentence = sentence_of(" ".join("A" * len(gold)), gold)
     assert score_sentence(sentence, predicted) == SentenceTally(1, len(gold), *counts)
 
@@ -166,9 +160,7 @@ PARSED = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
 
 def test_the_protocol_prepares_both_sides() -> None:
     gold, heads, _ = paired([QUOTED], [PARSED], STANDARD)
-    assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [
-        (("Il", "dort"), ("PRON", "VERB"), (2, 0))
-    ]
+    assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [(("Il", "dort"), ("PRON", "VERB"), (2, 0))]
     assert heads == [(0, 1)]
     gold, heads, _ = paired([QUOTED], [PARSED], AS_RELEASED)
     assert (list(gold.sentences), heads) == ([QUOTED], [(0, 1, 4, 1)])

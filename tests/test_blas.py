@@ -8,7 +8,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.system import side_by_side
+from dynet_vdgi.system import processes
 from dynet_vdgi.universal.scorer import TextScorer
 
 
@@ -17,7 +17,7 @@ def two_threads():
     """Two BLAS threads for the test, whatever the number was."""
     if not ThreadpoolController().select(user_api="blas").lib_controllers:
         pytest.skip("NumPy uses no BLAS library that threadpoolctl knows")
-    side_by_side._controller.cache_clear()  # other tests have loaded further libraries since
+    processes._controller.cache_clear()  # other tests have loaded further libraries since
     with threadpool_limits(2, user_api="blas"):
         if threads() != 2:
             pytest.skip("the BLAS library has one thread only")
@@ -30,13 +30,13 @@ def threads():
 
 
 def test_one_thread_is_for_the_block_only(two_threads):
-    with side_by_side.one_thread():
+    with processes.one_thread():
         assert threads() == 1
-        with side_by_side.one_thread():
+        with processes.one_thread():
             assert threads() == 1
         assert threads() == 1
     assert threads() == 2
-    with pytest.raises(KeyError), side_by_side.one_thread():
+    with pytest.raises(KeyError), processes.one_thread():
         raise KeyError
     assert threads() == 2
 

@@ -12,8 +12,8 @@ import pytest
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.protocols import STANDARD
-from dynet_vdgi.evaluation.files import left_branching, random_transitions, right_branching
+from dynet_vdgi.data.sentence import STANDARD
+from dynet_vdgi.evaluation.tables import left_branching, random_transitions, right_branching
 
 
 def test_branching_by_hand() -> None:

@@ -92,9 +92,7 @@ def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) 
 
 def test_punctuation_hangs_inside_one_tree(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tags = ["PUNCT", "DET", "NOUN", "PUNCT", "VERB", "PUNCT", "PUNCT"]
-    Path("a.conllu").write_text(
-        tiny.block(1, tags, None) + tiny.block(2, ["PUNCT"] * 3, None), encoding="utf-8"
-    )
+    Path("a.conllu").write_text(tiny.block(1, tags, None) + tiny.block(2, ["PUNCT"] * 3, None), encoding="utf-8")
     vdgi.good("parse", model, "a.conllu", "-o", "b.conllu")
     first, second = read("b.conllu", heads="required")  # refuses what is no tree with one root
     assert first.heads is not None

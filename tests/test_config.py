@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import RECIPES, TEACHERS, Section, Settings, TeacherSettings, leaves
-from dynet_vdgi.settings.config_checks import every_setting, from_dict, hints_of
-from dynet_vdgi.settings.presets import from_toml, load_settings, merge
+from dynet_vdgi.settings.presets import every_setting, from_dict, from_toml, hints_of, load_settings, merge
 
 if sys.version_info >= (3, 11):
     pass
@@ -161,9 +160,7 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
         (["finetune.updates=3", "train.updates=0"], ["train.lr", "train.clip"], ["train.samples", "rules"]),
     ],
 )
-def test_what_has_no_effect_on_a_neural_parser(
-    assignments: list[str], idle: list[str], busy: list[str]
-) -> None:
+def test_what_has_no_effect_on_a_neural_parser(assignments: list[str], idle: list[str], busy: list[str]) -> None:
     found = load_settings("paper", assignments).without_effect()
     assert set(idle) <= set(found)
     assert not set(busy) & set(found)

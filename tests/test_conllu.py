@@ -109,9 +109,7 @@ def test_a_sentence_without_end_is_given_up_early(
     monkeypatch.setenv("VDGI_LIMITS", "lines=9")
     faults: list[DataError] = []
     path = file_of("\n" + "# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
-    assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [
-        5013
-    ]
+    assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [5013]
     assert [(fault.line, fault.message) for fault in faults] == [
         (2, "comments without a sentence"),
         (12, "no empty line in 9 lines"),
@@ -147,9 +145,7 @@ def test_head_policies(file_of: Callable[[str], str]) -> None:
         list(read(file_of(TREE.replace("\t2\t", "\t\t")), heads="ignored"))
 
 
-@pytest.mark.parametrize(
-    "form", ["a\u2028b", "1\u0085000", "1\u00a0000", "a\u3000b", "a b", "\u200b", "a\x0cb"]
-)
+@pytest.mark.parametrize("form", ["a\u2028b", "1\u0085000", "1\u00a0000", "a\u3000b", "a b", "\u200b", "a\x0cb"])
 def test_odd_characters_inside_a_form_are_kept(form: str, file_of: Callable[[str], str]) -> None:
     (sentence,) = read(file_of(TREE.replace("Kites", form)), on_repair=no_repair)
     assert sentence.forms == (form, "glide")
@@ -195,10 +191,7 @@ def test_repair(content: str, line: int, message: str, file_of: Callable[[str], 
 
 def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> None:
     first, second = read(file_of(GOOD))
-    assert (
-        render(first, first.heads or (), ["case", "nsubj", "root", "advmod:emph"]) + render(second, [0])
-        == GOOD
-    )
+    assert render(first, first.heads or (), ["case", "nsubj", "root", "advmod:emph"]) + render(second, [0]) == GOOD
     assert render(first, [0, 1, 1, 3]).split("\n") == [
         "# sent_id = kites-1",
         "# a remark without equals sign",
@@ -216,9 +209,7 @@ def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> N
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> None:
-    raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
-        ("feats", "deps", "misc"), list.__getitem__
-    )
+    raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), list.__getitem__)
     for path in treebanks[::4]:
         *blocks, rest = path.read_bytes().decode("utf-8").split("\n\n")
         assert rest == ""
@@ -283,9 +274,7 @@ def wild_sentences(draw: st.DrawFn) -> Sentence:
     n = draw(st.integers(1, 3))
     column = st.one_of(st.just(()), st.tuples(*[VALUES] * n))
     words = st.tuples(*[st.one_of(FORMS, VALUES)] * n)
-    heads = st.one_of(
-        st.none(), st.tuples(*[st.integers(-2, n + 1)] * n), st.permutations(range(n)).map(tuple)
-    )
+    heads = st.one_of(st.none(), st.tuples(*[st.integers(-2, n + 1)] * n), st.permutations(range(n)).map(tuple))
     tags = st.tuples(*[st.one_of(TAGS, VALUES)] * n)
     made = Sentence(draw(words), draw(tags), draw(heads))
     names = ("upos", "lemmas", "xpos", "feats", "deprels")
@@ -349,9 +338,7 @@ BAD_VALUES = ["a\tb", "a\nb", "a\r", "a\0", " a", "a  b", "a\u00a0", "a\ud800"]
         ("deprels", 8, ["n subj", *BAD_VALUES]),
     ],
 )
-def test_what_a_column_cannot_hold_is_refused_by_every_writer(
-    column: str, number: int, bad: list[str]
-) -> None:
+def test_what_a_column_cannot_hold_is_refused_by_every_writer(column: str, number: int, bad: list[str]) -> None:
     made = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0), deprels=("nsubj", "root"))
     good = {"feats": "A=b"}.get(column, "x")
     for value in bad:
@@ -433,9 +420,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
     told: list[DataError] = []
     found = list(read(path, on_repair=told.append))
     assert [(sentence.heads, sentence.deprels) for sentence in found] == [(None, ())] * 3
-    assert [(fault.message, fault.hint) for fault in told] == [
-        (message, "read as text without trees, here and below")
-    ]
+    assert [(fault.message, fault.hint) for fault in told] == [(message, "read as text without trees, here and below")]
     with pytest.raises(DataError, match="trees are needed here"):
         list(read(path, heads="required"))
     assert [s.heads for s in read(path, heads="ignored", on_repair=no_repair)] == [None] * 3
@@ -566,14 +551,10 @@ COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
         (COLUMNS + " PARSEME:MWE", 11),
     ],
 )
-def test_other_columns_are_refused_by_their_names(
-    file_of: Callable[[str], str], columns: str, n_columns: int
-) -> None:
+def test_other_columns_are_refused_by_their_names(file_of: Callable[[str], str], columns: str, n_columns: int) -> None:
     row = "\t".join(["1", "w", "X", "x", *["_"] * 7][:n_columns])
     path = file_of(f"# global.columns = {columns}\n{row}\n\n{row}\n\n")
-    message = (
-        f"{path}:1: this is CoNLL-U Plus with the columns {columns}, not CoNLL-U (convert it to {COLUMNS})"
-    )
+    message = f"{path}:1: this is CoNLL-U Plus with the columns {columns}, not CoNLL-U (convert it to {COLUMNS})"
     faults: list[DataError] = []
     assert list(read(path, on_error=faults.append)) == []
     assert list(map(str, faults)) == [message]

@@ -60,9 +60,7 @@ def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(
-    "labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])]
-)
+@pytest.mark.parametrize("labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])])
 def test_gradients_are_those_of_finite_differences(seed, labels):
     rng = np.random.default_rng(seed)
     tokens = tokens_of(rng)

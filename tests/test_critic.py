@@ -10,18 +10,16 @@ import dynet as dy
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.data.corpus import Encoded, Vocabulary
 from dynet_vdgi.model.network import LanguageModel, new_graph
 from dynet_vdgi.settings.neural_settings import LanguageModelSettings
-from dynet_vdgi.variational import critic
-from dynet_vdgi.variational.critic import Baseline, train_language_model
+from dynet_vdgi.variational import phases
+from dynet_vdgi.variational.phases import Baseline, train_language_model
 
 Sequences = list[tuple[int, ...]]
 
 
-def language_model(
-    n_items: int = 3, hidden: int = 4, dropout: float = 0.0, noise: float = 0.4
-) -> LanguageModel:
+def language_model(n_items: int = 3, hidden: int = 4, dropout: float = 0.0, noise: float = 0.4) -> LanguageModel:
     """A small language model, none of whose parameters is zero."""
     model = LanguageModel(n_items, hidden, dropout, np.random.default_rng(2))
     for name, value in model.parameters.arrays().items():
@@ -156,7 +154,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(critic, "LanguageModel", Watched)
+    monkeypatch.setattr(phases, "LanguageModel", Watched)
     settings = LanguageModelSettings(hidden_dim=5, epochs=2, batch_size=3, dropout=0.5)
     found = train_language_model(texts(), Vocabulary(TAGS), settings, seed=1)
     for sentence, value in found.items():
@@ -168,7 +166,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
 def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
     trained: list[Any] = []
     held_out: list[Any] = []
-    epoch, scored = critic._epoch, critic._nll
+    epoch, scored = phases._epoch, phases._nll
 
     def watched_epoch(model: Any, optimiser: Any, items: Any, *rest: Any) -> None:
         trained.append(list(items))
@@ -178,8 +176,8 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
         held_out.append(list(items))
         return scored(model, items, batch_size)
 
-    monkeypatch.setattr(critic, "_epoch", watched_epoch)
-    monkeypatch.setattr(critic, "_nll", watched_nll)
+    monkeypatch.setattr(phases, "_epoch", watched_epoch)
+    monkeypatch.setattr(phases, "_nll", watched_nll)
     every = [Encoded(tuple(tags), (0, 0, 0)) for tags in product(range(1, 5), repeat=3)][:40]
     settings = LanguageModelSettings(hidden_dim=3, epochs=2)
     train_language_model(every, Vocabulary(TAGS), settings, seed=1)
@@ -231,9 +229,9 @@ def test_the_fit_is_that_of_least_squares_with_forgetting():
         alpha, tau = fitted.value
         elbo = rng.normal(-20, 5, 4)
         assert fitted.score(sentence, elbo) == pytest.approx(elbo + alpha * value + tau)
-        weights = [*(critic.FORGET * weight for weight in weights), 1.0]
+        weights = [*(phases.FORGET * weight for weight in weights), 1.0]
         for k in (0, 1):  # what of the start is never forgotten
-            weights[k] += critic.REMAINING * (1 - critic.FORGET)
+            weights[k] += phases.REMAINING * (1 - phases.FORGET)
         rows, targets = [*rows, [value, 1.0]], [*targets, -float(elbo.mean())]
         root = np.sqrt(weights)
         expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(targets) * root, rcond=None)[0]

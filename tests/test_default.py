@@ -39,9 +39,7 @@ def text(shipped: Path, folder: Path) -> str:
 
 def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) -> None:
     told = vdgi.good("train", "--train", text, "--out", "run", "--seed", "3").err
-    learnt_from = LEARNT.format(
-        len(universal.SOURCES), len({name.partition("-")[0] for name in universal.SOURCES})
-    )
+    learnt_from = LEARNT.format(len(universal.SOURCES), len({name.partition("-")[0] for name in universal.SOURCES}))
     assert f"gold trees used: {learnt_from}\n" in told
     assert "fast student: run/fast.vdgi\n" in told
     small = "the fast student has learnt from 60 sentences only"

@@ -31,9 +31,7 @@ def test_generator_makes_the_files_byte_for_byte(tmp_path: Path) -> None:
 
 def test_every_sentence_has_a_tree_and_the_page_has_the_tag_counts() -> None:
     counts = [
-        Counter(
-            tag for s in dynet_vdgi.read(DEMO / f"demo-ud-{part}.conllu", heads="required") for tag in s.tags
-        )
+        Counter(tag for s in dynet_vdgi.read(DEMO / f"demo-ud-{part}.conllu", heads="required") for tag in s.tags)
         for part in PARTS
     ]
     rows = re.findall(r"^\| ([A-Z]+) \|(.*)\|$", (DEMO / "README.md").read_text(encoding="utf-8"), re.M)

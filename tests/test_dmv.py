@@ -13,8 +13,8 @@ from taught import RULES, TEXT
 
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.settings.config import DmvSettings
 from dynet_vdgi.teachers.dmv import Dmv, DmvModel, Packed, fit
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)
@@ -144,9 +144,7 @@ def test_a_constant_for_all_heads_of_a_word_changes_nothing_but_log_z():
     _, before = counted(model, [tags], [potentials])
     _, after = counted(model, [tags], [potentials + constants])
     assert after - before == pytest.approx(constants[1:].sum())
-    assert marginals_of(model, tags, potentials) == pytest.approx(
-        marginals_of(model, tags, potentials + constants)
-    )
+    assert marginals_of(model, tags, potentials) == pytest.approx(marginals_of(model, tags, potentials + constants))
 
 
 # ------------------------------------------------------------------------------------------- numerical range
@@ -230,9 +228,7 @@ def test_the_first_step_is_counting_in_the_only_tree():
     """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
     potentials = np.zeros((3, 3))
     potentials[0, 1] = potentials[1, 2] = -np.inf
-    model = fit(
-        [[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0)
-    )
+    model = fit([[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0))
     assert model.root == pytest.approx([1 / 5, 4 / 5])
     assert model.choose[1, 0] == pytest.approx(np.array([[4 / 5, 1 / 5]] * 2))
     assert model.choose[0] == pytest.approx(np.full((2, 2, 2), 0.5))

@@ -23,7 +23,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.runs.run_folder import COLUMNS
-from dynet_vdgi.settings import config_checks, presets
+from dynet_vdgi.settings import presets
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,7 +53,7 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_every_setting_has_a_description() -> None:
     rows = re.findall(r"^\| (`[^|]+?`) \|(.*)\|$", page("settings.md"), re.MULTILINE)
-    names = {f"`{place.name}`" for place in config_checks.every_setting()}
+    names = {f"`{place.name}`" for place in presets.every_setting()}
     told = {name.replace(".…", "") for name, _ in rows}
     assert names <= told
     assert [name for name, cells in rows if not cells.split(" | ")[-1].strip()] == []
@@ -72,9 +72,7 @@ def test_every_type_and_error_that_the_api_page_names_can_be_imported() -> None:
     for name, module in listed:
         assert hasattr(importlib.import_module(module), name), (module, name)
     blocks = re.findall(r"^#{3,4} `.*?\n+```python\n(.*?)```", text, re.MULTILINE | re.DOTALL)
-    named = {
-        word for block in blocks for word in re.findall(r"\b[A-Z]\w*[a-z]\w*\b", re.sub(r"'.*?'", "", block))
-    }
+    named = {word for block in blocks for word in re.findall(r"\b[A-Z]\w*[a-z]\w*\b", re.sub(r"'.*?'", "", block))}
     named |= set(re.findall(r"\b[A-Z]\w+Error\b", text))
     known = {*dynet_vdgi.__all__, *dir(builtins), *(name for name, _ in listed)}
     assert {"How", "Protocol", "DataError", "DmvSettings"} <= named
@@ -114,9 +112,7 @@ EVERYBODY_KNOWS = {"AAAI", "MB", "MIT"}
 @pytest.mark.parametrize("name", PAGES_FOR_USERS)
 def test_every_abbreviation_is_in_the_glossary(name: str) -> None:
     glossary = page("glossary.md")
-    text = re.sub(
-        r"<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$", "", page(name), flags=re.DOTALL | re.M
-    )
+    text = re.sub(r"<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$", "", page(name), flags=re.DOTALL | re.M)
     found = set(re.findall(r"\b[A-Z][A-Z0-9-]*[A-Z]\b", text)) - EVERYBODY_KNOWS
     assert {word for word in found if not re.search(rf"\b{re.escape(word)}\b", glossary)} == set()
 
@@ -126,9 +122,7 @@ def test_every_abbreviation_is_in_the_glossary(name: str) -> None:
 def test_the_notebook_prints_what_it_shows() -> None:
     cells = json.loads(page("notebook.ipynb"))["cells"]
     shown = ["".join(cell["outputs"][0]["text"]) for cell in cells if cell["cell_type"] == "code"]
-    assert shown == script("notebook").printed(
-        ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
-    )
+    assert shown == script("notebook").printed(["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
     assert len(shown) > 4
 
 
@@ -239,9 +233,7 @@ def test_figures_of_pages_are_those_of_their_rows() -> None:
     assert script("figures").outdated() == [], "run python docs/figures.py"
 
 
-def test_the_page_of_expectations_shows_what_the_command_prints(
-    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_expectations_shows_what_the_command_prints(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     command, shown = re.findall(r"```(?:sh)?\n(.*?)```", page("expect.md"), re.DOTALL)[:2]
     assert vdgi.good(*command.split()[1:]).out == shown
@@ -252,18 +244,13 @@ def test_the_architecture_page_names_what_there_is() -> None:
     """Modules, and `module.name` of functions, classes and constants in them."""
     text = page("architecture.md")
     paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
-    settings = {f"{section}.{key}" for _, section, key, _ in config_checks.every_setting()} | {"recipe"}
+    settings = {f"{section}.{key}" for _, section, key, _ in presets.every_setting()} | {"recipe"}
     modules = set(re.findall(r"\b[\w/]+\.py\b", text))
     assert len(modules) > 20
     assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
     for module, name in re.findall(r"`(?:\w+/)?([a-z_]+)\.(?!py`)([A-Za-z_]+)`", text):
-        sources = [
-            ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
-        ]
-        defined = [
-            re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M)
-            for path in sources
-        ]
+        sources = [ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")]
+        defined = [re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources]
         assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 
 
@@ -280,7 +267,5 @@ def test_the_site_builds_without_faults_and_needs_no_network(tmp_path: Path) -> 
     for path in pages:
         html = path.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|source|iframe)[^>]* src=\"?(https?:[^\" >]+)", html)
-        loaded += re.findall(
-            r"<link[^>]*rel=\"?(?:stylesheet|preconnect|preload)[^>]*href=\"?(https?:[^\" >]+)", html
-        )
+        loaded += re.findall(r"<link[^>]*rel=\"?(?:stylesheet|preconnect|preload)[^>]*href=\"?(https?:[^\" >]+)", html)
         assert loaded == [], path

@@ -22,7 +22,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import pictures
 from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
-from dynet_vdgi.drawing.sentences import draw
+from dynet_vdgi.drawing.text import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import column_count, columns
@@ -64,9 +64,7 @@ def read_down(drawing: str) -> Arcs:
     start = max(match.end() for match in matches) + 1
     rows = [(int(match[1]), match.string[start:]) for match in matches]
     found = {
-        (0 if head == "root" else int(head), word, mark)
-        for word, rest in rows
-        for mark, head in NOTE.findall(rest)
+        (0 if head == "root" else int(head), word, mark) for word, rest in rows for mark, head in NOTE.findall(rest)
     }
     art = [NOTE.sub("", rest) for _, rest in rows]
     for row, line in enumerate(art):
@@ -102,10 +100,7 @@ def expected(heads: Sequence[int], gold: Sequence[int] | None = None, right: str
 def any_heads(n_words: int) -> st.SearchStrategy[list[int]]:
     """Any heads but the word itself: roots, crossings and cycles as they come."""
     return st.tuples(
-        *(
-            st.integers(0, n_words - 1).map(lambda head, w=word: head + (head >= w))
-            for word in range(1, n_words + 1)
-        )
+        *(st.integers(0, n_words - 1).map(lambda head, w=word: head + (head >= w)) for word in range(1, n_words + 1))
     ).map(list)
 
 
@@ -136,9 +131,7 @@ def test_every_arc_down_the_page_can_be_read(
     ),
     st.integers(40, 100),
 )
-def test_nothing_is_wider_than_the_width_or_lost(
-    sentence: tuple[list[str], list[int], list[int]], width: int
-) -> None:
+def test_nothing_is_wider_than_the_width_or_lost(sentence: tuple[list[str], list[int], list[int]], width: int) -> None:
     forms, heads, gold = sentence
     for drawing in (
         text(forms, ["AVERYLONGTAGFORAWORD"] * len(forms), heads, None, width=width),
@@ -248,9 +241,7 @@ def points(line: ElementTree.Element) -> list[list[tuple[float, float]]]:
 
 def check_arcs(element: ElementTree.Element) -> Arcs:
     """Every arc begins over its head and ends over its dependent, whatever the rows; gives the arcs."""
-    places = [
-        (float(word.get("x", "")), float(word.get("y", "")), word.text or "") for word in words_of(element)
-    ]
+    places = [(float(word.get("x", "")), float(word.get("y", "")), word.text or "") for word in words_of(element)]
     at: dict[int, list[float]] = {}  # where arcs end at each word
     found = set()
     for group in arcs_of(element):
@@ -392,9 +383,7 @@ def test_the_counts_are_those_of_evaluate(vdgi: Vdgi, files: Path, protocol: str
     assert n_unscored == {"standard": 1, "as_released": 1, "every_word": 0}[protocol]
     if protocol == "as_released":
         assert "protocol as_released)" in drawn
-    picture = vdgi.good(
-        "draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol, "--format", "svg"
-    )
+    picture = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol, "--format", "svg")
     assert COUNT.findall(picture.out) == COUNT.findall(drawn)
 
 
@@ -431,9 +420,7 @@ def test_several_sentences_beside_gold(folder: Path) -> None:
 def test_svg_files(vdgi: Vdgi, files: Path) -> None:
     assert vdgi.good("draw", "gold.conllu", "-o", "all.svg").out == ""
     assert len(ElementTree.parse("all.svg").getroot().findall(f"{SVG}svg")) == 6
-    assert vdgi.good("draw", "gold.conllu", "--format", "svg").out == Path("all.svg").read_text(
-        encoding="utf-8"
-    )
+    assert vdgi.good("draw", "gold.conllu", "--format", "svg").out == Path("all.svg").read_text(encoding="utf-8")
 
 
 def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,9 +439,7 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
     assert not Path("x.svg").exists()
 
 
-def test_the_width_and_the_colours_of_a_terminal(
-    vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_width_and_the_colours_of_a_terminal(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["draw", "parse.conllu", "--gold", "gold.conllu", "--sentence", "1", "3"]
     plain = vdgi.good(*arguments).out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -519,9 +504,7 @@ def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) ->
 
 def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
     words, heads = ("a", "b", "c", "."), (2, 0, 2, 2)
-    gold = Sentence(
-        words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct")
-    )
+    gold = Sentence(words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct"))
     parsed = replace(gold, heads=(2, 0, 1, 2), deprels=("obj", "root", "nsubj", "punct"))
     drawn = str(draw(parsed, gold))
     assert "obj/nsubj" in drawn

@@ -31,8 +31,7 @@ from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.runs.model_file import Arrays
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import Settings, leaves, resources
-from dynet_vdgi.settings.config_checks import every_setting, from_dict
-from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
+from dynet_vdgi.settings.presets import every_setting, from_dict, from_toml, load_settings, merge, nested
 from dynet_vdgi.universal import learning
 
 if sys.version_info >= (3, 11):
@@ -88,11 +87,7 @@ LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more than tags"
 
 REFUSED: dict[tuple[str, str], str] = {
-    **{
-        (case, "data.ignore"): TAGS_ONLY
-        for case in CASES
-        if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)
-    },
+    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)},
 }
 """By case and setting: the reason that is given."""
 
@@ -101,9 +96,7 @@ def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
     """Sentences with both columns of tags, and gold trees."""
     demo = read(str(resources() / "demo" / "demo-ud-train.conllu"))
     chosen = islice((sentence for sentence in demo if 3 <= len(sentence) <= length), n_sentences)
-    return tuple(
-        replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen
-    )
+    return tuple(replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen)
 
 
 LENDERS = 10
@@ -150,9 +143,7 @@ def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
     times = {*tiny.TIMES}
-    return Outcome(
-        model.parameters, [{key: value for key, value in row.items() if key not in times} for row in rows]
-    )
+    return Outcome(model.parameters, [{key: value for key, value in row.items() if key not in times} for row in rows])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -204,9 +195,7 @@ def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, 
     if (case, name) in REFUSED:
         with pytest.raises(ConfigError) as caught:
             after()
-        assert re.match(
-            rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}", str(caught.value)
-        )
+        assert re.match(rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
         return
     before, found = usual(case), after()
     if name in LOG_ONLY and settings.train.select == "last":
@@ -242,9 +231,7 @@ ONLY_TREES = "there is no text to learn from, only trees"
         ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi"), "the model to start from has words"),
     ],
 )
-def test_what_the_inputs_leave_without_effect_is_refused(
-    case: str, name: str, inputs: Inputs, reason: str
-) -> None:
+def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, inputs: Inputs, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         run(inputs, settings_of(case), said=[name])
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
@@ -278,7 +265,5 @@ def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
         if key == "epochs" and section in ("train", "finetune") and section not in idle:
             name = f"{section}.updates"  # which `epochs` replaces
         reason = idle.get(name) or idle.get(section)
-        expected = (
-            f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for "
-        )
+        expected = f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for "
         assert str(caught.value).startswith(expected)

@@ -14,9 +14,8 @@ from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.system.locks import at_work
+from dynet_vdgi.system.processes import at_work, processes
 from dynet_vdgi.system.progress import ended_by_signals
-from dynet_vdgi.system.side_by_side import processes
 from dynet_vdgi.variational.trainer import Trainer
 
 
@@ -92,7 +91,7 @@ def test_a_killed_worker_is_told_as_that() -> None:
 PARENT = """
 import os, time
 from dynet_vdgi.annotation.live import Helpers
-from dynet_vdgi.system.side_by_side import processes
+from dynet_vdgi.system.processes import processes
 
 class Busy:
     def __reduce__(self):

@@ -16,12 +16,10 @@ from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
-from dynet_vdgi.data.protocols import EVERY_WORD
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import EVERY_WORD, Sentence
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import evaluate
-from dynet_vdgi.evaluation.files import left_branching, mean, rules_only
-from dynet_vdgi.evaluation.significance import compare
+from dynet_vdgi.evaluation.tables import compare, left_branching, mean, rules_only
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.config import rules_path
@@ -124,7 +122,7 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     reports = [evaluate(gold, heads, protocol=EVERY_WORD) for heads in parses]
     average = mean(reports)
     assert average.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
-    comparison = tables.compare({"mean": average}, draws=100)
+    comparison = tables.compared({"mean": average}, draws=100)
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
 
 

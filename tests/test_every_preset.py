@@ -16,9 +16,8 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import resources
-from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.presets import every_setting, load_settings
 
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]
@@ -115,9 +114,7 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     assert list(dict.fromkeys(row["phase"] for row in rows)) == [*told, *last]
     assert all(np.isfinite(array).all() for array in model.parameters.values())
     vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
-    odd_text = (
-        tiny.block(1, ["NOUN", "ODD", "ODD"], None).replace("ODD\t_", "ODD\tODD").replace("N\t_", "N\tNN")
-    )
+    odd_text = tiny.block(1, ["NOUN", "ODD", "ODD"], None).replace("ODD\t_", "ODD\tODD").replace("N\t_", "N\tNN")
     Path("odd.conllu").write_text(odd_text, encoding="utf-8")
     odd = vdgi.good("-q", "parse", "run/model.vdgi", "odd.conllu", "-o", "odd.parsed.conllu")
     assert "warning: tag ODD (2 words) is unknown to the model and was ignored; " in odd.err

@@ -20,7 +20,7 @@ from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.parsing.choosing import look
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.expectation import SOURCES, Expectation, log_odds, on_line
+from dynet_vdgi.parsing.engines import SOURCES, Expectation, log_odds, on_line
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal import stored
@@ -46,9 +46,7 @@ def sentences() -> list[Sentence]:
 def text(tmp_path: Path) -> Path:
     """The sentences in a file."""
     path = tmp_path / "text.conllu"
-    path.write_text(
-        "\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:60]) + "\n\n", encoding="utf-8"
-    )
+    path.write_text("\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:60]) + "\n\n", encoding="utf-8")
     return path
 
 
@@ -112,12 +110,8 @@ def test_an_expectation_survives_its_arrays() -> None:
         ("tags", [1.0]),
     ],
 )
-def test_damaged_numbers_are_refused(
-    name: str, value: list[float], sentences: list[Sentence], tmp_path: Path
-) -> None:
-    path = universal.saved(
-        tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)}
-    )
+def test_damaged_numbers_are_refused(name: str, value: list[float], sentences: list[Sentence], tmp_path: Path) -> None:
+    path = universal.saved(tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)})
     with pytest.raises(ModelError, match="numbers are damaged"):
         dynet_vdgi.load(path)
 
@@ -178,9 +172,7 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     assert whole != vdgi.good("parse", calibrated(tmp_path / "m", sentences, None), text, "--confidence").out
     assert vdgi.good("parse", model, text, "--confidence", "--jobs", "2").out == whole
     vdgi.good("tag", "train", text, "-o", tmp_path / "my.tagger")
-    guessed = vdgi.good(
-        "parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence"
-    ).err
+    guessed = vdgi.good("parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence").err
     tagger = Tagger.load(tmp_path / "my.tagger")
     assert tagger.accuracy is not None
     accuracy = f"{100 * tagger.accuracy:.0f}"
@@ -232,19 +224,13 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
     few = sentences[:5]
     assert SHIFT not in parser.model.parameters
     assert SHIFT in again.model.parameters
-    assert (
-        confidences(again, few)
-        == confidences(parser, few)
-        == confidences(parser, sentences)[: sum(map(len, few))]
-    )
+    assert confidences(again, few) == confidences(parser, few) == confidences(parser, sentences)[: sum(map(len, few))]
     unshifted = {name: array for name, array in again.model.parameters.items() if name != SHIFT}
     old = Parser(replace(again.model, parameters=unshifted))
     assert confidences(old, few) != confidences(again, few)
 
 
-def test_a_parse_ends_with_what_expect_says(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
-) -> None:
+def test_a_parse_ends_with_what_expect_says(sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
     model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
     run = tmp_path / "run"
     now = look(dynet_vdgi.load(model), sentences).shares[0]
@@ -285,9 +271,7 @@ def test_the_shipped_line_is_off_by_at_most_five_points_on_the_languages_not_cho
     assert line is not None
     assert len(rows) == 11
     for row in rows:
-        assert line(float(row["marginal"]), int(row["words"])).share == pytest.approx(
-            float(row["expected"]), abs=2e-4
-        )
+        assert line(float(row["marginal"]), int(row["words"])).share == pytest.approx(float(row["expected"]), abs=2e-4)
     assert 100 * np.mean([abs(float(row["expected"]) - float(row["right"])) for row in rows]) < 5
 
 

@@ -13,7 +13,7 @@ from shell import Vdgi, last_line, names_in
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.expectations import estimate, sentences_for_estimate
+from dynet_vdgi.grammar.explanation import estimate, sentences_for_estimate
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.settings.config import rules_path
 
@@ -54,9 +54,7 @@ PAIRS = (
 
 def treebank(sentences: tuple[tuple[str, tuple[int, ...]], ...] = SENTENCES) -> str:
     """The sentences as CoNLL-U."""
-    return "".join(
-        tiny.block(number, tags.split(), heads) for number, (tags, heads) in enumerate(sentences, 1)
-    )
+    return "".join(tiny.block(number, tags.split(), heads) for number, (tags, heads) in enumerate(sentences, 1))
 
 
 def in_memory() -> list[Sentence]:
@@ -166,10 +164,7 @@ def test_all_values_of_the_released_definition(
     lines = (data_dir / expected).read_text(encoding="utf-8").split("\n")
     released = {tuple(line.split()[:2]): line.split()[2] for line in lines if line}
     assert len(released) == 13
-    ours = {
-        (rule.head, rule.dependent): f"{value:.3f}"
-        for rule, value in zip(result.rules.rules, result.expectations)
-    }
+    ours = {(rule.head, rule.dependent): f"{value:.3f}" for rule, value in zip(result.rules.rules, result.expectations)}
     assert ours == released
 
 
@@ -226,9 +221,7 @@ def gold(folder: Path) -> Path:
 
 
 def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
-    result = vdgi.good(
-        "-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "out.txt"
-    )
+    result = vdgi.good("-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "out.txt")
     assert result.out == ""
     assert result.err == "".join(f"warning: {said}" for said in WARNED)
     assert Path("out.txt").read_text(encoding="utf-8") == WRITTEN

@@ -21,9 +21,7 @@ from dynet_vdgi.experiments.plan import Treebank
 from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 
-SMALL = json.dumps(
-    [f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()]
-)
+SMALL = json.dumps([f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()])
 LONGER = SMALL.replace("updates=4", "updates=60")
 
 PLAN = f"""
@@ -125,9 +123,7 @@ def test_the_plans_of_the_paper_find_their_data(data_dir):
     assert named["expectations"] == ["nl-ud-train-part-gold.conllu", "nl-ud-dev.conllu"]
     assert named["dev"] == []
     found = jobs_of(plan.path_of("paper-ud-released"), "fr", data=str(data_dir))
-    assert [Path(name).name for name in found["fr/UniversalRules-released/1"].files["dev"]] == [
-        "fr-ud-dev.conllu"
-    ]
+    assert [Path(name).name for name in found["fr/UniversalRules-released/1"].files["dev"]] == ["fr-ud-dev.conllu"]
     assert "fr/baselines/as_released" in found
 
 
@@ -162,9 +158,7 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
     for name in ("train", "t"):
         tiny.write(Path("own", f"{name}.conllu"))
     assert found() == "own/train.conllu own/t.conllu"
-    release(
-        "ud-treebanks-v2.9/UD_French-GSD/fr_gsd", "train-a.conllu.gz", "train-b.conllu.gz", "test.conllu.gz"
-    )
+    release("ud-treebanks-v2.9/UD_French-GSD/fr_gsd", "train-a.conllu.gz", "train-b.conllu.gz", "test.conllu.gz")
     stem = "ud-treebanks-v2.9/UD_French-GSD/fr_gsd-ud"
     assert found() == f"{stem}-train-a.conllu.gz {stem}-train-b.conllu.gz {stem}-test.conllu.gz"
     release("ud-treebanks-v2.10/UD_French-GSD/fr_gsd")
@@ -221,9 +215,7 @@ class Pretended:
         if this.label in self.failing:
             return self.failing[this.label]
         job._make_folder(this)
-        row = job.TableRow(
-            system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c"
-        )
+        row = job.TableRow(system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c")
         found = {"parts": this.parts, "rows": [msgspec.to_builtins(row)]}
         (this.folder / tables.RESULT).write_text(json.dumps(found), encoding="utf-8")
         return ""

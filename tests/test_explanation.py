@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data.protocols import STANDARD
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import STANDARD, Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -108,9 +107,7 @@ def test_tables_grow_part_by_part_to_the_whole():
 
 def test_explain_tells_measures_score_tree_and_parts(vdgi):
     whole = vdgi.good("rules", "explain", DEMO).out
-    assert re.search(
-        r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for", whole, re.M
-    )
+    assert re.search(r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for", whole, re.M)
     assert whole.count("by the rules alone\n") == 3
     one = vdgi.good("rules", "explain", DEMO, "--sentence", "demo-test-0002").out
     assert "sentence 2 (demo-test-0002), by the rules alone\n" in one

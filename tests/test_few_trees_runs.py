@@ -26,11 +26,10 @@ from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.config import resources, rules_path
+from dynet_vdgi.settings.config import DmvSettings, resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))
@@ -107,9 +106,7 @@ def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path) -> None
         (("2", "1"), ":1: no root"),
     ],
 )
-def test_faults_of_partial_trees_are_told_with_their_line(
-    tmp_path: Path, heads: tuple[str, ...], fault: str
-) -> None:
+def test_faults_of_partial_trees_are_told_with_their_line(tmp_path: Path, heads: tuple[str, ...], fault: str) -> None:
     with pytest.raises(DataError) as caught:
         list(read(file_of(tmp_path, *heads), heads="partial"))
     assert fault in str(caught.value)

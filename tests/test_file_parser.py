@@ -21,8 +21,8 @@ from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.conllu import sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_writing import render
+from dynet_vdgi.data.corpus import Vocabulary
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.labels.label_table import LabelTable

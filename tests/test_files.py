@@ -133,9 +133,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("writer", [atomic_writer, atomic_bytes_writer])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 @pytest.mark.parametrize("error", [DataError("x", 1, "wrong"), KeyboardInterrupt(), BrokenPipeError()])
-def test_a_failing_block_changes_nothing(
-    writer: Any, name: str, error: BaseException, tmp_path: Path
-) -> None:
+def test_a_failing_block_changes_nothing(writer: Any, name: str, error: BaseException, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(b"old\n")
 
@@ -202,9 +200,7 @@ def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
 
 def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     script = "import sys\nfrom dynet_vdgi.data.files import atomic_writer\nprint('before')\n"
-    script += (
-        "with atomic_writer('-') as handle:\n    handle.write('é\\n')\n    sys.argv[1:] and sys.exit(3)\n"
-    )
+    script += "with atomic_writer('-') as handle:\n    handle.write('é\\n')\n    sys.argv[1:] and sys.exit(3)\n"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for arguments, status, output in ([], 0, "before\né\n"), (["fail"], 3, "before\n"):
         command = [sys.executable, "-c", script, *arguments]

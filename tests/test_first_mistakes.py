@@ -11,7 +11,7 @@ import tiny
 import universal_toys as universal
 
 import dynet_vdgi
-from dynet_vdgi.annotation import taking_over
+from dynet_vdgi.annotation import session
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.parsing.choosing import RELATED_DISTANCE, RELATED_WORDS, Outlook
 from dynet_vdgi.parsing.parser import Parser
@@ -33,7 +33,7 @@ def test_the_package_s_own_model_is_meant() -> None:
 def test_conllu_is_not_read_as_raw_text(toy: Parser) -> None:
     Path("tagged.conllu").rename("words.txt")
     with pytest.raises(DataError, match=r"words\.txt:2: this is CoNLL-U, not raw text"):
-        taking_over.conllu_of("words.txt", None)
+        session.conllu_of("words.txt", None)
 
 
 def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, toy: Parser) -> None:
@@ -57,9 +57,7 @@ def test_an_own_treebank_is_noticed() -> None:
     many = 10**6
     assert Outlook(1, many, [("A-B", RELATED_DISTANCE - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
     assert Outlook(1, many, [("A-B", RELATED_DISTANCE + 0.01)], []).learnt_from == ""
-    assert (
-        Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""
-    )  # too short to tell
+    assert Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""  # too short to tell
 
 
 # ------------------------------------------------------------------------------------------- progress

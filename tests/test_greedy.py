@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from networks import TAGS, WORDS, network
 
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model import greedy, per_sentence
-from dynet_vdgi.model.greedy import GreedyParser
+from dynet_vdgi.data.corpus import Encoded, Vocabulary
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.lockstep import GreedyParser
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
 
@@ -24,15 +24,13 @@ def texts(count: int) -> list[Encoded]:
     """Sentences of 0 to 8 words, some with tags and words that are not known."""
     rng = np.random.default_rng(5)
     lengths = rng.integers(0, 9, count).tolist()
-    return [
-        Encoded(tuple(rng.integers(0, 4, n).tolist()), tuple(rng.integers(0, 5, n).tolist())) for n in lengths
-    ]
+    return [Encoded(tuple(rng.integers(0, 4, n).tolist()), tuple(rng.integers(0, 5, n).tolist())) for n in lengths]
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 64])
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_trees_are_those_of_the_reference_engine(monkeypatch, word_dim, at_once):
-    monkeypatch.setattr(greedy, "AT_ONCE", at_once)
+    monkeypatch.setattr(lockstep, "AT_ONCE", at_once)
     net = network(seed=8, scale=4.0, word_dim=word_dim)
     parser = parser_of(net.parameters.arrays(), word_dim)
     sentences = texts(60)

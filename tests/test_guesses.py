@@ -40,9 +40,7 @@ def begun(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("more", [(), ("--confidence",), ("--keep-heads",)], ids=str)
-def test_notes_about_other_heads_do_not_outlive_them(
-    more: tuple[str, ...], vdgi: Vdgi, tmp_path: Path
-) -> None:
+def test_notes_about_other_heads_do_not_outlive_them(more: tuple[str, ...], vdgi: Vdgi, tmp_path: Path) -> None:
     before, after = begun(tmp_path), tmp_path / "parsed.conllu"
     vdgi("parse", "universal", before, "-o", after, *more)
     pairs = list(zip(words_of(before), words_of(after)))

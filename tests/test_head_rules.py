@@ -46,9 +46,7 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
 @pytest.mark.parametrize("name", penn.names())
 def test_two_readings_of_a_table_agree(name: str) -> None:
     rules = penn.load(name)
-    items = sorted(
-        {item for searches in rules.searches.values() for _, wanted in searches for item in wanted}
-    )
+    items = sorted({item for searches in rules.searches.values() for _, wanted in searches for item in wanted})
     rng = random.Random(1)
     n_moved = 0
     for _ in range(4000):

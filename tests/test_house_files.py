@@ -42,9 +42,7 @@ def test_the_workflow_runs_the_script_of_contributors_under_the_oldest_and_the_n
 
 
 def test_hooks_run_the_checks_of_the_script_in_its_order() -> None:
-    hooks = [
-        hook for repo in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"] for hook in repo["hooks"]
-    ]
+    hooks = [hook for repo in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"] for hook in repo["hooks"]]
     assert [hook["entry"].removeprefix(".venv/bin/") for hook in hooks] == checks_of_the_script()
     assert all((hook["language"], hook["pass_filenames"]) == ("system", False) for hook in hooks)
     assert len(hooks) >= 5

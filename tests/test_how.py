@@ -68,9 +68,7 @@ def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[s
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_confidence_is_written_and_replaced(
-    vdgi: Vdgi, folder: Path, models: dict[str, str], jobs: str
-) -> None:
+def test_confidence_is_written_and_replaced(vdgi: Vdgi, folder: Path, models: dict[str, str], jobs: str) -> None:
     name = new_file()
     text = Path(name).read_text(encoding="utf-8")
     Path(name).write_text(re.sub(r"\t_$", "\tHeadConf=0.00|X=y", text, flags=re.MULTILINE), encoding="utf-8")
@@ -111,9 +109,7 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
 def test_given_heads_stay_and_the_rest_is_projective(models: dict[str, str], kind: str, how: How) -> None:
     parser, rng = dynet_vdgi.load(models[kind]), np.random.default_rng(3)
     projective = [s for s in NEW if is_projective(s.heads or ())]
-    partial = [
-        replace(s, heads=tuple(h if rng.random() < 0.5 else FREE for h in s.heads or ())) for s in projective
-    ]
+    partial = [replace(s, heads=tuple(h if rng.random() < 0.5 else FREE for h in s.heads or ())) for s in projective]
     assert len(partial) > 10
     for sentence, parse in zip(partial, parser.parse_all(partial, how)):
         given = sentence.heads or ()
@@ -149,9 +145,7 @@ def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
     vdgi.good("parse", models["words"], "good.conllu", "--keep-heads", "-o", "filled.conllu")
     filled = Path("filled.conllu").read_text(encoding="utf-8")
     for options in ([], ["--jobs", "2"]):
-        status, _, err = vdgi(
-            "parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options
-        )
+        status, _, err = vdgi("parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options)
         assert status == 3
         told = [line for line in err.splitlines() if "part.conllu:" in line]
         assert [line.partition("part.conllu:")[2].split(":")[0] for line in told] == ["1", "13", "19"]

@@ -97,9 +97,7 @@ def test_code_that_others_could_have_written_is_not_run(folder, mode):
 
 def test_threads_compile_once(folder):
     kernel, found = fresh(), []
-    threads = [
-        threading.Thread(target=lambda: found.append(result(kernel, WORK_TO_COMPILE + 1))) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(result(kernel, WORK_TO_COMPILE + 1))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -15,8 +15,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
-from dynet_vdgi.labels.inventory import Inventory
-from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
+from dynet_vdgi.labels.label_table import LABELS, Inventory, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import FLOOR, Labeller
 
 kernels = ByNumba(kernels)
@@ -97,9 +96,7 @@ def test_inner_and_across_are_about_nouns_without_adposition_of_the_same_head():
     assert labels_of(across, sentence("NOUN VERB", (2, 0))) == ("dep", "dep")
 
 
-@pytest.mark.parametrize(
-    ("condition", "order"), [("verb-final", VerbOrder.FINAL), ("verb-initial", VerbOrder.INITIAL)]
-)
+@pytest.mark.parametrize(("condition", "order"), [("verb-final", VerbOrder.FINAL), ("verb-initial", VerbOrder.INITIAL)])
 def test_where_verbs_stand_is_a_property_of_the_text(condition, order):
     rules = f"obj VERB NOUN {condition}"
     for other in VerbOrder:
@@ -248,8 +245,7 @@ def test_trees_with_several_subjects_of_a_word_teach_that():
         replace(
             one,
             deprels=tuple(
-                "obj" if h and h < d and r == "nsubj" else r
-                for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
+                "obj" if h and h < d and r == "nsubj" else r for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
             ),
         )
         for one in gold
@@ -288,12 +284,8 @@ def other_labels(one):
 
 RENAMED = {
     "upper case": str.upper,
-    "another script": lambda name: "".join(
-        chr(0x915 + ord(c) - ord("a")) if c.isalpha() else c for c in name
-    ),
-    "several parts in one": lambda name: (
-        f"comp:{name}@x" if name in ("nsubj", "obj", "obl") else f"my.{name}"
-    ),
+    "another script": lambda name: "".join(chr(0x915 + ord(c) - ord("a")) if c.isalpha() else c for c in name),
+    "several parts in one": lambda name: f"comp:{name}@x" if name in ("nsubj", "obj", "obl") else f"my.{name}",
 }
 
 

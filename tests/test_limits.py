@@ -10,7 +10,7 @@ import pytest
 
 from dynet_vdgi.data import conllu, penn
 from dynet_vdgi.data.files import read_text
-from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.sentence import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation import treebank_check
 from dynet_vdgi.grammar.rules import load_rules
@@ -66,9 +66,7 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
         list(penn.read(path))
 
 
-def test_words_in_the_column_of_tags_are_not_learnt_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_in_the_column_of_tags_are_not_learnt_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(names.VARIABLE, "tags=3")
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
@@ -83,9 +81,7 @@ def test_a_table_has_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("#" * 101, encoding="utf-8")
     for read in (load_rules, LabelTable.read, lambda path: read_toml(path, "preset")):
-        with pytest.raises(
-            ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"
-        ):
+        with pytest.raises(ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"):
             read(path)
 
 

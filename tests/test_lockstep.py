@@ -31,9 +31,7 @@ def reference(net, texts, actions, w, v, training=False):
 
 def in_lockstep(net, texts, actions, w, v, training=False, merge=True):
     """Loss, scores and gradients by the lockstep engine."""
-    drawn = lockstep.draw(
-        net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge
-    )
+    drawn = lockstep.draw(net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge)
     loss = lockstep.backward(drawn, w, v)
     scores = np.concatenate([(samples.log_q, samples.log_p) for samples in drawn.samples], axis=1)
     return loss, scores, gradients(net)

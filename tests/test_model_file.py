@@ -21,7 +21,7 @@ import tiny
 from shell import Vdgi, last_line, training_arguments
 from tiny import same_arrays
 
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.corpus import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.runs import model_file
@@ -112,9 +112,7 @@ def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["neural", "perceptron"])
-def test_equal_runs_make_equal_files(
-    kind: str, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_runs_make_equal_files(kind: str, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     made = []
     for name in "ab":
@@ -184,9 +182,7 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
 # Reading anything else
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000]
-)
+@pytest.mark.parametrize("content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000])
 def test_not_a_zip(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.vdgi"
     path.write_bytes(content)
@@ -258,9 +254,7 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "vocabulary: not JSON": lambda: {"vocabulary_json": b"tags"},
     "vocabulary: a list": lambda: {"vocabulary_json": b"[]"},
     "vocabulary: null": lambda: {"vocabulary_json": b"null"},
-    "vocabulary: tags are a number": lambda: {
-        "vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'
-    },
+    "vocabulary: tags are a number": lambda: {"vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'},
     "progress: not JSON": lambda: {"progress_json": b""},
     "settings: not TOML": lambda: {"settings_toml": b"[train"},
     "settings: unknown key": lambda: {"settings_toml": b"[train]\nspeed = 1\n"},
@@ -281,9 +275,7 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "vocabulary: a dictionary": lambda: {"vocabulary_json": vocabulary(words={"a": 1})},
     "vocabulary: a tag twice": lambda: {"vocabulary_json": vocabulary(tags=["NOUN", "NOUN"])},
     "vocabulary: too few classes": lambda: {"vocabulary_json": vocabulary(words=["a"], classes=[0])},
-    "meta: languages are a list": lambda: {
-        "meta_json": b'{"format": 3, "recipe": "taught", "languages": [1]}'
-    },
+    "meta: languages are a list": lambda: {"meta_json": b'{"format": 3, "recipe": "taught", "languages": [1]}'},
     "meta: a command of numbers": lambda: {"meta_json": b'{"format": 3, "recipe": "taught", "command": [1]}'},
     "progress: a list": lambda: {"progress_json": b'{"update": [1]}'},
     "arrays: texts": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array(["y"]))},
@@ -319,9 +311,7 @@ def test_damaged_member(saved: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("member", ["parameters.npz", "vocabulary.json", "inside"])
-def test_what_unpacks_to_far_more_is_refused_before(
-    saved: Path, member: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_unpacks_to_far_more_is_refused_before(saved: Path, member: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_file, "ALWAYS_FAIR", 100_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))

@@ -15,8 +15,7 @@ from tiny import same_arrays
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.protocols import STANDARD
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import STANDARD, Sentence
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import balanced
 from dynet_vdgi.runs import model_file
@@ -39,10 +38,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ------------------------------------------------------------------------------------------- teachers
 @given(st.lists(st.integers(0, 40), max_size=5))
 def test_no_language_has_twice_as_many_sentences_as_another(sizes):
-    texts = [
-        [Sentence((str(number),), (str(label),)) for number in range(size)]
-        for label, size in enumerate(sizes)
-    ]
+    texts = [[Sentence((str(number),), (str(label),)) for number in range(size)] for label, size in enumerate(sizes)]
     trees = balanced(texts)
     times = {text[0].tags: trees.count(text[0]) for text in texts if text}
     assert all(trees.count(sentence) == times[sentence.tags] for text in texts for sentence in text)

@@ -147,9 +147,7 @@ def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, 
     assert status in ((0,) if command == "check a.conllu" else (2, 4))
 
 
-def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"update": 1}\n' + "[" * 100_000 + '\n{"upd\n{"update": 2}\n{"upd', encoding="utf-8")
     with caplog.at_level("WARNING", "dynet_vdgi"):

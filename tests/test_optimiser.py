@@ -48,9 +48,7 @@ def set_gradients(made: Parameters, wanted: Arrays) -> None:
         gradient = wanted[name]
         if name in made.tables:
             rows = enumerate(gradient)
-            terms += [
-                dy.dot_product(dy.lookup(parameter, k), dy.inputVector(row.tolist())) for k, row in rows
-            ]
+            terms += [dy.dot_product(dy.lookup(parameter, k), dy.inputVector(row.tolist())) for k, row in rows]
         else:
             terms.append(dy.sum_elems(dy.cmult(parameter, dy.inputTensor(gradient))))
     dy.esum(terms).backward()

@@ -22,7 +22,7 @@ from dynet_vdgi.parsing import parser as parser_module
 from dynet_vdgi.parsing.files import FileParser, parse_window
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.recipes.neural import NeuralEngine
-from dynet_vdgi.system.side_by_side import connected
+from dynet_vdgi.system.processes import connected
 
 dask = pytest.importorskip("dask", reason="Dask, of the extra cluster, is not installed")
 pytest.importorskip("distributed", reason="Dask, of the extra cluster, is not installed")

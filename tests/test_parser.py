@@ -34,9 +34,7 @@ def parser(model: Path) -> Parser:
 
 def printed_by(code: str) -> str:
     root = Path(__file__).parents[1]
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     return result.stdout.strip()
 
 
@@ -93,9 +91,7 @@ def test_weights_that_do_not_fit_the_settings_name_the_file(model, tmp_path):
     misfit = model_file.load(model)
     misfit.settings = tiny.settings({"parser": {"hidden_dim": 7}})
     model_file.save(tmp_path / "model.vdgi", misfit)
-    with pytest.raises(
-        ModelError, match=r"model\.vdgi: parameter encoder/\S+ has shape .6, 6., the model needs .7"
-    ):
+    with pytest.raises(ModelError, match=r"model\.vdgi: parameter encoder/\S+ has shape .6, 6., the model needs .7"):
         vdgi.load(tmp_path / "model.vdgi")
 
 

@@ -37,9 +37,7 @@ def test_agreement_by_shared_features():
     sentence = said("a/ADJ/Case=Nom|Number=Sing b/NOUN/Case=Nom c/NOUN/Case=Acc|Number=Sing d/NOUN")
     of = prior("agreement = 1 ADJ | NOUN ; by Case Number", sentence)
     assert arcs(of, sentence) == {(2, 1): 0.3, (3, 1): -1.0}
-    assert (
-        arcs(prior("agreement = 1 ADJ | NOUN ; by Case", tagged("ADJ")), sentence) == {}
-    )  # a text without FEATS
+    assert arcs(prior("agreement = 1 ADJ | NOUN ; by Case", tagged("ADJ")), sentence) == {}  # a text without FEATS
 
 
 # ------------------------------------------------------------------------------------------- coordination
@@ -253,16 +251,13 @@ def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potenti
         place = [0, *range(n, 0, -1)]
         assert back[np.ix_(place, place)][:, 1:] == pytest.approx(there[:, 1:])
         symbols, reversed_ = (
-            each.symbols(each.view(one))
-            for each, one in ((original, sentence), (mirrored, backwards(sentence)))
+            each.symbols(each.view(one)) for each, one in ((original, sentence), (mirrored, backwards(sentence)))
         )
         assert reversed_ == symbols[::-1]
 
 
 def backwards(sentence: Sentence) -> Sentence:
-    return Sentence(
-        sentence.forms[::-1], sentence.tags[::-1], feats=sentence.feats[::-1], gaps=sentence.gaps[::-1]
-    )
+    return Sentence(sentence.forms[::-1], sentence.tags[::-1], feats=sentence.feats[::-1], gaps=sentence.gaps[::-1])
 
 
 # ------------------------------------------------------------------------------------------- tables

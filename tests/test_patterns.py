@@ -33,9 +33,7 @@ def test_a_pattern_is_a_tag_and_a_condition(text, fits, fails):
     assert [group.has(*word) for word in fails] == [False] * len(fails)
 
 
-@pytest.mark.parametrize(
-    "text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"]
-)
+@pytest.mark.parametrize("text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"])
 def test_what_is_no_pattern_is_refused(text):
     with pytest.raises(ValueError, match="is no tag"):
         Pattern.of(text)

@@ -126,9 +126,7 @@ def written(tree: Tree, rng: random.Random) -> str:
         return rng.choice(["", " ", "\n  ", "\t"])
 
     def empty() -> str:
-        return rng.choice(
-            ["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *))", "(S=1\n(NP(-NONE- *))(VP (-NONE- *?*)))"]
-        )
+        return rng.choice(["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *))", "(S=1\n(NP(-NONE- *))(VP (-NONE- *?*)))"])
 
     if tree.form:
         return f"({space()}{tree.label} {tree.form}{space()})"
@@ -138,13 +136,10 @@ def written(tree: Tree, rng: random.Random) -> str:
 
 
 @given(st.lists(CONSTITUENTS, min_size=1, max_size=3), st.integers(0, 10**6))
-def test_layout_tags_and_empty_elements_leave_no_trace(
-    trees_of: TreesOf, trees: list[Tree], seed: int
-) -> None:
+def test_layout_tags_and_empty_elements_leave_no_trace(trees_of: TreesOf, trees: list[Tree], seed: int) -> None:
     rng = random.Random(seed)
     text = "".join(
-        rng.choice(["", "\n"]) + rng.choice(["{}", "( {} )", "((\n{}))"]).format(written(tree, rng))
-        for tree in trees
+        rng.choice(["", "\n"]) + rng.choice(["{}", "( {} )", "((\n{}))"]).format(written(tree, rng)) for tree in trees
     )
     assert trees_of(text) == trees
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from networks import WORDS, error_of_gradient, gradients, network, relative_difference, sentence
 
-from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.model.per_sentence import draw, greedy
@@ -158,13 +158,9 @@ def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
             new_graph(autobatch)
             drawn = draw(net, text, 6, forcing(actions), training=False)
             loss = per_sentence.backward(drawn, w, v)
-            results.append(
-                (np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net))
-            )
+            results.append((np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net)))
         (scores, one), (batched_scores, two) = results
-        worst_score = max(
-            worst_score, np.max(np.abs(scores - batched_scores) / np.maximum(np.abs(scores), 1))
-        )
+        worst_score = max(worst_score, np.max(np.abs(scores - batched_scores) / np.maximum(np.abs(scores), 1)))
         worst_gradient = max(worst_gradient, relative_difference(one, two))
     assert worst_score < 1e-4
     assert worst_gradient < 1e-4

@@ -24,14 +24,14 @@ from networks import (
     written_out,
 )
 
-from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.per_sentence import Samples
 from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
-from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import (
+    Baseline,
     Finetuning,
     Lambda,
     Pretraining,

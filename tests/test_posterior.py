@@ -42,8 +42,7 @@ def test_gradient_of_the_dual_by_finite_differences(seed):
     counts, lam, e = case(seed)
     lam = lam + 0.01
     numeric = [
-        (dual(counts, lam + step, e, 0.1) - dual(counts, lam - step, e, 0.1)) / 2e-6
-        for step in 1e-6 * np.eye(len(lam))
+        (dual(counts, lam + step, e, 0.1) - dual(counts, lam - step, e, 0.1)) / 2e-6 for step in 1e-6 * np.eye(len(lam))
     ]
     assert dual_gradient(counts, lam, e, 0.1) == pytest.approx(numeric, abs=1e-6)
 

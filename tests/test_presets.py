@@ -16,7 +16,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.settings.config import bundled, rules_path
+from dynet_vdgi.settings.config import DmvSettings, bundled, rules_path
 from dynet_vdgi.settings.presets import (
     from_toml,
     load_settings,
@@ -25,7 +25,6 @@ from dynet_vdgi.settings.presets import (
     preset_names,
     read_toml,
 )
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -185,9 +184,7 @@ def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
         ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
     ],
 )
-def test_what_would_have_no_effect_is_refused(
-    tmp_path: Path, preset: str, assignment: str, reason: str
-) -> None:
+def test_what_would_have_no_effect_is_refused(tmp_path: Path, preset: str, assignment: str, reason: str) -> None:
     name, _, value = assignment.partition("=")
     message = f"config: '{name}' would have no effect: {reason}"
     assert message_of(preset, assignment) == message

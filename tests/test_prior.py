@@ -238,18 +238,13 @@ def test_every_part_has_a_switch(name):
                 rules.without(part.name)
             continue
         dependent_parts = [
-            other.name
-            for other in rules.parts
-            if other.name in ("verb particles", "further rules", "other predicates")
+            other.name for other in rules.parts if other.name in ("verb particles", "further rules", "other predicates")
         ]
         names = [part.name, *dependent_parts] if part.name == "rules" else [part.name]
         less = rules.without(*names)
-        assert [other.name for other in less.parts] == [
-            other.name for other in rules.parts if other.name not in names
-        ]
+        assert [other.name for other in less.parts] == [other.name for other in rules.parts if other.name not in names]
         changed = [
-            not np.allclose(Prior.of_text(less, text).potentials(tags), whole)
-            for text, whole in zip(TEXTS, wholes)
+            not np.allclose(Prior.of_text(less, text).potentials(tags), whole) for text, whole in zip(TEXTS, wholes)
         ]
         assert any(changed), part
         assert parse_rules(less.text) == less  # for model files

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.files import break_ties, rules_only
+from dynet_vdgi.evaluation.tables import break_ties, rules_only
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
@@ -43,18 +43,16 @@ def test_ties_fall_at_random_and_repeat_with_the_seed():
 def test_rules_only_finds_the_tree_with_most_rules():
     prior = Prior(parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN DET 1"))
     for seed in range(3):
-        assert rules_only([Sentence.of_tags(["DET", "NOUN", "VERB", "DET", "NOUN"])], prior, seed) == [
-            (2, 3, 0, 5, 3)
-        ]
+        assert rules_only([Sentence.of_tags(["DET", "NOUN", "VERB", "DET", "NOUN"])], prior, seed) == [(2, 3, 0, 5, 3)]
 
 
 def test_rules_only_on_basque_is_as_measured_before(data_dir):
-    from dynet_vdgi.data import conllu, corpus, protocols
+    from dynet_vdgi.data import conllu, corpus, sentence
     from dynet_vdgi.evaluation.attachment import score as attachment_score
     from dynet_vdgi.grammar.rules import load_rules
 
     path = data_dir / "ud14" / "eu-ud-test.conllu"
-    sentences = corpus.prepare(conllu.read(str(path)), protocols.STANDARD, max_len=15).sentences
+    sentences = corpus.prepare(conllu.read(str(path)), sentence.STANDARD, max_len=15).sentences
     prior = Prior(load_rules(rules_path("ud")))
     dda = attachment_score(sentences, rules_only(sentences, prior, 0)).dda
     assert 0.505 < dda < 0.525  # 51.5 is the mean of five seeds; "first split wins" would give 53.2

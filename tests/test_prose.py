@@ -50,15 +50,11 @@ HABITS = [
     Habit(r"\b(?:is|are) silent\b", "does nothing, has none", "where MISC is silent"),
     Habit(r"\bof theirs\b", "their, in them", "other tags of theirs"),
     Habit(r"\bin the place of\b", "instead of", "a link in the place of a file"),
-    Habit(
-        r"\b(?:is|are|was|were) looked at\b", "name who looks: checks, reads, scores", "Labels are looked at."
-    ),
+    Habit(r"\b(?:is|are|was|were) looked at\b", "name who looks: checks, reads, scores", "Labels are looked at."),
     Habit(r"\b(?:is|are) said\b", "name who says it", "the distance between what is said and what holds"),
     Habit(r"\bdoes not know it\b", "name what is unknown", "A model of two languages does not know it."),
     Habit(r"\b(?:allows?|permits?|enables?) to\b", "lets you", "This option allows to parse."),
-    Habit(
-        r"\b(?:in order to|utili[sz]e\w*|informations|please note)\b", "the common word", "in order to parse"
-    ),
+    Habit(r"\b(?:in order to|utili[sz]e\w*|informations|please note)\b", "the common word", "in order to parse"),
     Habit(r"\b(?:i\.e\.|etc\.|cf\.)", "that is, and so on, see", "brackets, commas etc. are removed"),
 ]
 
@@ -80,9 +76,7 @@ def without_code(text: str) -> str:
 def passages_of_page(path: Path) -> Iterator[Passage]:
     """The paragraphs of a page."""
     text = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    text = re.sub(
-        r"^( *)(```|~~~).*?^\1\2", lambda m: "\n" * m[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL
-    )
+    text = re.sub(r"^( *)(```|~~~).*?^\1\2", lambda m: "\n" * m[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     line = 1
     for paragraph in re.split(r"(\n\s*\n)", text):
         if paragraph.strip():
@@ -101,9 +95,7 @@ def passages_of_module(path: Path) -> Iterator[Passage]:
 def passages() -> list[Passage]:
     """Everything that users and contributors read; each process that collects the tests would be too many."""
     pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
-    pages += [
-        page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT)) not in GENERATED
-    ]
+    pages += [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT)) not in GENERATED]
     found = [passage for page in pages for passage in passages_of_page(page)]
     for module in sorted((ROOT / "dynet_vdgi").rglob("*.py")):
         found.extend(passages_of_module(module))

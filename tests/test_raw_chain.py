@@ -18,7 +18,7 @@ from dynet_vdgi.recipes import run as run_module
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser_file
+from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
 DEMO = ROOT / "resources" / "demo" / "demo-ud-train.conllu"
 N_SENTENCES = 40
@@ -124,9 +124,7 @@ def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, t
     (tmp_path / "some.conllu").write_text(some, encoding="utf-8")
     arguments = ["universal", tmp_path / "some.conllu", "--tagger", "my.tagger", "--confidence"]
     vdgi.good("parse", *arguments, "-o", tmp_path / "out.conllu")
-    words = [
-        line.split("\t") for line in (tmp_path / "out.conllu").read_text().split("\n") if line[:1].isdigit()
-    ]
+    words = [line.split("\t") for line in (tmp_path / "out.conllu").read_text().split("\n") if line[:1].isdigit()]
     notes = [columns[9].split("|") for columns in words if columns[0].isdigit()]
     n_before = some.count("TagConf=1|", 0, some.index("\t_\t_\t_\t_\t_\t_\t"))
     assert n_before > 9  # words that keep their tags keep the note about them
@@ -264,10 +262,7 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) ->
     n_words = sum(map(len, conllu.read("most.conllu", tags="known")))
     vdgi.good("tokenize", "by_command", "raw.txt", "-o", "tokens.conllu")
     n_raw = sum(map(len, conllu.read("tokens.conllu", tags="known")))
-    assert (
-        f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without"
-        in done.err
-    )
+    assert f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without" in done.err
     assert f"{n_words - n_known + n_raw:,} words tagged by a tagger learnt in this run, which finds" in told
     assert "raw.txt  sha256" in told
     tagger = Tagger.load("", model.steps["tagger"])

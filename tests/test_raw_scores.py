@@ -82,9 +82,7 @@ def test_hand_made_cases(name: str, tmp_path: Path) -> None:
 
 
 def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"
-    ):
+    with pytest.raises(DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"):
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
@@ -118,9 +116,7 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
             i, j = i + 1, j + 1
 
 
-def test_chains_of_overlapping_multiword_tokens_have_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chains_of_overlapping_multiword_tokens_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def word(form: str, k: int) -> Word:
         return form, "X", k, "dep" if k else "root"
 
@@ -150,9 +146,7 @@ def test_chains_of_overlapping_multiword_tokens_have_a_limit(
         ((2, 1, "_"), "cycle of heads through words 1, 2"),
     ],
 )
-def test_heads_that_are_no_tree_are_not_scored(
-    tmp_path: Path, heads: tuple[int | str, ...], message: str
-) -> None:
+def test_heads_that_are_no_tree_are_not_scored(tmp_path: Path, heads: tuple[int | str, ...], message: str) -> None:
     """The script of the shared task refuses them, too."""
     bad = "".join(f"{k}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1)) + "\n"
     good = tmp_path / "good.conllu"
@@ -243,9 +237,7 @@ def test_the_command_prints_f1_of_every_metric(vdgi: Vdgi, folder: Path) -> None
 
 
 @pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["evaluate", "--agreement"]])
-def test_texts_that_differ_by_normalisation_only_are_told_so(
-    vdgi: Vdgi, folder: Path, command: list[str]
-) -> None:
+def test_texts_that_differ_by_normalisation_only_are_told_so(vdgi: Vdgi, folder: Path, command: list[str]) -> None:
     for name, form in (("nfc", "\u00e9"), ("nfd", "e\u0301"), ("other", "e")):
         text = block((form, "NOUN", 2, "nsubj"), ("c", "VERB", 0, "root"))
         Path(f"{name}.conllu").write_text(text, encoding="utf-8")

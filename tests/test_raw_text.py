@@ -62,18 +62,14 @@ def test_an_empty_line_precedes_a_paragraph_and_documents_are_apart(tmp_path: Pa
 
 
 def test_the_comment_gives_the_spaces_where_misc_says_nothing(tmp_path: Path) -> None:
-    assert (
-        only(tmp_path, "# text = a,b c\n" + "".join(map(word, (1, 2, 3, 4), "a,bc")) + "\n").text == "a,b c"
-    )
+    assert only(tmp_path, "# text = a,b c\n" + "".join(map(word, (1, 2, 3, 4), "a,bc")) + "\n").text == "a,b c"
 
 
 @pytest.mark.parametrize(
     ("said", "misc", "token"),
     [("a bc", "_", "'c'"), ("abd", "SpaceAfter=No", "'c'"), ("a b", "_", "'c'"), ("a b c d", "_", "'c'")],
 )
-def test_a_comment_that_contradicts_the_tokens_is_refused(
-    tmp_path: Path, said: str, misc: str, token: str
-) -> None:
+def test_a_comment_that_contradicts_the_tokens_is_refused(tmp_path: Path, said: str, misc: str, token: str) -> None:
     text = f"# text = {said}\n" + word(1, "a", misc) + word(2, "b", misc) + word(3, "c", "Sic=1") + "\n"
     if said == "a bc":
         text = text.replace("Sic=1", "_").replace("a\t_", "a\t_", 1).replace("b\t_", "b\t_", 1)
@@ -109,9 +105,7 @@ def test_what_is_written_has_the_comments_of_ud_and_reads_as_conllu(tmp_path: Pa
         list(conllu.read(path))
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "a|b", "\\", "\\s", "\\\\s\\", "\x00\x1f\u2028\ufeff\u00a0", "\\u0041"]
-)
+@pytest.mark.parametrize("text", ["", " ", "a|b", "\\", "\\s", "\\\\s\\", "\x00\x1f\u2028\ufeff\u00a0", "\\u0041"])
 def test_an_escaped_value_is_one_column_and_means_the_text(text: str) -> None:
     value = escaped(text)
     assert unescaped(value) == text

@@ -11,7 +11,7 @@ import pytest
 
 from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.corpus import Vocabulary
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file

@@ -12,10 +12,10 @@ import pytest
 import tiny
 from shell import Vdgi, names_in
 
+from dynet_vdgi import reports as page
 from dynet_vdgi.evaluation import tables
-from dynet_vdgi.evaluation.files import score_files
-from dynet_vdgi.reports import page
-from dynet_vdgi.reports.runs import Run
+from dynet_vdgi.evaluation.tables import score_files
+from dynet_vdgi.reports import Run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.presets import merge
 

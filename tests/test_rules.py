@@ -97,8 +97,6 @@ def test_all_faults_are_told_at_once_in_the_order_of_lines():
 def test_a_doubled_rule_is_told_with_its_remedy():
     table = "[a] (a)\nrule strength = 1\nN += M\nV N 1\nV M .5 left\n"
     remedy = "change line 4, or write 'except V M 0.5 left'"
-    with pytest.raises(
-        ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"
-    ):
+    with pytest.raises(ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"):
         parse_rules(table, "r.txt")
     assert parse_rules(table.replace("V M .5", "except V M .5"), "r.txt").table.exceptions

@@ -103,9 +103,7 @@ def test_little_text_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     tiny.write(tmp_path / "train.conllu", n_sentences)
     (tmp_path / "rules.txt").write_text(RULES, encoding="utf-8")
     trained(tmp_path)
-    message = (
-        f"only {n_sentences} sentences to learn from: expect a poor parser; a few hundred make a fair one"
-    )
+    message = f"only {n_sentences} sentences to learn from: expect a poor parser; a few hundred make a fair one"
     warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert (message in warned) == (n_sentences < FEW)
 
@@ -151,7 +149,5 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
     assert result.returncode == 1
     message = "the neural parser is trained with DyNet, which cannot be imported ("
     assert last_line(result.stderr).startswith(message)
-    assert last_line(result.stderr).endswith(
-        "pip install dyNET38, or train a perceptron, as --preset best does"
-    )
+    assert last_line(result.stderr).endswith("pip install dyNET38, or train a perceptron, as --preset best does")
     assert "bug" not in result.stderr

@@ -12,7 +12,7 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
-from dynet_vdgi.evaluation.files import RULES_ONLY, evaluate_baselines
+from dynet_vdgi.evaluation.tables import RULES_ONLY, evaluate_baselines
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path, rules_named
@@ -68,9 +68,7 @@ def dda_of(rules: RuleSet) -> float:
 def test_rules_only_is_decoded_under_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:
     figures = {}
     for rules in ("mine", "best"):
-        shown = json.loads(
-            vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", rules, "--json").out
-        )
+        shown = json.loads(vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", rules, "--json").out)
         figures[rules] = shown["systems"][RULES_ONLY]["total"]["dda"]
         assert figures[rules] == pytest.approx(dda_of(rules_named(rules).rules))
     assert figures["mine"] < figures["best"]

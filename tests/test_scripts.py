@@ -93,9 +93,7 @@ def on_ud(presets, train, tests, more=""):
     for preset in presets:
         dev = " --dev UD_French/fr-ud-dev.conllu" if preset == "as_released" else ""
         commands.append(f"train --train {train}{dev} --preset {preset}{more} --out out/{preset} --resume")
-        commands += [
-            f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu" for t, path in tests.items()
-        ]
+        commands += [f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu" for t, path in tests.items()]
     for stem, path in tests.items():
         parses = " ".join(f"out/{preset}/{stem}.parsed.conllu" for preset in presets)
         commands.append(f"evaluate {path} {parses} --baselines")
@@ -158,9 +156,7 @@ def wsj(noted, tmp_path):
     (tmp_path / "ptb" / "02").mkdir(parents=True)
     for number in range(25):
         (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")
-    return lambda *arguments, **more: noted(
-        "train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more}
-    )
+    return lambda *arguments, **more: noted("train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more})
 
 
 DATA = [
@@ -231,9 +227,7 @@ esac
 """Stands for the tools of the development; the one of this name, with these arguments, fails."""
 
 
-@pytest.mark.parametrize(
-    "failing", ["none", "codespell", "mypy", "npm run", "python -m pytest", "python -m fuzz"]
-)
+@pytest.mark.parametrize("failing", ["none", "codespell", "mypy", "npm run", "python -m pytest", "python -m fuzz"])
 def test_whatever_fails_the_script_of_the_tests_fails(environment, tmp_path, failing):
     (tmp_path / "bin").mkdir()
     for name in ("python", "ruff", "codespell", "mypy", "lint-imports", "npm"):

@@ -73,9 +73,7 @@ def test_no_function_is_longer_than_ninety_lines() -> None:
 
 
 def test_no_module_is_longer_than_six_hundred_lines() -> None:
-    sizes = {
-        path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in trees("dynet_vdgi")
-    }
+    sizes = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in trees("dynet_vdgi")}
     assert {path for path, size in sizes.items() if size > MOST_LINES_OF_A_MODULE} == set()
 
 

@@ -162,9 +162,7 @@ def test_the_second_stage_starts_from_the_weights_of_the_first(tmp_path, monkeyp
 def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
     """Evaluations on dev find these, one after the other."""
     left = iter(values)
-    monkeypatch.setattr(
-        trainer_module, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})()
-    )
+    monkeypatch.setattr(trainer_module, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})())
 
 
 def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(tmp_path, monkeypatch):

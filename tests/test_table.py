@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dynet_vdgi.evaluation import files
+from dynet_vdgi.evaluation import tables as files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
 
@@ -126,9 +126,7 @@ def test_the_published_figures_are_sound():
     one = found["Li2019-T6", "UnivRules", "UD1.4-French", "<=15"]
     assert (one.mean, one.best, one.std) == (59.9, 61.6, None)
     for length in ("<=15", "<=40"):  # the paper's averages are those of its columns
-        row = {
-            f.dataset: f for k, f in found.items() if (k[0], k[1], k[3]) == ("Li2019-T6", "UnivRules", length)
-        }
+        row = {f.dataset: f for k, f in found.items() if (k[0], k[1], k[3]) == ("Li2019-T6", "UnivRules", length)}
         average = row.pop("UD1.4-Average")
         assert average.mean == pytest.approx(sum(f.mean for f in row.values()) / 8, abs=0.06)
         assert average.best == pytest.approx(sum(f.best or 0 for f in row.values()) / 8, abs=0.06)

@@ -115,9 +115,7 @@ def test_listed_words_without_effect_are_told(caplog):
 
 def test_the_command_learns_from_a_list(words, vdgi, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = (
-        "".join(f"{k}\t{form}" + "\t_" * 8 + "\n" for k, form in enumerate(s.forms, 1)) + "\n" for s in RAW
-    )
+    lines = ("".join(f"{k}\t{form}" + "\t_" * 8 + "\n" for k, form in enumerate(s.forms, 1)) + "\n" for s in RAW)
     written(tmp_path / "raw.conllu", "".join(lines))
     done = vdgi.good("tag", "train", "--text", "raw.conllu", "--tag-list", "words.tsv", "-o", "my.tagger")
     assert "words.tsv: 1 word without a tag yet" in done.err

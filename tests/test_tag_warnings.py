@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags, unknown_to_model
+from dynet_vdgi.grammar.rules import (
+    RuleSet,
+    load_rules,
+    parse_rules,
+    tag_warnings,
+    unknown_tags,
+    unknown_to_model,
+)
 from dynet_vdgi.settings.config import resources
 
 TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
@@ -30,9 +36,7 @@ def test_a_sound_text_gives_no_warning(best: RuleSet) -> None:
         ({"verb": 2, "det": 1}, "verb det (3 words, 100.0 %); write VERB for verb, DET for det?"),
     ],
 )
-def test_tags_that_no_rule_mentions_share_one_warning(
-    best: RuleSet, counts: dict[str, int], end: str
-) -> None:
+def test_tags_that_no_rule_mentions_share_one_warning(best: RuleSet, counts: dict[str, int], end: str) -> None:
     (line,) = tag_warnings(counts, best)
     assert line == f"no rule mentions these tags of the text: {end}"
     (line,) = tag_warnings(TEXT, parse_rules("ROOT VERB 1\nVERB NOUN 1"))
@@ -93,9 +97,7 @@ def test_of_thousands_of_tags_only_some_are_named(best: RuleSet) -> None:
     assert " and 9,981 more (10,002 words) are unknown to the model and were ignored; " in line
     assert unknown_to_model({}) == []
     (line,) = unknown_tags(parse_rules("".join(f"T{k} NOUN 1\n" for k in range(300))), counts)
-    assert line.startswith(
-        "rules: neither tags of UD nor of the text: T0 (line 1), T1 (line 2), T10 (line 11)"
-    )
+    assert line.startswith("rules: neither tags of UD nor of the text: T0 (line 1), T1 (line 2), T10 (line 11)")
     assert line.endswith(", and 280 more")
 
 

@@ -90,11 +90,7 @@ def test_new_words_get_tags_feats_xpos_and_lemmas(tagger, text):
 
 def test_words_with_tags_keep_what_they_have_and_inform_their_neighbours(tagger, tmp_path):
     line = "{}\t{}\t{}\t{}\t_\t{}\t_\t_\t_\tNote=1\n"
-    content = (
-        line.format(1, "the", "THE", "X", "Foreign=Yes")
-        + line.format(2, "bano", "_", "_", "Number=Dual")
-        + "\n"
-    )
+    content = line.format(1, "the", "THE", "X", "Foreign=Yes") + line.format(2, "bano", "_", "_", "Number=Dual") + "\n"
     (tmp_path / "some.conllu").write_text(content, encoding="utf-8")
     (found,) = tagger.predict(tmp_path / "some.conllu")
     assert found.tags == ("X", "NOUN")
@@ -181,9 +177,7 @@ def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tm
         ]
         tags = [renamed.get(each, each) for each in state.tags]
         assert tags == sorted(tags)
-        Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(
-            tmp_path / "my.tagger"
-        )
+        Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(tmp_path / "my.tagger")
         with pytest.raises(ModelError, match="CoNLL-U cannot hold"):
             Tagger.load(tmp_path / "my.tagger")
 
@@ -195,9 +189,7 @@ def composed_and_decomposed(tmp_path_factory):
     for name, n, seed in (("tagged", 30, 1), ("test", 40, 3)):
         rows = [line.split("\t") for line in made(n, seed).split("\n")]
         text = "\n".join(
-            "\t".join(
-                [*row[:1], *(cell.replace("o", "õ").replace("um", "ǘm") for cell in row[1:3]), *row[3:]]
-            )
+            "\t".join([*row[:1], *(cell.replace("o", "õ").replace("um", "ǘm") for cell in row[1:3]), *row[3:]])
             for row in rows
         )
         for form in ("NFC", "NFD"):

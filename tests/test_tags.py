@@ -11,9 +11,8 @@ from shell import Vdgi, last_line
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config

@@ -17,17 +17,16 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import teacher_of_kind
-from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
+from dynet_vdgi.recipes.universal import UniversalTeacherSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, RfSettings
-from dynet_vdgi.settings.config import NoTeacher, rules_path
-from dynet_vdgi.settings.config_checks import every_setting
+from dynet_vdgi.settings.config import DmvSettings, NoTeacher, rules_path
+from dynet_vdgi.settings.presets import every_setting
 from dynet_vdgi.teachers.common import SymbolTeacher
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 Make = Callable[[], SymbolTeacher[Any]]
 
@@ -73,9 +72,7 @@ def test_teachers_that_have_learnt_nothing_say_so(make):
             with pytest.raises(ValueError, match="^no sentences to learn from$"):
                 teacher.fit([], Prior(RULES))
         for use in (*uses, teacher.log_rows):
-            with pytest.raises(
-                VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "
-            ):
+            with pytest.raises(VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "):
                 use()
 
 

@@ -10,10 +10,8 @@ import tiny
 from shell import Vdgi
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.protocols import STANDARD
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.data.corpus import build_vocabulary, prepare
+from dynet_vdgi.data.sentence import STANDARD, Sentence
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
@@ -21,9 +19,8 @@ from dynet_vdgi.recipes.taught import teach, teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import Material, RunLog
-from dynet_vdgi.settings.config import TeacherSettings, resources, rules_path
+from dynet_vdgi.settings.config import DmvSettings, TeacherSettings, resources, rules_path
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")

@@ -50,9 +50,7 @@ def test_its_probabilities_are_those_of_a_dmv_under_the_table():
     prior = Prior.of_text(load_rules(rules_path("best")), VERB_LAST)
     marginals = Dmv().fit(VERB_LAST, prior).marginals(VERB_LAST[:2])
     expected = [np.log(np.maximum(each, np.exp(FLOOR))).ravel() for each in marginals]
-    np.testing.assert_allclose(
-        teacher.log_probabilities(VERB_LAST[:2]), np.concatenate(expected), rtol=1e-5, atol=1e-6
-    )
+    np.testing.assert_allclose(teacher.log_probabilities(VERB_LAST[:2]), np.concatenate(expected), rtol=1e-5, atol=1e-6)
 
 
 def test_it_has_no_opinion_on_sentences_that_are_too_long():

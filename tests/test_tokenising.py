@@ -11,15 +11,15 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.annotation.taking_over import by_rule
+from dynet_vdgi.annotation.session import by_rule
 from dynet_vdgi.data import raw_text
 from dynet_vdgi.data.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.tagging.crf import Items, Tokens
-from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
-from dynet_vdgi.tokenising.characters import Seen, symbols_of
+from dynet_vdgi.tokenising import features, tokeniser
+from dynet_vdgi.tokenising.features import Seen, symbols_of
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
 from dynet_vdgi.tokenising.whole import Splitter, wholes
 
@@ -103,9 +103,7 @@ def test_lines_are_sentences_if_the_user_says_so(learnt: Tokeniser, tmp_path: Pa
     assert read_documents([tmp_path / "text.conllu"]) == [found]
 
 
-def test_lines_of_any_text_lose_nothing(
-    learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_any_text_lose_nothing(learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokeniser, "PASSAGE", 60)
     rng, path = random.Random(5), tmp_path / "text.conllu"
     for _ in range(40):
@@ -213,9 +211,7 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
 
 
 @pytest.mark.parametrize("size", [1, 40])
-def test_passages_lose_nothing(
-    size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokeniser, "PASSAGE", size)
     rng, path = random.Random(size), tmp_path / "text.conllu"
     for _ in range(40):
@@ -304,7 +300,7 @@ def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: p
         path = tmp_path / f"{form}.conllu"
         path.write_text(accented(treebank(), form), encoding="utf-8")
         learnt = Tokeniser.fit(read_documents([path]), iterations=25)
-        texts[form] = tokeniser_file.members(learnt, tokeniser_file.Made())
+        texts[form] = tokeniser.members(learnt, tokeniser.Made())
     assert texts["NFC"] == texts["NFD"]
     raw = "Le châté auquél tràin dort. Le pâin du chïeñ 20 000 dort! ÀÉÎ auquéls 각"
     documents = [learnt.tokenise(unicodedata.normalize(form, raw)) for form in ("NFC", "NFD")]
@@ -389,8 +385,8 @@ def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
     (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"number"}
-    model_file.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
-    for each in (learnt, tokeniser_file.load(tmp_path / "my")):
+    model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
+    for each in (learnt, tokeniser.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
         assert [form for form, _ in sentence] == ["Le", "pain", "dort", "14", ",", "25", "12:30", "."]
 
@@ -427,13 +423,13 @@ def test_compiled_and_uncompiled_features_are_equal() -> None:
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
-    model_file.write(path, tokeniser_file.members(learnt, tokeniser_file.Made()))
+    model_file.write(path, tokeniser.members(learnt, tokeniser.Made()))
     return path
 
 
 def test_a_file_gives_the_tokeniser_back(file: Path, learnt: Tokeniser, documents: list[Document]) -> None:
     text = documents[0].text + "(Autrement.) auxquels, M. 3!"
-    assert tokeniser_file.load(file).tokenise(text) == learnt.tokenise(text)
+    assert tokeniser.load(file).tokenise(text) == learnt.tokenise(text)
 
 
 def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
@@ -442,7 +438,7 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
     for seed in range(60):
         path.write_bytes(mutations.model(content, random.Random(seed)))
         try:
-            raw_text.conllu(tokeniser_file.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
+            raw_text.conllu(tokeniser.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
         except ModelError as error:
             refused.append(str(error))
     assert len(refused) > 20
@@ -496,9 +492,7 @@ def test_sentences_without_end_point_to_lines(
     lines = ["Le pain du voisin dort"] * 30
     Path("list.txt").write_text("Le chat dort.\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
     said = vdgi.good("tokenize", file, "list.txt", "-o", "list.conllu").err
-    hint = (
-        "warning: list.txt:3: a sentence of 150 tokens over 30 lines; if each line is a sentence, say --lines"
-    )
+    hint = "warning: list.txt:3: a sentence of 150 tokens over 30 lines; if each line is a sentence, say --lines"
     assert said.count("warning") == 1
     assert hint in said
     quiet = vdgi.good("tokenize", file, "list.txt", "--lines", "-o", "list.conllu").err

@@ -14,12 +14,12 @@ from shell import Vdgi, names_in
 from tiny import same_arrays
 
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import build_vocabulary
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.greedy import GreedyParser
+from dynet_vdgi.model.lockstep import GreedyParser
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Provenance
@@ -128,18 +128,14 @@ def test_trees_that_cross_are_dropped_and_told_but_text_that_crosses_is_kept(vdg
     Path("text.conllu").write_text(CROSSING * 3, encoding="utf-8")
     lines = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu")).err.splitlines()
     assert "training: 3 sentences, 12 words (protocol standard)" in lines
-    assert [line for line in lines if "projective" in line] == [
-        "  dropped not projective: 2 sentences, 8 words"
-    ]
+    assert [line for line in lines if "projective" in line] == ["  dropped not projective: 2 sentences, 8 words"]
     meta = model_file.load("run/model.vdgi").meta
     assert meta["gold_trees"] == ["training: 5 trees learnt from"]
     assert "not projective: 2 sentences, 8 words" in meta["dropped"]
 
 
 def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
-    Path("trees.conllu").write_text(
-        tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8"
-    )
+    Path("trees.conllu").write_text(tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8")
     status, out, err = vdgi(*learn("--trees", "trees.conllu"))
     assert (status, out) == (3, "")
     assert err.splitlines()[-1].startswith("trees.conllu:8: column 7 (HEAD) is missing")

@@ -26,7 +26,7 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser_file
+from dynet_vdgi.tokenising import tokeniser
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 VARYING = [
@@ -41,9 +41,7 @@ VARYING = [
 """What differs from run to run, or is tested as help."""
 
 SMALL = "".join(
-    f"{section}.{name} = {value}\n"
-    for section, values in tiny.SMALL.items()
-    for name, value in values.items()
+    f"{section}.{name} = {value}\n" for section, values in tiny.SMALL.items() for name, value in values.items()
 )
 
 
@@ -79,14 +77,12 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     dynet_vdgi.train(folder / "bare.conllu", "best", settings=quick, out=folder / "best")
     universal_toys.saved(folder / "toy.vdgi")
     Tagger().fit(folder / "good.conllu").save(folder / "my.tagger")
-    tokeniser_file.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
+    tokeniser.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
     return folder
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcript(
-    path: Path, things: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transcript(path: Path, things: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = shutil.copytree(things, tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")

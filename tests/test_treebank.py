@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.corpus import Dropped, prepare
-from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD, protocol_of
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.files import left_branching, right_branching
+from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence, protocol_of
+from dynet_vdgi.evaluation.tables import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr")
 
@@ -266,9 +265,7 @@ def test_prepare_as_released() -> None:
     st.none() | st.integers(2, 5),
     st.integers(1, 2),
 )
-def test_filters_partition_their_input(
-    sentences: list[Sentence], name: str, max_len: int | None, min_len: int
-) -> None:
+def test_filters_partition_their_input(sentences: list[Sentence], name: str, max_len: int | None, min_len: int) -> None:
     protocol = protocol_of(name)
     result = prepare(sentences, protocol, max_len, min_len)
     assert len(result.sentences) + sum(d.sentences for d in result.dropped) == len(sentences)

@@ -18,8 +18,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import UniversalEngine
-from dynet_vdgi.parsing.expectation import SOURCES, Expectation
+from dynet_vdgi.parsing.engines import SOURCES, Expectation, UniversalEngine
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.config import bundled, resources
@@ -194,9 +193,7 @@ def test_relations_fit_the_tree(parser, sentences):
 
 
 def test_no_features_and_old_tags_are_known(parser):
-    sentences = [
-        Sentence.of_tags(tags.split()) for tags in ("NOUN CONJ NOUN VERB", "VERB", "PUNCT", "X CCONJ")
-    ]
+    sentences = [Sentence.of_tags(tags.split()) for tags in ("NOUN CONJ NOUN VERB", "VERB", "PUNCT", "X CCONJ")]
     trees = [parse.heads for parse in parser.parse_all(sentences)]
     assert [len(tree) for tree in trees] == [4, 1, 1, 2]
     assert trees[1] == trees[2] == (0,)

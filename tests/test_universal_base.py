@@ -21,7 +21,7 @@ from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.recipes.universal_kind import UniversalTeacher
+from dynet_vdgi.recipes.universal import UniversalTeacher
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal.channels import RELATIONS
@@ -68,8 +68,7 @@ def test_the_crf_sums_over_all_trees_weighted_by_the_scorer_and_the_features():
     assert not np.array_equal(crf.shares, base().shares)
     scores = crf.scores(sentence)
     weight = {
-        heads: math.exp(sum(scores[h, d] for d, h in enumerate(heads, 1)))
-        for heads in projective_trees(len(sentence))
+        heads: math.exp(sum(scores[h, d] for d, h in enumerate(heads, 1))) for heads in projective_trees(len(sentence))
     }
     expected = np.zeros((len(sentence) + 1, len(sentence)))
     for heads, w in weight.items():

@@ -9,12 +9,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus, protocols
+from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal.arc_network import UniversalNetwork, dy
 from dynet_vdgi.universal.channels import RELATIONS, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import LearningSource, batch_of, drawn, with_faults
-from dynet_vdgi.universal.learning_settings import FaultSettings
+from dynet_vdgi.universal.learning import FaultSettings
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer
 from dynet_vdgi.universal.typology import Profile, taught
 from tests import universal_reference
@@ -38,9 +39,7 @@ def source(sentences: list[Any]) -> LearningSource:
 
 @pytest.fixture(scope="module")
 def network(source: LearningSource) -> UniversalNetwork:
-    sizes = LayerSizes(
-        source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4
-    )
+    sizes = LayerSizes(source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4)
     made = UniversalNetwork(sizes, seed=1)
     rng = np.random.default_rng(0)
     for name, array in made.arrays().items():
@@ -169,7 +168,5 @@ def test_faults_change_what_they_say(source):
         for _ in range(20):
             found = with_faults(source, s, msgspec.structs.replace(NO_FAULTS, wrong_tags=0.25), rng)
             n_words += len(found.tags)
-            n_wrong += int(
-                (found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum()
-            )
+            n_wrong += int((found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum())
     assert 0.12 < n_wrong / n_words < 0.25  # some are drawn right

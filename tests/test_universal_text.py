@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus, protocols
+from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.universal.channels import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import kinds_of_arcs, orders, reordered
-from dynet_vdgi.universal.learning import GoldTreebank, learn
-from dynet_vdgi.universal.learning_settings import LearningSettings
+from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
 from dynet_vdgi.universal.scorer import TextScorer
 from dynet_vdgi.universal.typology import Profile, TagCounts, taught
 
@@ -96,9 +96,7 @@ def relations_and_tags(text, s: int) -> list[tuple]:
     low, high = text.start[s], text.start[s + 1]
     tags, heads = text.tags[low:high], text.heads[low:high]
     of_heads = [int(tags[h - 1]) if h else -1 for h in heads]
-    return sorted(
-        zip(of_heads, tags.tolist(), text.relations[low:high].tolist(), text.bundle[low:high].tolist())
-    )
+    return sorted(zip(of_heads, tags.tolist(), text.relations[low:high].tolist(), text.bundle[low:high].tolist()))
 
 
 def test_projective_trees_in_their_own_order_stay_as_they_are(demo):
@@ -121,9 +119,7 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo):
     kind, was_left = kinds_of_arcs(text)
     new_kind, is_left = kinds_of_arcs(new)
     for relation in ("det", "nsubj"):
-        ours, theirs = (
-            found % (len(RELATIONS) * 17) // 17 == RELATIONS.index(relation) for found in (kind, new_kind)
-        )
+        ours, theirs = (found % (len(RELATIONS) * 17) // 17 == RELATIONS.index(relation) for found in (kind, new_kind))
         ours, theirs = ours & (kind >= 0), theirs & (new_kind >= 0)
         assert is_left[theirs].mean() == pytest.approx(1 - was_left[ours].mean(), abs=0.1), relation
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
+from dynet_vdgi import validation
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import found, shown_sentence
 from dynet_vdgi.data.conllu_blocks import blocks
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.validation import form
-from dynet_vdgi.validation.form import problems_in
+from dynet_vdgi.validation import problems_in
 
 needs_udtools = pytest.mark.skipif(
     importlib.util.find_spec("udtools") is None, reason="udtools, of the extra validate, is not installed"
@@ -275,14 +275,10 @@ def test_the_official_validator_gives_the_same_verdict(tmp_path: Path) -> None:
 def two(first: str, second: str, joint: str = "") -> str:
     """Two good sentences, with a comment each, and `joint` at the end of the first."""
     texts = [GOOD.replace("2:punct\t_", f"2:punct\t{joint or '_'}"), GOOD.replace("= s1", "= s2")]
-    return "".join(
-        text.replace("# sent_id", f"{more}# sent_id") for text, more in zip(texts, (first, second))
-    )
+    return "".join(text.replace("# sent_id", f"{more}# sent_id") for text, more in zip(texts, (first, second)))
 
 
-SPACED = GOOD.replace("SpaceAfter=No", "_").replace(
-    "2\tbb", "2-3\tbb cc" + 7 * "\t_" + "\tSpaceAfter=No\n2\tbb"
-)
+SPACED = GOOD.replace("SpaceAfter=No", "_").replace("2\tbb", "2-3\tbb cc" + 7 * "\t_" + "\tSpaceAfter=No\n2\tbb")
 BARE = GOOD.replace("\t2:", "\t_").replace("\t0:root", "\t_")
 for _relation in ("nsubj", "obj", "punct"):
     BARE = BARE.replace(f"\t_{_relation}", "\t_")
@@ -327,7 +323,7 @@ def false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = tmp_path / "udvalidate"
     script.write_text(f"#!{sys.executable}\n{FALSE}", encoding="utf-8")
     script.chmod(0o755)
-    monkeypatch.setattr(form.shutil, "which", lambda name, path=None: None if path else str(script))
+    monkeypatch.setattr(validation.shutil, "which", lambda name, path=None: None if path else str(script))
     return script
 
 

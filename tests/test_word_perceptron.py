@@ -113,9 +113,7 @@ def test_forms_and_feats_can_be_left_out():
     sentence = trees(1)[0]
     other = replace(sentence, forms=tuple("vwxyz"), feats=())
     parser = random_parser(feats=False, words=False)
-    assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(
-        parser.predict_with_margins([other])[0][1]
-    )
+    assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(parser.predict_with_margins([other])[0][1])
 
 
 # ------------------------------------------------------------------------------------------- learning

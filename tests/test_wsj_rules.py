@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.grammar import expectations
+from dynet_vdgi.grammar import explanation
 from dynet_vdgi.grammar.rules import ROOT, count, load_rules
 from dynet_vdgi.settings.config import rules_path
 
@@ -82,9 +82,9 @@ def sample(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rules_hold_for_as_many_arcs_as_was_measured(sample: Path) -> None:
     """Without this program, 72 % of the gold arcs up to ten words were found covered."""
-    sentences = expectations.sentences_for_estimate(conllu.read(sample, heads="required", tags="xpos"))
+    sentences = explanation.sentences_for_estimate(conllu.read(sample, heads="required", tags="xpos"))
     assert (len(sentences.sentences), sentences.n_words) == (537, 3704)
-    coarse, pairs = (expectations.estimate(sentences.sentences, rules) for rules in (COARSE, PAIRS))
+    coarse, pairs = (explanation.estimate(sentences.sentences, rules) for rules in (COARSE, PAIRS))
     assert sum(coarse.arcs) == sum(pairs.arcs)
     assert 0.72 <= sum(coarse.arcs) / sentences.n_words < 0.73
     owner = list(COARSE.pairs().values())

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.corpus import build_vocabulary
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.inputs import Given, Inputs
 from dynet_vdgi.recipes.run import run
@@ -66,9 +66,7 @@ TWO_ROOTS = block(9, ["NOUN", "VERB", "NOUN"], [0, 0, 1])
 def treebank(n_sentences: int = 12, *, heads: bool = True) -> str:
     """CoNLL-U text of so many sentences, the patterns one after the other."""
     patterns = islice(cycle(PATTERNS), n_sentences)
-    return "".join(
-        block(number, tags.split(), tree if heads else None) for number, (tags, tree) in enumerate(patterns)
-    )
+    return "".join(block(number, tags.split(), tree if heads else None) for number, (tags, tree) in enumerate(patterns))
 
 
 def write(path: Path, n_sentences: int = 12, *, heads: bool = True) -> Path:
@@ -120,9 +118,7 @@ TIMES = ("cpu_s", "wall_s", "sentences_per_cpu_s")
 class Run:
     """`vdgi train` on the tiny treebank, in a folder of its own, that can be interrupted and resumed."""
 
-    def __init__(
-        self, folder: Path, changes: Changes | None = None, *, dev: bool = False, trees: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, changes: Changes | None = None, *, dev: bool = False, trees: bool = False) -> None:
         self.folder, self.out, self.dev, self.trees = folder, folder / "run", dev, trees
         every = {"train": {"batch_size": 2, "updates": UPDATES, "evaluate_every": 3}}
         self.settings = presets.merge(settings(every), changes or {})

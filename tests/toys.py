@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dynet_vdgi.data.corpus import build_vocabulary
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.parsing.engines import Scores, ScoringEngine
-from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, chosen_rules
 from dynet_vdgi.recipes.inputs import Inputs, RunReader
+from dynet_vdgi.recipes.run import Preparation, Recipe, Workplace, chosen_rules
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.run_folder import Material
 from dynet_vdgi.settings.config import Settings
@@ -37,9 +37,7 @@ class Toy(Recipe[ToySettings]):
         vocabulary = build_vocabulary([s for text in texts.values() for s in text], lexicalised=False)
         return Preparation(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading)
 
-    def learn(
-        self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace) -> ModelFile:
         material = prepared.material
         return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})
 

@@ -89,9 +89,7 @@ def scores(network: Any, text: CodedText, example: FaultyExample) -> list[Any]:
             place = int(np.flatnonzero(bits)[0]) % 8 if head else 0
             straight = p["straight.flags"] * seen + p["straight.numbers"] * values
             row.append(
-                p["arc.out"] * units
-                + straight
-                + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
+                p["arc.out"] * units + straight + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
             )
         result.append(dy.concatenate(row))
     return result

@@ -28,7 +28,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation import server
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, OwnFile, Record
 from dynet_vdgi.annotation.marked import MARKS
 from dynet_vdgi.data import conllu_writing, files
@@ -379,7 +379,7 @@ class DecisionOrder(Struct):
     side: Literal[0, 1] | None
 
 
-class DecisionPage(serving.Page):
+class DecisionPage(server.Page):
     """The requests; parts with differences are numbered from 0."""
 
     FIRST = "beside.html"
@@ -413,7 +413,7 @@ class DecisionPage(serving.Page):
 
     async def next(self, request: Request) -> Response:
         """The number of the next part with something to decide, null if there is none."""
-        after = serving.asked(request, "after")
+        after = server.asked(request, "after")
         return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
@@ -421,7 +421,7 @@ class DecisionPage(serving.Page):
 
     async def decide(self, request: Request) -> Response:
         """Takes a side for some differences; the answer comes when that is on the disk."""
-        order = await serving.order_of(request, DecisionOrder)
+        order = await server.order_of(request, DecisionOrder)
         if order is None:
             raise DecisionError("this is no decision")
         if self._work.part(order.part).version != order.version:

@@ -26,17 +26,15 @@ from dynet_vdgi.annotation.marked import (
     with_punctuation,
 )
 from dynet_vdgi.data.conllu_blocks import has_stray_space
-from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import heads_without
+from dynet_vdgi.data.sentence import UD2_TAGS
 
 LONGEST = 200
 LONGEST_NOTE = 2000
 
 _NOTE_LINE = re.compile(r"#\s*note\s*=.*")
 
-_FEATURE = re.compile(
-    r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
-)
+_FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
 _EXPECTED = "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
 NO_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 """Characters that no form, lemma or note may have: line ends, other controls, halves of characters."""
@@ -263,9 +261,7 @@ def sorted_feats(value: Any) -> str:
         if not found:
             raise ChangeError(f"{part[:30]!r} is no feature ({_EXPECTED})")
         if found[1] in pairs:
-            raise ChangeError(
-                f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
-            )
+            raise ChangeError(f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat")
         pairs[found[1]] = ",".join(sorted({*found[2].split(",")}, key=str.lower))
     return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
-from dynet_vdgi.system.locks import take
+from dynet_vdgi.system.processes import take
 
 ENDING = ".journal"
 FORMAT = 5

@@ -103,9 +103,7 @@ def _begin() -> None:
     end_with_parent()  # otherwise the end would be noticed only after learning
 
 
-def _serve_lessons(
-    questions: Connection, models: Connection, course: Course | None, tagger: str | None
-) -> None:
+def _serve_lessons(questions: Connection, models: Connection, course: Course | None, tagger: str | None) -> None:
     """Answers each question by the lesson that `learn` makes of it, and forwards the model learnt."""
     _begin()
     with suppress(OSError):

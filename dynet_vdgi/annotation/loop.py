@@ -128,10 +128,7 @@ class Learnt:
             if any(head != FREE for head in heads) and decoding.conflict(heads) is None:
                 trees[k] = self.parser.predict([sentence], keep_heads=True)[0]
         labelled = self.labeller.predict(trees)
-        return [
-            Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
-            for tree, (_, sure) in zip(labelled, found)
-        ]
+        return [Guess(tree.heads or (), tree.deprels, tuple(sure.tolist())) for tree, (_, sure) in zip(labelled, found)]
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree, the best first."""
@@ -243,9 +240,7 @@ class Lessons:
         return Lesson(guesses, next_ones(sentences, guesses), time.perf_counter() - start), learnt
 
 
-def next_ones(
-    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD
-) -> list[int]:
+def next_ones(sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD) -> list[int]:
     """The ids of sentences to correct next, the most useful first; those without a guess are done."""
     ids = list(guesses)
     chosen = choose(
@@ -284,9 +279,7 @@ class TagLesson(NamedTuple):
     n_words: int  # learnt from
 
 
-def learn_tags(
-    sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None
-) -> Tagger | None:
+def learn_tags(sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None) -> Tagger | None:
     """A tagger, learnt from all words that have a tag; None: there are too few.
 
     `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag, which
@@ -312,9 +305,7 @@ def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, 
     wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
     found = tagger.stream([sentences[k] for k in wanted])
     return {
-        k: TagGuess(
-            one.tags, tuple([1.0 if p is None else p for p in each.chances]), one.lemmas, one.xpos, one.feats
-        )
+        k: TagGuess(one.tags, tuple([1.0 if p is None else p for p in each.chances]), one.lemmas, one.xpos, one.feats)
         for k, each in zip(wanted, found)
         for one in [each.sentence]
     }

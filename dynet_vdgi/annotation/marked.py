@@ -204,9 +204,7 @@ class MarkedSentence:
                 is_files = word.upos == tag != NOTHING and not word.tag_by
                 if word.upos in (NOTHING, tag) and not is_files:  # else its tag is the file's, or another one
                     said = zip(("lemma", "xpos", "feats"), its)
-                    new = {
-                        c: v for c, v in said if getattr(word, c) == NOTHING and not getattr(word, c + "_by")
-                    }
+                    new = {c: v for c, v in said if getattr(word, c) == NOTHING and not getattr(word, c + "_by")}
                     filled[k] = word._replace(upos=tag, **new)
             for (place, tag), xpos in self.guessed_xpos.items():
                 word = filled[place - 1]
@@ -451,9 +449,7 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
 
     Raises: DataError, the file is malformed, or marked heads form a circle.
     """
-    found = conllu.read(
-        path, tags=KNOWN, on_repair=lambda repair: None
-    )  # the session writes the file in order
+    found = conllu.read(path, tags=KNOWN, on_repair=lambda repair: None)  # the session writes the file in order
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 
@@ -538,9 +534,7 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
         lines[row] = "\t".join(columns)
     comments = state.comments
     if not has_marks:
-        comments = tuple(
-            [c for c in comments if not IS_FLAG.fullmatch(c) and not conllu_writing.COMMENT.fullmatch(c)]
-        )
+        comments = tuple([c for c in comments if not IS_FLAG.fullmatch(c) and not conllu_writing.COMMENT.fullmatch(c)])
     return "\n".join([*comments, *lines[_n_comments(lines) :]]) + "\n\n"
 
 

@@ -1,23 +1,304 @@
-"""The page's requests and their answers, JSON both ways; the server listens only on 127.0.0.1."""
+"""A page on 127.0.0.1: the socket, the guard before it, its files, and a browser that shows it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, ClassVar
+import hmac
+import logging
+import os
+import re
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Struct
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dynet_vdgi.annotation import serving
+from dynet_vdgi.annotation.annotated_text import tags_of
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
-from dynet_vdgi.annotation.relations import tags_of
-from dynet_vdgi.annotation.serving import asked
 from dynet_vdgi.annotation.shown import Choices, found, likely_relations, offered_xpos, shown_sentence
+from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.system.names import how_to_install
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+except ImportError:
+    raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
+
+logger = logging.getLogger("dynet_vdgi")
+T = TypeVar("T")
+
+ADDRESS = "127.0.0.1"
+PAGE = Path(__file__).with_name("page")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+SCREENS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+"""Variables of the environment that say that a browser can be shown."""
+
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+_PREFIX = re.compile(r"(?:/[\w.~@+-]+)+")
+
+
+def reach(hosts: Sequence[str], prefix: str) -> Reach:
+    """How the page may be reached besides 127.0.0.1. Raises: UsageError, a host or prefix is malformed."""
+    for host in hosts:
+        if not _HOST.fullmatch(host.lower()):
+            hint = "a name as in the browser's address, with its port if there is one: localhost:8000"
+            raise UsageError(f"--allow-host {host!r}: {hint}")
+    if prefix and not (_PREFIX.fullmatch(prefix) and prefix.isascii() and "/." not in prefix):
+        raise UsageError(f"--prefix {prefix!r}: a path such as /annotate, without a / at its end")
+    return Reach(tuple(host.lower() for host in hosts), prefix)
+
+
+def listening(port: int) -> socket.socket:
+    """A socket on 127.0.0.1; port 0: any free one. Raises: UsageError, the port is taken."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((ADDRESS, port))
+    except OSError as error:
+        found.close()
+        message = f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
+        raise UsageError(message) from None
+    return found
+
+
+class Page:
+    """The requests of a page; the methods named in GETS and POSTS answer what goes by their names."""
+
+    FIRST = "index.html"  # the file that the address without a name shows
+    GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number:int}`
+    POSTS: tuple[str, ...] = ()
+
+    @contextlib.asynccontextmanager
+    async def running(self, app: Starlette) -> Any:
+        """What happens while the page is served."""
+        yield
+
+    def app(self, token: str) -> Starlette:
+        """All paths begin with the token."""
+        routes = [
+            Route(f"/{token}/{path}", getattr(self, path.partition("/")[0]), methods=[method])
+            for method, paths in (("GET", self.GETS), ("POST", self.POSTS))
+            for path in paths
+        ]
+        routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
+        return Starlette(routes=routes, lifespan=self.running, exception_handlers={VdgiError: refused})
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params.get("name", self.FIRST)
+        known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+        if name not in known:
+            return JSONResponse({"fault": "no such page"}, 404)
+        return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """The answer where something was not possible; errors may have a `status` of HTTP, and more to say."""
+    more: dict[str, Any] = getattr(error, "more", {})
+    return JSONResponse({"fault": str(error), **more}, getattr(error, "status", 500))
+
+
+async def order_of(request: Request, kind: type[T]) -> T | None:
+    """What the body of a request asks for, as a Struct; None: it is none."""
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def asked(request: Request, name: str) -> int | None:
+    """A number of the query; None: there is none."""
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def serve(page: Page, listener: socket.socket, announce: Callable[[str], None], reached: Reach | None) -> None:
+    """Serves a page until the program is interrupted; calls `announce` with the address when it is there."""
+    reached = reached or Reach()
+    port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+    app = Guard(page.app(token), token, port, reached)
+    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
+    config.lifespan = "on"
+    server = uvicorn.Server(config)
+
+    async def run() -> None:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        if server.started:
+            announce(f"http://{ADDRESS}:{port}{reached.prefix}/{token}/")
+            for host in reached.hosts:
+                logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
+        await serving
+
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
+        asyncio.run(run())
+
+
+# ------------------------------------------------------------------------------------------- the browser
+@contextlib.contextmanager
+def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
+    """A function that prints an address and, if wanted, opens it in a browser.
+
+    Every user of the computer can read the command line of a browser. So it is given the name of a file,
+    which only this user can read and which leads on to the address. The file is there as long as the block
+    lasts.
+    """
+    with contextlib.ExitStack() as stack:
+
+        def announce(address: str) -> None:
+            print(address, flush=True)
+            logger.info("the page is there; end with Ctrl-C")
+            # Where there is no screen, a browser that shows text would share the terminal with this program.
+            if opens_browser and (sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))):
+                folder = stack.enter_context(TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True))
+                page = Path(folder, "open.html")
+                there = escape(address)
+                page.touch(0o600)
+                page.write_text(
+                    f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Annotate</title>\n'
+                    f'<meta name="referrer" content="no-referrer">\n'
+                    f'<meta http-equiv="refresh" content="0; url={there}">\n'
+                    f'</head><body><p><a href="{there}">The page</a></p></body></html>\n',
+                    encoding="utf-8",
+                )
+                # A browser may run as long as this program, and looking for one takes time, too.
+                Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+
+        yield announce
+
+
+# ----------------------------------------------------------------------------------------------------
+# Requirements on every request, and headers of every answer: only this program's page may ask.
+#
+# The address contains a random token, so that no other page or user of the computer knows it. `Host` must
+# be this server with its port, so that the name of another site cannot be made to point here (Starlette's
+# TrustedHostMiddleware takes any port); `Origin`, if present, must be this page. No other page may read or
+# change anything. Nothing is loaded from anywhere else.
+#
+# A tunnel or a proxy in front of the server has another name, which the user has to allow (`Reach`).
+
+
+MOST_BYTES = 16_384
+"""Maximal bytes of a request's body."""
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+_SHOWABLE = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
+"""A host that a message may repeat."""
+
+
+class Reach(NamedTuple):
+    """How the page may be reached besides by 127.0.0.1 and its port."""
+
+    hosts: tuple[str, ...] = ()  # as in the header `Host`: with the port, unless it is that of http or https
+    prefix: str = ""  # a path that a proxy puts before the page's own; it may remove it from requests
+
+
+class Guard:
+    """Passes only this page's own requests to `app`; see the module."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int, reach: Reach | None = None) -> None:
+        reach = reach or Reach()
+        self._app, self._begin, self._prefix = app, f"/{token}/".encode(), reach.prefix
+        self._own_hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._hosts = self._own_hosts.union(reach.hosts)
+        self._origins = {f"{scheme}://{host}" for host in reach.hosts for scheme in ("http", "https")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message.setdefault("headers", [])
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        path = scope.get("raw_path", b"")
+        if self._prefix and path.startswith(f"{self._prefix}/".encode()):
+            n = len(self._prefix)
+            scope = {**scope, "raw_path": path[n:], "path": scope["path"][n:]}
+        status, why = self._fault(scope)
+        # Read to its end before a refusal, too: closing the connection earlier resets it, and the answer may
+        # be lost.
+        body, is_too_long = b"", False
+        message: Message = {"more_body": True}
+        while message.get("more_body", False):
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > MOST_BYTES:
+                body, is_too_long = b"", True
+        if not status and is_too_long:
+            status, why = 413, "the request is too long"
+        if status:
+            refusal = JSONResponse({"fault": why}, status, {"connection": "close"})
+            await refusal(scope, receive, send_with_headers)
+            return
+
+        async def receive_body() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, receive_body, send_with_headers)
+
+    def _fault(self, scope: Scope) -> tuple[int, str]:
+        """Status and reason of a refusal; 0: no refusal."""
+        headers, method = Headers(scope=scope), scope["method"]
+        host, *others = headers.getlist("host") or [""]
+        if others or host not in self._hosts:
+            named = host if not others and _SHOWABLE.fullmatch(host) else "NAME:PORT"
+            remedy = f"behind a tunnel or proxy, start vdgi annotate with --allow-host {named}"
+            return 421, f"this server is 127.0.0.1 only; {remedy}"
+        own = {f"http://{host}"} if host in self._own_hosts else set()
+        site = headers.get("sec-fetch-site", "none")
+        is_navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
+        is_embedded = site not in ("none", "same-origin") and not is_navigation
+        if is_embedded or any(origin not in own | self._origins for origin in headers.getlist("origin")):
+            return 403, "another page may not ask"
+        path = scope.get("raw_path", b"").partition(b"?")[0]
+        if not hmac.compare_digest(path[: len(self._begin)], self._begin):
+            return 404, "no such page; if the program was started again, open the address that it has printed"
+        if method == "POST" and "origin" not in headers:
+            return 403, "no origin"
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if method == "POST" and kind != "application/json":
+            return 415, "JSON only"
+        return 0, ""
+
+
+# ----------------------------------------------------------------------------------------------------
+# The page's requests and their answers, JSON both ways; the server listens only on 127.0.0.1.
 
 
 class UnknownRelationError(ChangeError):
@@ -38,7 +319,7 @@ class ChangeOrder(Struct):
     anyway: bool = False
 
 
-class SessionPage(serving.Page):
+class SessionPage(Page):
     """The requests about a session; sentences go by their ids."""
 
     GETS = (
@@ -135,7 +416,7 @@ class SessionPage(serving.Page):
 
     async def change(self, request: Request) -> Response:
         """Makes one change; the answer comes when the change is on the disk."""
-        order = await serving.order_of(request, ChangeOrder)
+        order = await order_of(request, ChangeOrder)
         if order is None:
             raise ChangeError("this is no change")
         value = order.value

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, Relations
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
 from dynet_vdgi.annotation.marked import NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
-from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
-from dynet_vdgi.data.protocols import UD2_TAGS
+from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.system.names import count
-from dynet_vdgi.validation.form import UdProblem, problems_in
+from dynet_vdgi.validation import UdProblem, problems_in
 
 MOST_FOUND = 50
 DOUBTFUL = 0.6
@@ -140,8 +139,7 @@ def shown_sentence(
         "note": sentence_note(marked),
         "flag": marked.is_flagged,
         "ranges": [
-            {"from": place[span.first], "to": place[span.last], "form": span.columns[1]}
-            for span in layout.ranges
+            {"from": place[span.first], "to": place[span.last], "form": span.columns[1]} for span in layout.ranges
         ],
         "empty": [
             {
@@ -188,9 +186,7 @@ def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Cho
     }
 
 
-def likely_relations(
-    marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None
-) -> Pairs:
+def likely_relations(marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None) -> Pairs:
     """The labeller's best relations of a word, or else those confirmed between such tags, with shares.
 
     Those that the labeller holds equally likely are left out: it knows nothing of them.

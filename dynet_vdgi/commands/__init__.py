@@ -145,9 +145,7 @@ class Options:
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
 
-    def __call__(
-        self, spec: str, help: str, *, least: int | None = None, most: int | None = None, **more: Any
-    ) -> None:
+    def __call__(self, spec: str, help: str, *, least: int | None = None, most: int | None = None, **more: Any) -> None:
         """Adds one. With `least`, its value is a whole number, `most` at most; `more`: of argparse."""
         words = spec.split()
         names = [word for word in words if word.startswith("-")]

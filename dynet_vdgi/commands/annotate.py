@@ -92,25 +92,22 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.annotation import serving  # first, because it says what is not installed
+    from dynet_vdgi.annotation import server
+    from dynet_vdgi.annotation.annotated_text import read_list
     from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
     from dynet_vdgi.annotation.loop import PRESET, Course
-    from dynet_vdgi.annotation.relations import read_list
-    from dynet_vdgi.annotation.session import Session
-    from dynet_vdgi.annotation.taking_over import beside
+    from dynet_vdgi.annotation.session import Session, beside
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
 
-    reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
+    reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     presets = arguments.preset or [PRESET]
     course = Course.of(presets, arguments.rules, arguments.language_facts)
     labels = read_list(arguments.labels) if arguments.labels is not None else frozenset()
     if arguments.tagger is not None:
         Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
-    from dynet_vdgi.annotation import server
-
-    shows = serving.announcing(not arguments.no_browser)
-    with serving.listening(port) as listener, shows as announce:
+    shows = server.announcing(not arguments.no_browser)
+    with server.listening(port) as listener, shows as announce:
         if path.endswith(".txt"):
             path = beside(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
@@ -119,7 +116,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         try:
             helpers = Helpers(course, arguments.tagger)
             live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
-            serving.serve(server.SessionPage(live), listener, announce, reach)
+            server.serve(server.SessionPage(live), listener, announce, reach)
         finally:
             session.close()
     logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
@@ -127,9 +124,9 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
 
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
-    from dynet_vdgi.annotation import serving
+    from dynet_vdgi.annotation import server
 
-    reach = serving.reach(arguments.allow_host or (), arguments.prefix or "")
+    reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     from dynet_vdgi.annotation import adjudication
     from dynet_vdgi.annotation.adjudication import Adjudication
     from dynet_vdgi.system.names import count
@@ -137,16 +134,14 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     files.check_named(arguments.output)
     files.check_output(arguments.output, [path, arguments.beside])
     files.check_read_again([path, arguments.beside], "decisions are taken up again later")
-    shows = serving.announcing(not arguments.no_browser)
-    with serving.listening(port) as listener, shows as announce:
+    shows = server.announcing(not arguments.no_browser)
+    with server.listening(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
         if more := work.not_compared():
             which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
-            logger.info(
-                "not compared, though both files have them and they differ: %s; %s's are kept", which, path
-            )
+            logger.info("not compared, though both files have them and they differ: %s; %s's are kept", which, path)
         try:
-            serving.serve(adjudication.DecisionPage(work), listener, announce, reach)
+            server.serve(adjudication.DecisionPage(work), listener, announce, reach)
         finally:
             work.close()
     counts = work.counts()

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.protocols import UD_TAGS, protocol_of
+from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
 
 if TYPE_CHECKING:
-    from dynet_vdgi.validation.form import Message
+    from dynet_vdgi.validation import Message
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.treebank_check import check
-    from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known
+    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named
     from dynet_vdgi.settings.presets import load_settings
@@ -97,16 +97,16 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
 
 def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.validation import form
+    from dynet_vdgi import validation
 
     most = PLACES if arguments.max_faults is None else arguments.max_faults
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     texts = (files.read_text(name, are_limited=False) for name in names)
-    found = form.messages(texts, language, level)
+    found = validation.messages(texts, language, level)
     _show(found, names, most)
-    program, *given = form.command(language, level) or [""]
+    program, *given = validation.command(language, level) or [""]
     n_errors = sum(message.is_error for message in found)
     said = f"{counted(n_errors, 'error')}, {counted(len(found) - n_errors, 'warning')}"
     print(told(f"{shlex.join([Path(program).name, *given])}: {said}"))
@@ -115,7 +115,7 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
 
 def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
-    from dynet_vdgi.validation.form import grouped
+    from dynet_vdgi.validation import grouped
 
     for group in grouped(found):
         first = group[0]

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("name the text to choose from: vdgi choose MODEL TEXT")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     files.check_read_once([*names, *covered])
-    from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown
+    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.choosing import LONGEST, SHORTEST, to_correct
     from dynet_vdgi.parsing.parser import load

@@ -32,7 +32,7 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names, asked = files.expand(arguments.texts), arguments.clusters
     files.check_output(arguments.output, names, ending=".paths")
-    from dynet_vdgi.data import brown
+    from dynet_vdgi.data import embeddings
 
     start = time.perf_counter()
     with files.atomic_writer(arguments.output) as handle:
@@ -40,10 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
         if not sentences:
             where = ", ".join(map(files.shown, names))
             raise DataError(where, None, "no words", "there is nothing to cluster")
-        clusters = brown.induce(sentences, asked, partial(progress.over, unit="types"))
-        handle.writelines(brown.lines(clusters))
+        clusters = embeddings.induce(sentences, asked, partial(progress.over, unit="types"))
+        handle.writelines(embeddings.lines(clusters))
     if clusters.n_clusters < asked:
         logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
-    logger.info(
-        "%d types in %d clusters, %.1f s", len(clusters), clusters.n_clusters, time.perf_counter() - start
-    )
+    logger.info("%d types in %d clusters, %.1f s", len(clusters), clusters.n_clusters, time.perf_counter() - start)

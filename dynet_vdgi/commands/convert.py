@@ -84,9 +84,7 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
         wanted = _numbers(sections, "--sections")
         if missing := wanted - {*there}:
             known = f"(sections there: {', '.join(map(str, there))})"
-            raise UsageError(
-                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}"
-            )
+            raise UsageError(f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}")
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:
         wanted = _numbers(numbers, "--files")

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import Options, add_output, one_file
-from dynet_vdgi.data import conllu, files, protocols
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count as counted
 
@@ -75,7 +76,7 @@ def _chosen(
     Raises: DataError, a file is malformed or has no trees, or the gold file has other sentences; UsageError,
     a wanted sentence is in none of the files.
     """
-    from dynet_vdgi.drawing.sentences import tree_of
+    from dynet_vdgi.drawing.text import tree_of
 
     found = ((one, _RANGE.fullmatch(one)) for one in wanted)
     numbers = {one: range(int(m[1]), int(m[2] or m[1]) + 1) if m else None for one, m in found}
@@ -117,8 +118,7 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
 
 # ------------------------------------------------------------------------------------------- writing
 def _write_text(drawn: Iterable[DrawnTree], output: str, width: int | None) -> None:
-    from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
-    from dynet_vdgi.drawing.text import MIN_WIDTH
+    from dynet_vdgi.drawing.text import MIN_WIDTH, TEXT_WIDTH, tree_text
 
     on_terminal = output == files.STANDARD and sys.stdout.isatty()
     if width is None:

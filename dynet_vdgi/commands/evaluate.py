@@ -36,11 +36,11 @@ import argparse
 import json
 
 from dynet_vdgi.commands import Options, one_file
-from dynet_vdgi.data import files, protocols
+from dynet_vdgi.data import files, sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import plain, told
 
-*_FIRST, _LAST = protocols.SCORING_PROTOCOLS
+*_FIRST, _LAST = sentence.SCORING_PROTOCOLS
 WORST, CONFUSIONS = 5, 10
 """Lines of a list under --agreement."""
 
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _score(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation import tables
-    from dynet_vdgi.evaluation.files import score_files
+    from dynet_vdgi.evaluation.tables import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
     try:

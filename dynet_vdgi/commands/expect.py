@@ -70,6 +70,4 @@ def run(arguments: argparse.Namespace) -> None:
         columns.append([str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"])
     print(aligned([list(row) for row in zip(*columns)], left=1))
     if is_guessed:
-        logger.info(
-            "with guessed tags, gold trees help only a parser whose tagger learns from their tags, too"
-        )
+        logger.info("with guessed tags, gold trees help only a parser whose tagger learns from their tags, too")

@@ -22,22 +22,22 @@ import logging
 import zipfile
 
 from dynet_vdgi.commands import Options, one_file
-from dynet_vdgi.data import files, protocols
+from dynet_vdgi.data import files, sentence
 from dynet_vdgi.errors import ModelError, UsageError
 
 logger = logging.getLogger("dynet_vdgi")
 
 SENTENCES = 5
-"""Best and worst sentences drawn on a page, of each."""
+"""Best and worst sentences drawn on a reports, of each."""
 
 
 def add_arguments(add: Options) -> None:
     model = "model file, the folder of a run, universal, or the file of a tagger or tokeniser"
     add("MODEL...", f"{model}; with -o, folders of runs", dest="models")
     add("--json", "print JSON")
-    add("-o --output FILE", "write a page, FILE.html; a file that exists is replaced")
+    add("-o --output FILE", "write a reports, FILE.html; a file that exists is replaced")
     add("--gold TEST", "CoNLL-U file with gold trees to score on")
-    names = ", ".join(protocols.SCORING_PROTOCOLS)
+    names = ", ".join(sentence.SCORING_PROTOCOLS)
     add("--protocol NAME", f"{names} (default: that of the models)")
     rules = "rules of the break-down and of the baseline: a model or run folder, a rule file, or a name"
     add("--rules MODEL", f"{rules} such as ud (default: those of each model)")
@@ -82,11 +82,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_page(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.reports import page
-    from dynet_vdgi.reports.runs import load_models, run_folders, run_of, score_runs
+    from dynet_vdgi import reports
+    from dynet_vdgi.reports import load_models, run_folders, run_of, score_runs
     from dynet_vdgi.runs.run_folder import rules_named
 
-    page.template()  # before any work, in case the library is missing
+    reports.template()  # before any work, in case the library is missing
     folders = run_folders(arguments.models)
     gold = [one_file(arguments.gold, "--gold")] if arguments.gold is not None else []
     of_runs = [path for folder in folders.values() for path in folder.iterdir()]
@@ -100,6 +100,6 @@ def _write_page(arguments: argparse.Namespace) -> None:
             rules = rules_named(arguments.rules) if arguments.rules else None
             options = {"protocol": arguments.protocol, "rules": rules, "dataset": arguments.published}
             scored = score_runs(models, gold[0], **options)
-        handle.write(page.render(runs, scored, n_sentences=n_sentences))
+        handle.write(reports.render(runs, scored, n_sentences=n_sentences))
     if arguments.output != files.STANDARD:
         logger.info("page: %s", arguments.output)

@@ -79,9 +79,7 @@ def add_arguments(add: Options) -> None:
     add("[FILE...]", inputs, dest="files", default=["-"])
     one_each = "with {} in its name, one per input: {} is the input's name without .conllu"
     add("-o --output FILE", f"output file (default: standard output); {one_each}", default="-")
-    sure = (
-        "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
-    )
+    sure = "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
     add("--confidence", f"{sure}; not for neural models")
     add("--keep-heads", "fill in only heads that are _, by a projective tree that contains the given ones")
     add("--fast", "parse with the fast student that vdgi train keeps beside a universal parser")
@@ -111,7 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     _check_outputs(arguments, names, [output for _, output in outputs])
-    from dynet_vdgi.grammar.tag_warnings import tell_unknown
+    from dynet_vdgi.grammar.rules import tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.decoding import KeepError
     from dynet_vdgi.parsing.files import FileParser

@@ -93,8 +93,8 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
-    from dynet_vdgi.drawing.sentences import tree_of, tree_text
-    from dynet_vdgi.evaluation.files import rules_only
+    from dynet_vdgi.drawing.text import tree_of, tree_text
+    from dynet_vdgi.evaluation.tables import rules_only
     from dynet_vdgi.grammar.explanation import explained, idle_facts
     from dynet_vdgi.grammar.facts import load_facts
     from dynet_vdgi.grammar.prior import Prior
@@ -138,7 +138,7 @@ def _rules(arguments: argparse.Namespace) -> RuleSet:
 def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
     """The sentences of files that are not only punctuation. Raises: DataError, there are none."""
     from dynet_vdgi.data.corpus import Filter
-    from dynet_vdgi.data.protocols import STANDARD
+    from dynet_vdgi.data.sentence import STANDARD
 
     expanded, keep = files.expand(names), Filter(STANDARD)
     every = (sentence for name in expanded for sentence in conllu.read(name, tags=tags))
@@ -165,7 +165,7 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
     """The accuracy of the rules alone, if there are trees to compare with."""
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.evaluation.files import TIE_SEEDS, rules_only
+    from dynet_vdgi.evaluation.tables import TIE_SEEDS, rules_only
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
@@ -185,7 +185,7 @@ def _estimate(arguments: argparse.Namespace) -> None:
       vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
       vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
     """
-    from dynet_vdgi.grammar.expectations import estimated_rules
+    from dynet_vdgi.grammar.explanation import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 
     names = files.expand(arguments.treebanks)

@@ -94,7 +94,7 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.grammar.tag_warnings import in_lower_case
+    from dynet_vdgi.grammar.rules import in_lower_case
     from dynet_vdgi.tagging.tagger import Tagger
 
     tagged, text = files.expand(arguments.tagged), files.expand(arguments.text)

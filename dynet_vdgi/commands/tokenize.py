@@ -87,7 +87,7 @@ def _train(arguments: argparse.Namespace) -> None:
     files.check_read_again(names, "it is read twice")
     files.check_output(output, names, ending=".tokeniser")
     files.check_new(output, overwrite=arguments.overwrite)
-    from dynet_vdgi.tokenising import tokeniser_file
+    from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
     try:
         made = tokeniser_file.train(names, output)

@@ -167,9 +167,7 @@ class Templates(NamedTuple):
     certain: int
 
 
-def table_of(
-    templates: Sequence[str], atoms: Sequence[str], optional: Collection[str], seed: int
-) -> Templates:
+def table_of(templates: Sequence[str], atoms: Sequence[str], optional: Collection[str], seed: int) -> Templates:
     """The templates' table; `atoms` are all atoms in the kernel's order, the first one "nothing".
 
     The numbers of a template depend only on its text and the seed, so weights learnt with some of the
@@ -182,18 +180,14 @@ def table_of(
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]
     width = max(map(len, rows))
     parts = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
-    of_template, of_atom = (
-        np.array([_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms)
-    )
+    of_template, of_atom = (np.array([_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms))
     return Templates(parts, of_template, of_atom, sum(not can_be_absent[template] for template in ordered))
 
 
 def without(templates: Iterable[str], columns: Collection[str]) -> tuple[str, ...]:
     """The templates that use none of these columns of atoms, such as "W" in "s0.W"."""
     return tuple(
-        template
-        for template in templates
-        if not any(name.rpartition(".")[2] in columns for name in template.split())
+        template for template in templates if not any(name.rpartition(".")[2] in columns for name in template.split())
     )
 
 

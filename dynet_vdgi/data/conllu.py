@@ -25,9 +25,8 @@ from dynet_vdgi.data.conllu_blocks import (
     warn,
 )
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import is_punctuation
 from dynet_vdgi.data.punctuation import cycle
-from dynet_vdgi.data.sentence import FREE, Sentence, Source
+from dynet_vdgi.data.sentence import FREE, Sentence, Source, is_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
 
@@ -116,9 +115,7 @@ def checked(
                 on_repair(repair)
 
 
-def sentence_of(
-    block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn
-) -> Sentence:
+def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn) -> Sentence:
     """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
 
     Raises: `DataError` for a fault.

@@ -164,8 +164,7 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"
 SPLIT = (
-    "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, "
-    "and vdgi train with --raw"
+    "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, and vdgi train with --raw"
 )
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC

@@ -17,8 +17,7 @@ from dynet_vdgi.data.conllu import Heads, sentence_of, tree_of
 from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, fault_of_value, warn
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.sentence import FREE, Sentence, Source
+from dynet_vdgi.data.sentence import FREE, UD_PUNCTUATION, Sentence, Source
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 
 if TYPE_CHECKING:
@@ -224,9 +223,7 @@ def with_columns(
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
     known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]
-    return replace(
-        sentence, tags=tuple(upos), upos=(), lemmas=known[0], xpos=known[1], feats=known[2], source=source
-    )
+    return replace(sentence, tags=tuple(upos), upos=(), lemmas=known[0], xpos=known[1], feats=known[2], source=source)
 
 
 def unchanged(sentence: Sentence) -> str:

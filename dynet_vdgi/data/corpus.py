@@ -1,21 +1,25 @@
 """Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
+
+import msgspec
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import fault_of_text, fault_of_value
 from dynet_vdgi.data.files import AnyPath, check_named, check_path, is_conllu, lines_of, shown
-from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_of
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.raw_text import check_raw
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, DataError, UsageError, check_kind
+from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence, protocol_of
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, check_kind
 from dynet_vdgi.system.names import count, limit, of_these, to_raise
 
 Sentences = AnyPath | Iterable[Sentence]
@@ -62,9 +66,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 
-def sentences_of(
-    given: Sentences, *, heads: conllu.Heads = "optional", tags: str = "upos"
-) -> Iterable[Sentence]:
+def sentences_of(given: Sentences, *, heads: conllu.Heads = "optional", tags: str = "upos") -> Iterable[Sentence]:
     """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
     Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.
@@ -153,9 +155,7 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     for name, column in columns.items():
         if isinstance(column, str) or not isinstance(column, Iterable):
             raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-        known[name] = tuple(
-            ["_" if entry == "" and name not in ("words", "tags") else entry for entry in column]
-        )
+        known[name] = tuple(["_" if entry == "" and name not in ("words", "tags") else entry for entry in column])
         for word, entry in enumerate(known[name], 1):
             if fault := fault_of_text(entry) or fault_of_value(_NUMBERS[name], entry):
                 raise UsageError(f"{name}: {fault} (word {word})")
@@ -324,3 +324,91 @@ def superseded(groups: Sequence[Sequence[T]], words_of: Callable[[T], Hashable])
         kept.insert(0, rest)
         later |= Counter(keys)
     return kept
+
+
+# ----------------------------------------------------------------------------------------------------
+# Tags and words as integers.
+#
+# Tag and word ids start at 1; 0 is the unknown tag or word. The decoder can generate only known tags.
+
+
+UNKNOWN = 0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One sentence as ids: tags (n,), words (n,) (all 0 in an unlexicalised vocabulary)."""
+
+    tags: tuple[int, ...]
+    words: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """`tags[i]` has id i + 1, `words[i]` has id i + 1; `words` is empty in unlexicalised models.
+
+    `classes` holds a class for every word id from 0 on, for the decoder's softmax; it is empty if no word
+    clusters were given.
+    """
+
+    tags: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    lowercase: bool = True
+    classes: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = ()
+
+    @cached_property
+    def _tag_ids(self) -> dict[str, int]:
+        return {tag: i for i, tag in enumerate(self.tags, 1)}
+
+    @cached_property
+    def _word_ids(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words, 1)}
+
+    def encode(self, words: Sequence[str], tags: Sequence[str]) -> Encoded:
+        """Ids of one sentence; tags and words that the vocabulary lacks become UNKNOWN."""
+        if len(words) != len(tags):
+            raise ValueError(f"{len(words)} words but {len(tags)} tags")
+        tag_ids = tuple([self._tag_ids.get(tag, UNKNOWN) for tag in tags])
+        forms = [word.lower() for word in words] if self.lowercase else words
+        return Encoded(tag_ids, tuple([self._word_ids.get(form, UNKNOWN) for form in forms]))
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON that `from_json` reads."""
+        own = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+
+    @classmethod
+    def from_json(cls, content: bytes | str) -> Vocabulary:
+        """The vocabulary from the JSON of `to_json`.
+
+        Raises: ModelError, it is damaged: a field is of another type, a tag or word occurs twice, or there is
+        not a class for each word.
+        """
+        try:
+            stored = msgspec.json.decode(content, type=cls)
+        except msgspec.MsgspecError as error:
+            raise ModelError(f"the model file is damaged: vocabulary: {error}") from None
+        for name, entries in (("tags", stored.tags), ("words", stored.words)):
+            if len(set(entries)) < len(entries):
+                raise ModelError(f"the model file is damaged: vocabulary: one of the {name} is there twice")
+        if stored.classes and len(stored.classes) != len(stored.words) + 1:
+            found = f"{len(stored.classes)} classes for {len(stored.words)} words"
+            raise ModelError(f"the model file is damaged: vocabulary: {found}")
+        return stored
+
+
+def build_vocabulary(
+    sentences: Iterable[Sentence], *, lexicalised: bool, min_freq: int = 2, lowercase: bool = True
+) -> Vocabulary:
+    """All tags, sorted; if lexicalised, the words seen at least `min_freq` times, most frequent first."""
+    tags: set[str] = set()
+    words: Counter[str] = Counter()
+    for sentence in sentences:
+        tags.update(sentence.tags)
+        if lexicalised:
+            words.update(form.lower() if lowercase else form for form in sentence.forms)
+    kept = sorted((word for word, times in words.items() if times >= min_freq), key=lambda word: (-words[word], word))
+    return Vocabulary(tuple(sorted(tags)), tuple(kept), lowercase)

@@ -367,9 +367,7 @@ def check_output(
 def check_new(output: AnyPath, *, overwrite: bool) -> None:
     """Raises: `UsageError`, the file is there already, and it may not be overwritten."""
     if os.path.isfile(output) and not overwrite:
-        raise UsageError(
-            f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)"
-        )
+        raise UsageError(f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)")
 
 
 def check_read_once(names: Iterable[AnyPath]) -> None:

@@ -285,9 +285,7 @@ def heads(tree: Tree, rules: HeadRules) -> list[int]:
     return result
 
 
-def conllu_block(
-    words: Sequence[Tree], heads: Sequence[int], sent_id: str, punctuation: Collection[str]
-) -> str:
+def conllu_block(words: Sequence[Tree], heads: Sequence[int], sent_id: str, punctuation: Collection[str]) -> str:
     """A sentence of a CoNLL-U file, with the empty line after it.
 
     XPOS is the tag, UPOS as in `UPOS`, but PUNCT for the tags in `punctuation`. DEPREL is root, punct or dep.

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from itertools import compress
 
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import FREE, UD_PUNCTUATION, Sentence
 
 FIRST_QUOTE = 32
 """Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""
@@ -157,9 +156,7 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
     return tuple(kept_heads)
 
 
-def restore_punctuation(
-    kept_heads: Sequence[int], positions: Sequence[int], forms: Sequence[str]
-) -> tuple[int, ...]:
+def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], forms: Sequence[str]) -> tuple[int, ...]:
     """Heads of all words, given their forms and the tree of the words at `positions` (ascending, from 1).
 
     The removed words become leaves, as Universal Dependencies requires

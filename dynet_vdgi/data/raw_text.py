@@ -230,9 +230,7 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
     Raises: DataError, the tokens do not give the text.
     """
     joined = "".join(
-        FORMAT.sub("", space.before) * (n > 0)
-        + form
-        + (" " if space.after is None else FORMAT.sub("", space.after))
+        FORMAT.sub("", space.before) * (n > 0) + form + (" " if space.after is None else FORMAT.sub("", space.after))
         for n, (form, space) in enumerate(zip(forms, spaces))
     )
     if form_of(joined).split() == said.split():
@@ -338,9 +336,7 @@ def form_of(text: str) -> str:
     """
     if text.isprintable() and "  " not in text:
         return text
-    return SPACES.sub(
-        lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ", text
-    )
+    return SPACES.sub(lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ", text)
 
 
 def escaped(text: str) -> str:

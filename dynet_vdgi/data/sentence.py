@@ -1,12 +1,104 @@
-"""The one sentence type that every part of the package passes on."""
+"""Inventories of part-of-speech tags, and protocols: which words and trees count."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import ConfigError, UsageError, check_kind
+
+_SHARED = "ADJ ADP ADV AUX DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
+UD1_TAGS = frozenset((*_SHARED.split(), "CONJ"))
+UD2_TAGS = frozenset((*_SHARED.split(), "CCONJ"))
+UD_TAGS = UD1_TAGS | UD2_TAGS
+
+_BRACKETS = frozenset({"-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
+_SYMBOLS = frozenset({"$", "#"})  # of the Penn Treebank: ordinary words, unlike the German tag $,
+
+
+def is_punctuation(tag: str) -> bool:
+    """Whether a tag of a language's own tag set (XPOS) marks punctuation.
+
+    These are tags without a letter or digit (, . : `` '' $,), brackets of the Penn Treebank, and tags that
+    begin with PUNC.
+
+    >>> [tag for tag in (".", "$,", "$", "-LRB-", "PUNCT|Comma", "NN") if is_punctuation(tag)]
+    ['.', '$,', '-LRB-', 'PUNCT|Comma']
+    """
+    if tag in _SYMBOLS:
+        return False
+    return tag in _BRACKETS or tag.upper().startswith("PUNC") or not any(map(str.isalnum, tag))
+
+
+def ud_version(tags: Container[str]) -> str:
+    """The UD version of the tags, judged by the tag for coordinating conjunctions; "" if neither."""
+    old, new = "CONJ" in tags, "CCONJ" in tags
+    return "" if old == new else "UD 1" if old else "UD 2"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Protocols: which words and trees count. Figures under different ones cannot be compared.
+UD_PUNCTUATION = frozenset({"PUNCT"})
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The words and trees removed before training and scoring. Length counts the words that are left.
+
+    `removed_tags` are the tags of the words to delete; none means that punctuation is kept and scored.
+    `projective_only` drops gold trees with crossing arcs, tested after that deletion.
+    """
+
+    name: str
+    removed_tags: frozenset[str]
+    projective_only: bool
+
+    @property
+    def description(self) -> str:
+        """Every choice of the protocol, for the line that stands above each table."""
+        if self.removed_tags:
+            words = f"UPOS={'|'.join(sorted(self.removed_tags))} removed, children re-attached"
+            tested, length = "after removal", "length counted after removal"
+        else:
+            words = "punctuation kept and scored"
+            tested, length = "with punctuation", "length counted with punctuation"
+        trees = f"projective gold trees only (tested {tested})" if self.projective_only else "all trees"
+        return f"{words}; {trees}; {length}"
+
+
+STANDARD = Protocol("standard", UD_PUNCTUATION, projective_only=False)
+AS_RELEASED = Protocol("as_released", frozenset(), projective_only=True)
+EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
+"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
+
+PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (STANDARD, AS_RELEASED)}
+"""For training and scoring."""
+
+SCORING_PROTOCOLS: dict[str, Protocol] = {**PROTOCOLS, EVERY_WORD.name: EVERY_WORD}
+
+
+def protocol_of(protocol: str | Protocol, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
+    """The protocol itself, or the one of that name.
+
+    Raises: ConfigError, there is none, naming the choices; UsageError, the argument is neither.
+    """
+    check_kind("protocol", protocol, (str, Protocol), "a Protocol or the name of one")
+    if isinstance(protocol, Protocol):
+        return protocol
+    if protocol not in among:
+        raise ConfigError(f"no protocol {protocol!r} (choose from {', '.join(among)})")
+    return among[protocol]
+
+
+def scoring_protocol(protocol: str | Protocol) -> Protocol:
+    """`protocol_of` among `SCORING_PROTOCOLS`."""
+    return protocol_of(protocol, SCORING_PROTOCOLS)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The one sentence type that every part of the package passes on.
+
 
 FREE = -1
 """Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
@@ -125,5 +217,5 @@ class Sentence:
             return None
         from importlib import import_module  # by name: drawing stands above data
 
-        svg: str = import_module("dynet_vdgi.drawing.sentences").draw(self).svg()
+        svg: str = import_module("dynet_vdgi.drawing.text").draw(self).svg()
         return svg

@@ -6,11 +6,16 @@ that a deep or long sentence needs few columns. If two lines cross, the horizont
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
+from pathlib import Path
 from typing import NamedTuple
 
+from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.files import atomic_writer
+from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence, scoring_protocol
 from dynet_vdgi.drawing.pictures import (
     CONFIDENCE,
     DOUBTFUL,
@@ -23,9 +28,13 @@ from dynet_vdgi.drawing.pictures import (
     Arc,
     DrawnTree,
     clean,
+    svg_document,
 )
 from dynet_vdgi.drawing.pictures import levels as levels_of
-from dynet_vdgi.system.names import column_count, columns, padded
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation.attachment import Predicted, are_labels, matched, score_sentence, under
+from dynet_vdgi.labels.label_table import relation_of
+from dynet_vdgi.system.names import column_count, columns, padded, plain
 
 MIN_WIDTH = 40
 
@@ -160,9 +169,7 @@ def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: in
     return lines
 
 
-def _lines_beside(
-    branches: Sequence[_Branch], levels: Sequence[int], n_levels: int, rows: Sequence[int]
-) -> _Canvas:
+def _lines_beside(branches: Sequence[_Branch], levels: Sequence[int], n_levels: int, rows: Sequence[int]) -> _Canvas:
     """The lines of branches below `n_levels`; an arrowhead stands just before the line that it belongs to."""
     canvas = _Canvas(rows[-1], 2 * n_levels + 1)
     drawn = sorted((pair for pair in zip(levels, branches) if pair[0] < n_levels), reverse=True)
@@ -181,9 +188,7 @@ def _lines_beside(
     return canvas
 
 
-def _notes(
-    arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int
-) -> dict[int, str]:
+def _notes(arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int) -> dict[int, str]:
     """Text beside words in place of lines: the root, gold heads, heads at levels without room."""
     written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
     written += [arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs]
@@ -205,3 +210,112 @@ def _pieces(label: str, limit: int) -> list[str]:
         pieces[-1] += character
         width += more
     return pieces
+
+
+# ----------------------------------------------------------------------------------------------------
+# Drawings of sentences: in the terminal when printed, as a picture in a notebook.
+
+
+TEXT_WIDTH = 80
+
+_CONFIDENCE = re.compile(r"[\t|]HeadConf=([01](?:\.\d+)?)(?=\||$)")
+
+OneOrMore = Sentence | Sentences
+"""A sentence, several of them, or a file."""
+
+
+class Drawing:
+    """Trees one below the other; printing them draws them with characters."""
+
+    def __init__(self, trees: Sequence[DrawnTree]) -> None:
+        self.trees = tuple(trees)
+
+    def text(self, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
+        """Drawn with characters, each tree under its caption, in lines of at most `width` columns."""
+        return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
+
+    def svg(self) -> str:
+        """As an SVG file."""
+        return svg_document(self.trees)
+
+    def save(self, path: str | Path) -> None:
+        """Writes a picture if the path ends in .svg, text otherwise."""
+        with atomic_writer(str(path)) as handle:
+            handle.write(self.svg() if Path(path).suffix.lower() == ".svg" else self.text() + "\n")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def draw(sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD) -> Drawing:
+    """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
+
+    The note below a tree counts the heads that `evaluate` counts under the protocol.
+
+    Raises: DataError if a sentence has no heads, or differs from the gold one.
+    """
+    several = _several(sentences)
+    if gold is None:
+        return Drawing([tree_of(sentence) for sentence in several])
+    right = [sentence for sentence, _ in matched(_several(gold), several)]
+    return Drawing([tree_of(*both, protocol=protocol) for both in zip(several, right)])
+
+
+def tree_of(
+    sentence: Sentence,
+    gold: Sentence | None = None,
+    *,
+    protocol: str | Protocol = STANDARD,
+    caption: str = "",
+) -> DrawnTree:
+    """The drawing of a sentence, compared with gold if given. Raises: DataError without heads."""
+    if sentence.heads is None:
+        path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
+        raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
+    # Without control characters, because terminals obey them and pictures must not contain them.
+    forms, tags, caption = list(map(plain, sentence.forms)), list(map(plain, sentence.tags)), plain(caption)
+    relations = list(map(plain, sentence.deprels)) if are_labels([sentence.deprels]) else []
+    if gold is None:
+        rows = sentence.source.rows if sentence.source else ()
+        found = [_CONFIDENCE.search(sentence.source.lines[row]) for row in rows] if sentence.source else []
+        sure = [float(match[1]) if match else None for match in found] if any(found) else None
+        return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
+    note = _note(gold, sentence, scoring_protocol(protocol))
+    if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
+        arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
+        relations = [
+            f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
+            for own, right, head, gold_head in arcs
+        ]
+    return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
+
+
+def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
+    """One tree drawn with characters, under its caption. Raises: ValueError as `drawing.text.text`."""
+    drawn = text(tree, width, colour=colour)
+    return f"{tree.caption}\n{drawn}" if tree.caption else drawn
+
+
+def _several(sentences: OneOrMore) -> list[Sentence]:
+    if isinstance(sentences, Sentence):
+        return [sentences]
+    return list(sentences_of(sentences, heads="required"))
+
+
+def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
+    """Number of right heads and, if it differs, of those with the right relation, as `evaluate` counts."""
+    scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
+    if scored is None:
+        return f"not scored under protocol {protocol.name}"
+    has_relations = are_labels([gold.deprels]) and are_labels([sentence.deprels])
+    tally = score_sentence(scored[0], scored[1].heads, scored[1].relations if has_relations else None)
+    differ = tally.labelled not in (None, tally.directed)
+    labelled = f", {tally.labelled} with their relations" if differ else ""
+    removed = ", without punctuation" if protocol.removed_tags else ""
+    return f"{tally.directed} of {tally.words} heads right{labelled} (protocol {protocol.name}{removed})"

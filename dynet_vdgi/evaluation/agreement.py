@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import is_punctuation
-from dynet_vdgi.data.sentence import sent_id_of
+from dynet_vdgi.data.sentence import is_punctuation, sent_id_of
 from dynet_vdgi.evaluation.raw_scores import Score, Side, aligned, check_same_characters, in_both, read
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.system.names import aligned as laid_out
@@ -72,9 +71,7 @@ class TwoFiles:
     def empty(self) -> frozenset[str]:
         """The columns that one of the files leaves empty."""
         sides = self.one.columns, self.other.columns
-        return frozenset(
-            name for name, k in COLUMNS.items() if any(all(w[k] == "_" for w in side) for side in sides)
-        )
+        return frozenset(name for name, k in COLUMNS.items() if any(all(w[k] == "_" for w in side) for side in sides))
 
     @cached_property
     def _partner(self) -> dict[int, int]:
@@ -120,8 +117,7 @@ class TwoFiles:
             lengths = {len(words), len(self.other.words_in(others))}
             has_same = len(ones) == len(others) == 1 and lengths == {len(pairs)}
             same_words = has_same and all(
-                self.one.words[a] == self.other.words[b]
-                and self.one.columns[a][1] == self.other.columns[b][1]
+                self.one.words[a] == self.other.words[b] and self.one.columns[a][1] == self.other.columns[b][1]
                 for a, b in pairs
             )
             yield Stretch(ones, others, pairs, same_words)
@@ -291,9 +287,7 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     return Agreement(one.path, other.path, f1, counts, unlike, note)
 
 
-def _differences(
-    files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], counts: dict[str, Pairings]
-) -> Unlike:
+def _differences(files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], counts: dict[str, Pairings]) -> Unlike:
     """Counts the words of a stretch, and returns what is different in it."""
     differing, by_column = 0, Counter[str]()
     for pair in pairs:

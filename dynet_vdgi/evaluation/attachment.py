@@ -13,10 +13,9 @@ import numpy as np
 
 from dynet_vdgi.data.corpus import Sentences, read, sentences_of
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence, scoring_protocol
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.system.names import aligned, count
@@ -36,9 +35,7 @@ class Predicted(NamedTuple):
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
 
-_SAME = (
-    "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
-)
+_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
 
 
 def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
@@ -237,9 +234,7 @@ def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_h
     )
 
 
-def score_sentence(
-    gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None
-) -> SentenceTally:
+def score_sentence(gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None) -> SentenceTally:
     """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
     right_heads = gold_heads(gold)
     directed = undirected = 0
@@ -453,9 +448,7 @@ class GoldTrees:
         bands = {label: SentenceTally() for label, _ in _LENGTHS}
         trees = list(zip(self.sentences, predicted, strict=True))
         tallies: list[SentenceTally] = []
-        labels = (
-            iter(relations) if relations and are_labels(s.deprels for s in self.sentences) else repeat(None)
-        )
+        labels = iter(relations) if relations and are_labels(s.deprels for s in self.sentences) else repeat(None)
         for (sentence, heads), found in zip(trees, labels):
             tally = score_sentence(sentence, heads, found)
             tallies.append(tally)

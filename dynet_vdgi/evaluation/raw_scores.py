@@ -230,13 +230,9 @@ def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
     for (begin, _), a, b in zip(spans, ours, theirs):
         if len(a) * len(b) > MOST_PAIRS:
             line = found.lines[bisect_right([start for start, _ in found.tokens], begin) - 1]
-            message = (
-                f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
-            )
+            message = f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
             raise DataError(found.path, line, message, "no text has that: is one of the files damaged?")
-        common = longest_common(
-            [gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b]
-        )
+        common = longest_common([gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b])
         pairs += [(a[g], b[f]) for g, f in common]
     return sorted(pairs)
 

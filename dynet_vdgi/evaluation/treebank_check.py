@@ -9,11 +9,9 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import OnFault
 from dynet_vdgi.data.corpus import SHORTEST, Filter
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import UD_TAGS, Protocol, ud_version
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.data.sentence import FREE, UD_TAGS, Protocol, Sentence, ud_version
+from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, unknown_tags
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import aligned, count, limit, listed
 

@@ -32,9 +32,9 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
-from dynet_vdgi.evaluation.files import evaluate_baselines
+from dynet_vdgi.evaluation.tables import evaluate_baselines
 from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded
-from dynet_vdgi.grammar.expectations import estimated_rules
+from dynet_vdgi.grammar.explanation import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import load as load_parser
@@ -44,8 +44,8 @@ from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.config import Settings, rules_path
 from dynet_vdgi.settings.presets import load_settings, merge
+from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.system.progress import end_with_parent
-from dynet_vdgi.system.side_by_side import one_thread
 
 BASELINES = "baselines"
 """The system of parsers that learn nothing."""

@@ -26,14 +26,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.evaluation import files as published
+from dynet_vdgi.evaluation import tables as published
 from dynet_vdgi.experiments import job as jobs_module
 from dynet_vdgi.experiments.job import BASELINES, LOG, Job, record, state
 from dynet_vdgi.experiments.tables import RESULT, recorded
 from dynet_vdgi.settings.config import Settings, bundled, leaves, resources
 from dynet_vdgi.settings.presets import load_settings, read_toml
-from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.system.processes import at_work
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -152,9 +152,7 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
 
 
 # ------------------------------------------------------------------------------------------- jobs
-def jobs_of(
-    plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequence[str], out: str
-) -> list[Job]:
+def jobs_of(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequence[str], out: str) -> list[Job]:
     """The jobs of the chosen parts of a plan (see `select`): first the baselines, then runs after those they
     start from.
 

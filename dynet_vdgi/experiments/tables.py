@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dynet_vdgi.data import protocols
+from dynet_vdgi.data import sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation import files as published
-from dynet_vdgi.evaluation.files import DATASETS, PublishedFigure, model_of, same_model
+from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.evaluation.tables import DATASETS, PublishedFigure, model_of, same_model
 from dynet_vdgi.system import names as text_tables
 from dynet_vdgi.system.names import did_you_mean
 
@@ -196,9 +196,7 @@ def _heading(columns: Sequence[Column]) -> list[str]:
     return ["", *(name if one_length else f"{name} {length}" for name, length in columns)]
 
 
-def _line(
-    label: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int
-) -> list[str]:
+def _line(label: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int) -> list[str]:
     """The line of one of our systems, marked if it used gold trees."""
     mark = " †" if any(row.gold_trees for row in own) else ""
     most = 1 if own[0].system in BASELINES else most
@@ -240,13 +238,9 @@ def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
     for own in (tables[name] for name in shown or tables):
         several = len({each.dataset for each in own}) > 1  # a table for each length, instead of one for all
         for length in dict.fromkeys(each.length if several else "" for each in own):
-            found.append(
-                _beside([f for f in own if length in ("", f.length)], length, where, systems, models)
-            )
+            found.append(_beside([f for f in own if length in ("", f.length)], length, where, systems, models))
     if not found:
-        raise UsageError(
-            f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})"
-        )
+        raise UsageError(f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})")
     return found
 
 
@@ -296,12 +290,12 @@ def _beside(
 
 # ------------------------------------------------------------------------------------------- notes
 def _notes(rows: Sequence[TableRow]) -> list[str]:
-    """What is needed to read a table of these rows: protocols, gold trees, seeds, commits; warnings."""
+    """What is needed to read a table of these rows: sentence, gold trees, seeds, commits; warnings."""
     notes = []
     runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
     for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
         of = ", ".join(system for system, own in runs.items() if name in {row.protocol for row in own})
-        notes.append(f"Protocol {name} ({of}): {protocols.protocol_of(name).description}.")
+        notes.append(f"Protocol {name} ({of}): {sentence.protocol_of(name).description}.")
     for name, own in runs.items():
         uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
         notes += [f"† {name} used gold trees: {'; '.join(uses)}."] if uses else []

@@ -134,9 +134,7 @@ def exponentials(scores: Floats, factors: Floats) -> float:
 
 
 @compiled
-def sums(
-    scores: Floats, marginals: Floats, log_z: Floats, factors: Floats, chart: Floats, slopes: Floats
-) -> None:
+def sums(scores: Floats, marginals: Floats, log_z: Floats, factors: Floats, chart: Floats, slopes: Floats) -> None:
     """log Z (1,), in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree.
 
     Workspace: factors (n + 1, n), a chart and slopes (2, n, n), all zero.

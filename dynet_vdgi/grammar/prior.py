@@ -22,8 +22,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.parts import KINDS
-from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.order import WORDS, split
+from dynet_vdgi.grammar.parts.kinds import WORDS, Kind, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, RuleSet, Table
 from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
 from dynet_vdgi.grammar.table import Fact, Setting
@@ -55,9 +54,7 @@ class Prior:
     learns_shares = False
     log_p = None
 
-    def __init__(
-        self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS
-    ) -> None:
+    def __init__(self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS) -> None:
         self.rules = rules
         self.text = Text(text) if isinstance(text, Statistics) else text or Text()
         self.statistics = self.text.order
@@ -83,9 +80,7 @@ class Prior:
                 self._settings.append((counting, KINDS[setting.name]))
 
     @classmethod
-    def of_text(
-        cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
-    ) -> Prior:
+    def of_text(cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None) -> Prior:
         """The prior of a text, sentences without punctuation; `facts` are further knowledge of the language.
 
         Raises: ConfigError, there are facts, and the text is read in mirror image.

@@ -270,9 +270,7 @@ class TableReader(Reader):
         if kind not in MEASURES:
             raise self.fault(f"no kind of measure '{kind}'{of_these(kind, MEASURES, 0.6)}")
         try:
-            setting = parse_setting(
-                f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number
-            )
+            setting = parse_setting(f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number)
         except ValueError as error:
             raise self.fault(str(error)) from None
         low, high = setting.number("from", 0.0), setting.number("to", 1.0)

@@ -201,9 +201,7 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         if option in options:
             raise ValueError(f"'{name}' has the option '{option}' twice")
         if not values or (kind == "number" and len(values) > 1):
-            raise ValueError(
-                f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}"
-            )
+            raise ValueError(f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}")
         if kind == "number":
             options[option] = number_of(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
@@ -324,12 +322,8 @@ ORDERS = {
         ("objects-after-verbs",),
         verbs_are=LAST,
     ),
-    "verb-initial": Order(
-        "clauses begin with their verbs", ("verbs-before-nouns",), verbs_are=FIRST, words=YES_OR_NO
-    ),
-    "adpositions": Order(
-        "their nouns", tag="ADP", settings=("adposition object", "phrase edge", "markers", "words")
-    ),
+    "verb-initial": Order("clauses begin with their verbs", ("verbs-before-nouns",), verbs_are=FIRST, words=YES_OR_NO),
+    "adpositions": Order("their nouns", tag="ADP", settings=("adposition object", "phrase edge", "markers", "words")),
     "determiners": Order("their nouns", tag="DET", settings=("phrase edge",)),
     "subordinators": Order("their clauses", tag="SCONJ"),
     "adjectives": Order(
@@ -340,9 +334,7 @@ ORDERS = {
         settings=("nominal predicate",),
     ),
     "genitives": Order("their nouns", ("genitives-before-nouns",), ("genitives-after-nouns",)),
-    "relative clauses": Order(
-        "their nouns", ("relative-clauses-before-nouns",), ("relative-clauses-after-nouns",)
-    ),
+    "relative clauses": Order("their nouns", ("relative-clauses-before-nouns",), ("relative-clauses-after-nouns",)),
 }
 """By the name in a file of facts; such a fact is the share of the words that stand `before`."""
 

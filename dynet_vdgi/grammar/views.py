@@ -54,9 +54,7 @@ def fallbacks(symbol: str) -> tuple[str, ...]:
 # A group is a list of these patterns; a word belongs to it if one of them fits.
 
 
-_PATTERN = re.compile(
-    r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
-)
+_PATTERN = re.compile(r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?")
 _TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
 ANY = "*"
 MOST_KNOWN = 1 << 14
@@ -85,9 +83,7 @@ class Pattern:
         """The pattern from its notation in a table. Raises: ValueError, the text is not a pattern."""
         match = _PATTERN.fullmatch(text)
         if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
-            raise ValueError(
-                f"'{text}' is no tag (expected such as VERB, VERB[VerbForm=Part] or PRON[-Case])"
-            )
+            raise ValueError(f"'{text}' is no tag (expected such as VERB, VERB[VerbForm=Part] or PRON[-Case])")
         if not match["name"]:
             return cls(match["tag"])
         return cls(match["tag"], match["name"], frozenset((match["values"] or "").split("|")) - {""})
@@ -112,9 +108,7 @@ class Group:
     def __post_init__(self) -> None:
         tags = frozenset(p.tag for p in self.patterns if not p.feature)
         object.__setattr__(self, "plain", tags)
-        object.__setattr__(
-            self, "special", tuple(p for p in self.patterns if p.feature and p.tag not in tags)
-        )
+        object.__setattr__(self, "special", tuple(p for p in self.patterns if p.feature and p.tag not in tags))
 
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()

@@ -214,9 +214,7 @@ def fill_atoms(tree: ArcText, labels: Ints, nouns: np.uint64, d: int, atoms: Cod
 
 
 @compiled
-def add_buckets(
-    table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, found: int
-) -> int:
+def add_buckets(table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, found: int) -> int:
     """Appends the buckets of some templates to those found; returns the new number."""
     for t in range(start, end):
         code = table.of_template[t]

@@ -26,9 +26,18 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels import kernels
-from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.kernels import ArcText
-from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
+from dynet_vdgi.labels.label_table import (
+    LABELS,
+    OTHER_LABEL,
+    PUNCT_LABEL,
+    ROOT,
+    ROOT_LABEL,
+    UD,
+    Inventory,
+    LabelTable,
+    relation_of,
+)
 from dynet_vdgi.system import arrays as sparse_weights
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
@@ -114,9 +123,7 @@ class Labeller:
             return self
         text = self._text_of(labelled, with_forms=True)
         deprels = [deprel for tree in labelled for deprel in tree.deprels]
-        words = np.array(
-            [k for k, name in enumerate(deprels) if name != "_" and text.arcs.heads[k] >= 0], np.int64
-        )
+        words = np.array([k for k, name in enumerate(deprels) if name != "_" and text.arcs.heads[k] >= 0], np.int64)
         relations, tables = [deprels[k] for k in words], text.labels[words]
         inventory = Inventory.of_trees(relations, tables.tolist(), text.arcs.heads[words] == 0, punctuation)
         self.inventory = inventory.with_labels(self.table.own_labels)
@@ -189,9 +196,7 @@ class Labeller:
         }
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable, log_p: LogP | None = None
-    ) -> Labeller:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable, log_p: LogP | None = None) -> Labeller:
         """The labeller with these `arrays`, this table and log p; other arrays are ignored.
 
         Raises:
@@ -205,9 +210,7 @@ class Labeller:
         if RELATIONS in arrays:
             inventory = Inventory.from_array(arrays[RELATIONS])
         n_relations = len(inventory.names)
-        found = sparse_weights.rows_from_arrays(
-            arrays, PREFIX, "labeller", version, (n_relations,), n_options=1
-        )
+        found = sparse_weights.rows_from_arrays(arrays, PREFIX, "labeller", version, (n_relations,), n_options=1)
         (verb_order,) = found.options
         if verb_order not in list(VerbOrder):
             raise ModelError(f"no labeller: {verb_order} is no order of verbs")
@@ -374,9 +377,7 @@ class Labeller:
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = _flat_heads(trees)
-        gaps_before = (
-            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees
-        )
+        gaps_before = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
         gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
@@ -423,9 +424,7 @@ def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
         counts = [
             n
             for tree in trees
-            for n in Counter(
-                h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names
-            ).values()
+            for n in Counter(h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names).values()
         ]
         if sum(n > 1 for n in counts) <= OFTEN * len(counts):
             kept.append(group)

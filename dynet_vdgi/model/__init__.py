@@ -28,8 +28,6 @@ if "dynet" not in sys.modules:
         sys.argv = arguments[:1]  # DyNet reads all of them, and fails on one that is not UTF-8
         import dynet  # noqa: F401 - for the modules of this package
     except ImportError as error:
-        raise VdgiError(
-            f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'"
-        ) from None
+        raise VdgiError(f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'") from None
     finally:
         sys.argv = arguments

@@ -7,19 +7,24 @@ The lockstep engine's bookkeeping in integers: sentences, rows, states, and step
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import dynet as dy
 import numpy as np
+from numpy.typing import NDArray
 
-from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
+from dynet_vdgi.data.corpus import UNKNOWN, Encoded, Vocabulary
 from dynet_vdgi.grammar.chart import N_ACTIONS, Action
 from dynet_vdgi.model.layers import (
     NO_SHIFT,
     Expression,
     Lstm,
+    Parameters,
     StackLstm,
     StateLayer,
     TokenEmbedding,
@@ -37,8 +42,8 @@ from dynet_vdgi.model.network import (
     new_graph,
     sampling,
 )
-from dynet_vdgi.model.per_sentence import Phase, Samples
-from dynet_vdgi.settings.neural_settings import TrainSettings
+from dynet_vdgi.model.per_sentence import Phase, Samples, greedy
+from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 
@@ -481,3 +486,47 @@ def accumulate(
     encoder_weights, decoder_weights = (np.concatenate(part) / len(sentences) for part in zip(*weights))
     backward(drawn, encoder_weights, decoder_weights)
     return drawn.samples
+
+
+# ----------------------------------------------------------------------------------------------------
+# The encoder as a parser: the most probable action at every step, for many sentences of one length at once.
+
+
+AT_ONCE = 256
+"""Sentences of one length that are parsed together: 64 are 1.2 times slower, more hardly faster."""
+
+PREFIX = "encoder/"
+"""How the names of the encoder's parameters begin."""
+
+Tree = tuple[int, ...]
+
+_graph_lock = threading.Lock()  # DyNet has one graph for all threads
+
+
+class GreedyParser:
+    """An encoder with these parameters; those of a decoder are ignored.
+
+    Raises: ModelError, the parameters do not fit.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], vocabulary: Vocabulary, settings: ModelSettings) -> None:
+        parameters = Parameters(np.random.default_rng(0))
+        self.encoder = Encoder(parameters, vocabulary, settings)
+        parameters.load({name: array for name, array in arrays.items() if name.startswith(PREFIX)})
+
+    def parse(self, sentences: Sequence[Encoded]) -> list[Tree]:
+        """The greedy trees (n,)."""
+        of_length: dict[int, list[int]] = defaultdict(list)
+        for k, sentence in enumerate(sentences):
+            of_length[len(sentence)].append(k)
+        trees: list[Tree] = [()] * len(sentences)
+        for n, places in of_length.items():
+            for start in range(0, len(places) if n else 0, AT_ONCE):
+                members = places[start : start + AT_ONCE]
+                batch = Batch([sentences[k] for k in members])
+                with _graph_lock:
+                    new_graph(autobatch=False)
+                    rows, _ = encoder_pass(self.encoder, batch, 1, greedy, training=False, merge=False)
+                for k, heads in zip(members, rows.heads.tolist()):
+                    trees[k] = tuple(heads)
+        return trees

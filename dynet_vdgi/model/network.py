@@ -15,8 +15,8 @@ import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.corpus import UNKNOWN, Encoded, Vocabulary
 from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
 from dynet_vdgi.grammar.chart import Action, State
 from dynet_vdgi.model.layers import (
     Expression,
@@ -63,9 +63,7 @@ class Encoder:
 
     def logits(self, top: StackItem, buffer_part: Expression, can_shift: bool, training: bool) -> Expression:
         """Scores (3,) of the actions in a state with at least two items on the stack."""
-        return action_logits(
-            self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked
-        )
+        return action_logits(self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -79,9 +77,7 @@ class Encoder:
 class WordSoftmax:
     """log p(word | state) factored into class and word in class; `classes` partition the word ids."""
 
-    def __init__(
-        self, parameters: Parameters, name: str, classes: Sequence[Sequence[int]], hidden: int
-    ) -> None:
+    def __init__(self, parameters: Parameters, name: str, classes: Sequence[Sequence[int]], hidden: int) -> None:
         self.place = {word: (k, i) for k, members in enumerate(classes) for i, word in enumerate(members)}
         self.classes = parameters.matrix(f"{name}/classes", len(classes), hidden)
         self.classes_bias = parameters.bias(f"{name}/classes_bias", len(classes))
@@ -261,9 +257,7 @@ def new_graph(autobatch: bool) -> None:
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:
     """Log-softmax (R, 3) over the legal actions of states where both REDUCEs are legal; -inf for the rest."""
-    masked = np.where(
-        np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf
-    )
+    masked = np.where(np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf)
     masked = masked - masked.max(axis=1, keepdims=True)
     return np.asarray(masked - np.log(np.exp(masked).sum(axis=1, keepdims=True)))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.grammar.chart import Action, State
 from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
 from dynet_vdgi.model.network import (
@@ -67,9 +67,7 @@ def derive(
     embedded, buffer_parts = encoder.read(sentence)
     derivations = [Derivation(State(len(sentence))) for _ in range(copies)]
     for step in range(2 * len(sentence) - 1):
-        choosing = [
-            k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]
-        ]
+        choosing = [k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]]
         logits: dict[int, Expression] = {}
         for k in choosing:
             derivation = derivations[k]
@@ -80,9 +78,7 @@ def derive(
         chosen = dict.fromkeys(range(copies), int(Action.SHIFT))
         if choosing:
 
-            def log_probabilities(
-                choosing: list[int] = choosing, logits: dict[int, Expression] = logits
-            ) -> Floats:
+            def log_probabilities(choosing: list[int] = choosing, logits: dict[int, Expression] = logits) -> Floats:
                 values = finite(dy.concatenate_to_batch([logits[k] for k in choosing]))
                 can_shift = np.array([derivations[k].state.legal()[Action.SHIFT] for k in choosing])
                 return legal_log_probabilities(values.reshape(len(choosing), 3), can_shift)
@@ -124,9 +120,7 @@ class SentenceSamples:
     nll_p: list[Expression]  # M scalars, -log p(x, a_m)
 
 
-def draw(
-    network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
-) -> SentenceSamples:
+def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
 
     A sentence of one word has a single derivation without any choice: its log q is 0.
@@ -134,10 +128,7 @@ def draw(
     derivations = derive(network.encoder, sentence, copies, choose, training=training)
     embedded, buffer_parts = network.decoder.read(sentence)
     nll_q = [dy.esum(d.nll) if d.nll else dy.scalarInput(0.0) for d in derivations]
-    nll_p = [
-        dy.esum(network.decoder.nll(sentence, embedded, buffer_parts, d.actions, training))
-        for d in derivations
-    ]
+    nll_p = [dy.esum(network.decoder.nll(sentence, embedded, buffer_parts, d.actions, training)) for d in derivations]
     values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
     actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
     return SentenceSamples(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)

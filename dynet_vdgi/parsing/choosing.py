@@ -23,14 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dynet_vdgi.data import conllu_writing
-from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import UD_PUNCTUATION, Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
+from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing.engines import universal
-from dynet_vdgi.parsing.expectation import ExpectedShare, nearest
+from dynet_vdgi.parsing.engines import ExpectedShare, nearest, universal
 from dynet_vdgi.parsing.files import with_tree
 from dynet_vdgi.parsing.parser import How, Parse, Parser, check
 from dynet_vdgi.universal.stored import beginning
@@ -209,9 +207,7 @@ def to_correct(
         among=sorted(new.values()),
     )
     if not chosen:
-        raise UsageError(
-            f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already"
-        )
+        raise UsageError(f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already")
     for number, k in enumerate(chosen, 1):
         block = with_tree(on_its_own(text[k]), parses[k], how)
         yield f"# choice = {number}\n{conllu_writing.comment(block[:-2].split(chr(10)))}\n{block}"
@@ -224,9 +220,7 @@ def on_its_own(sentence: Sentence) -> Sentence:
         return sentence
     kept = [row for row, line in enumerate(source.lines) if not _OF_THE_TEXT.match(line)]
     rows = tuple(kept.index(row) for row in source.rows)
-    return replace(
-        sentence, source=replace(source, lines=tuple(source.lines[row] for row in kept), rows=rows)
-    )
+    return replace(sentence, source=replace(source, lines=tuple(source.lines[row] for row in kept), rows=rows))
 
 
 # ------------------------------------------------------------------------------------------- expectations
@@ -275,9 +269,7 @@ def look(
     measured = parser.adapted(first)
     engine = universal(measured.engine)
     if engine is None or engine.expectation is None:
-        raise UsageError(
-            "this model does not say how accurate it is: name `universal`, or a run of that preset"
-        )
+        raise UsageError("this model does not say how accurate it is: name `universal`, or a run of that preset")
     marginals = [p for parse in measured.parse_all(first, How(confidence=True)) for p in parse.marginals]
     tell_unknown(parser.unknown_tags, set())
     if not marginals:

@@ -137,9 +137,7 @@ class Calibration:
         """The number of a tag; T for an unknown one."""
         return self._numbers.get(tag, len(self.tags))
 
-    def arcs(
-        self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]
-    ) -> Arcs:
+    def arcs(self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]) -> Arcs:
         """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
         return _arcs(self._numbers, tags, trees, margins)
 

@@ -24,15 +24,14 @@ from dynet_vdgi.data.conllu_blocks import Block, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.tag_warnings import TO_A_MODEL, check_known, tell_unsuited
+from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unsuited
 from dynet_vdgi.parsing.decoding import conflict_in
-from dynet_vdgi.parsing.engines import universal
-from dynet_vdgi.parsing.expectation import ExpectedShare
+from dynet_vdgi.parsing.engines import ExpectedShare, universal
 from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_sentences
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
-from dynet_vdgi.system.side_by_side import connected, processes
+from dynet_vdgi.system.processes import connected, processes
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -126,9 +125,7 @@ class FileParser:
         self._tell_how_good(totals, steps, names)
         return totals
 
-    def windows(
-        self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
-    ) -> Iterator[Parsed]:
+    def windows(self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0) -> Iterator[Parsed]:
         """The parsed windows of a text in order.
 
         tag_accuracy: the share of right tags among this number of first words; for confidence.
@@ -151,9 +148,7 @@ class FileParser:
                 if parsed.fault is not None:
                     raise parsed.fault
 
-    def _adapted(
-        self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]
-    ) -> tuple[Parser, Iterator[Block]]:
+    def _adapted(self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]) -> tuple[Parser, Iterator[Block]]:
         """The parser for this text, whose beginning is measured, and the text."""
         if not self.parser.needs_text and self.parser.labeller.verb_order is not None:
             return self.parser, blocks
@@ -222,11 +217,7 @@ class FileParser:
         right_tags = steps.accuracy(names, totals.n_words)
         if expected := self.expected(totals, right_tags):
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-            tags = (
-                f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
-                if right_tags < 1
-                else ""
-            )
+            tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
             share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
             where = f"between {low} and {high} for 9 of 10 languages"
             what = f"about {share} % of the heads{split} are right ({where})"
@@ -245,9 +236,7 @@ class FileParser:
         own = universal(self.parser.engine)
         if not totals.n_marginals or own is None or own.expectation is None:
             return None
-        return own.expectation(
-            math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags
-        )
+        return own.expectation(math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags)
 
 
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:

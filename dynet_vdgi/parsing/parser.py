@@ -19,17 +19,23 @@ import numpy as np
 from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.data.files import check_path
-from dynet_vdgi.data.protocols import protocol_of
 from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import Sentence, protocol_of
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
-from dynet_vdgi.grammar.tag_warnings import tell_unknown
+from dynet_vdgi.grammar.rules import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import decoding
 from dynet_vdgi.parsing.confidence import Calibration, is_in
 from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
-from dynet_vdgi.parsing.engines import Engine, ScoringEngine, universal
-from dynet_vdgi.parsing.relations import LOOKED_AT, ModelLabeller, Relations, labeller_of
+from dynet_vdgi.parsing.engines import (
+    LOOKED_AT,
+    Engine,
+    ModelLabeller,
+    Relations,
+    ScoringEngine,
+    labeller_of,
+    universal,
+)
 from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
@@ -234,9 +240,7 @@ class Parser:
         Raises: UsageError, the model has none.
         """
         if not is_in(self.model.parameters):
-            raise UsageError(
-                f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
-            )
+            raise UsageError(f"this model has no confidence values, because it {self._recipe.lacks_calibration}")
         found, measures = Calibration.from_arrays(self.model.parameters), self.measures
         return found.shifted(measures.shift) if measures and measures.shift else found
 
@@ -403,9 +407,7 @@ def check(parser: Parser, how: How) -> None:
     if how.exact:
         _ = parser.exact_engine
     if how.keep_heads and not parser.keeps_heads:
-        raise UsageError(
-            "a neural model cannot keep given heads: use the model universal, or train with --preset best"
-        )
+        raise UsageError("a neural model cannot keep given heads: use the model universal, or train with --preset best")
 
 
 def first_sentences(stream: Iterable[Sentence]) -> list[Sentence]:

@@ -92,7 +92,7 @@ class Steps:
     @cached_property
     def tokeniser(self) -> Tokeniser | None:
         """Raises: ModelError, its file is damaged or missing."""
-        from dynet_vdgi.tokenising import tokeniser_file
+        from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
         return tokeniser_file.load(*self.files["tokeniser"]) if "tokeniser" in self.files else None
 
@@ -238,8 +238,8 @@ def description(path: AnyPath) -> list[tuple[str, str]] | None:
 
     Raises: ModelError, the file is missing or damaged.
     """
-    from dynet_vdgi.tagging import tagger_file
-    from dynet_vdgi.tokenising import tokeniser_file
+    from dynet_vdgi.tagging import tagger as tagger_file
+    from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
     with opened(os.fspath(path)) as archive:
         if not archive.step:

@@ -23,9 +23,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from dynet_vdgi.data.protocols import UD_TAGS
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.corpus import Vocabulary
+from dynet_vdgi.data.sentence import FREE, UD_TAGS, Sentence
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar import chart
@@ -39,7 +38,8 @@ from dynet_vdgi.parsing.confidence import (
 )
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import CrfEngine, Engine, StudentEngine
-from dynet_vdgi.recipes.base import (
+from dynet_vdgi.recipes.inputs import Inputs, RunReader, n_free
+from dynet_vdgi.recipes.run import (
     Preparation,
     Recipe,
     Workplace,
@@ -48,7 +48,6 @@ from dynet_vdgi.recipes.base import (
     chosen_rules,
     label_arrays,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader, n_free
 from dynet_vdgi.recipes.taught import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
@@ -56,6 +55,7 @@ from dynet_vdgi.settings.config import (
     FAST_NAME,
     MODEL_NAME,
     ONLY_TREES,
+    DmvSettings,
     Exclusions,
     Section,
     Settings,
@@ -68,7 +68,6 @@ from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import PREFIX as CRF
 from dynet_vdgi.teachers.arc_crf import ArcCrf, CrfSettings, mixed, n_known_heads, share_of_unsupervised
 from dynet_vdgi.teachers.common import Base
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 SHORTEST, LONGEST_TEXT = 2, 40
 """The shortest sentences to learn from, and by default the longest of text, in words."""
@@ -213,9 +212,7 @@ logger = logging.getLogger("dynet_vdgi")
 class SilverSettings(Section, frozen=True):
     """The silver trees of the text, made jointly by the CRF and the teacher."""
 
-    trust: Annotated[
-        float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")
-    ] = 20.0
+    trust: Annotated[float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")] = 20.0
 
 
 class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees"):
@@ -271,9 +268,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
                 "language that has trees"
             )
 
-    def idle(
-        self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None
-    ) -> dict[str, str]:
+    def idle(self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None) -> dict[str, str]:
         # Not known until the files are read: a file of trees may hold sentences without trees.
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
@@ -286,9 +281,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             material = replace(material, vocabulary=Vocabulary(tags))
         return Preparation(settings, material, reading)
 
-    def learn(
-        self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace) -> ModelFile:
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if material.sentences:

@@ -13,15 +13,12 @@ from dynet_vdgi.data import conllu, conllu_blocks, conllu_writing, corpus, files
 from dynet_vdgi.data import files as file_checks
 from dynet_vdgi.data.conllu_blocks import Block, blocks_in
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.corpus import superseded
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol, protocol_of
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.data.corpus import build_vocabulary, superseded
+from dynet_vdgi.data.sentence import FREE, UD_PUNCTUATION, Protocol, Sentence, protocol_of
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.grammar.facts import load_facts
-from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.grammar.tag_warnings import check_known
-from dynet_vdgi.labels.inventory import check, own_relations
+from dynet_vdgi.grammar.rules import RuleSet, check_known
+from dynet_vdgi.labels.label_table import check, own_relations
 from dynet_vdgi.parsing.steps import MEMORY, StepFile, Steps
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import DataFile
@@ -55,7 +52,7 @@ def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
 
 def _tokeniser(known: Sequence[Given]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
-    from dynet_vdgi.tokenising import tokeniser_file
+    from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
     blocks = superseded([[*_blocks(given)] for given in known], words_of)
     documents = [
@@ -192,15 +189,8 @@ class Inputs:
         names = (*self.text_names, *raw, *self.trees.names, *self.dev.names, *others, *self.facts.values())
         file_checks.check_read_again(names, "training reads its files more than once")
         if self.raw is not None and set(self.texts) != {""}:
-            raise UsageError(
-                "--raw learns one tokeniser and one tagger: it goes with --train, not --language"
-            )
-        if (
-            not self.has_text
-            and not self.raw
-            and not self.trees
-            and not (treebanks_suffice and self.treebanks)
-        ):
+            raise UsageError("--raw learns one tokeniser and one tagger: it goes with --train, not --language")
+        if not self.has_text and not self.raw and not self.trees and not (treebanks_suffice and self.treebanks):
             raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
         for name, times in Counter(self.text_names).items():
             if times > 1:
@@ -223,9 +213,7 @@ class Inputs:
             if "" in with_text or not with_text:
                 text = "the text has no label" if with_text else "there is no text (--train)"
                 raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
-            which = (
-                f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
-            )
+            which = f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
             raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
 
     def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
@@ -247,9 +235,7 @@ class Inputs:
             **{f"facts {label}".rstrip(): (name,) for label, name in self.facts.items()},
         }
         return tuple(
-            DataFile(role, Path(name).name, files.sha256(name))
-            for role, names in by_role.items()
-            for name in names
+            DataFile(role, Path(name).name, files.sha256(name)) for role, names in by_role.items() for name in names
         )
 
 
@@ -271,9 +257,7 @@ def only_corrected(trees: Sequence[Sentence], path: str, *, can_drop: bool) -> l
     """
     with_heads = [tree for tree in trees if tree.source is not None and set(tree.heads or ()) - {FREE}]
     lines = [tree.source.lines for tree in with_heads if tree.source is not None]
-    guesses, perhaps = (
-        sum(map(test, lines)) for test in (conllu_writing.is_guess, conllu_writing.may_be_guess)
-    )
+    guesses, perhaps = (sum(map(test, lines)) for test in (conllu_writing.is_guess, conllu_writing.may_be_guess))
     if guesses and guesses == len(with_heads):
         message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
         hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
@@ -383,9 +367,7 @@ class RunReader:
             trees, treeless = self._partial_trees(inputs.trees, longest_partial)
         elif inputs.trees:  # projective ones, because only they have derivations
             projective = replace(protocol_of(self.data.protocol), projective_only=True)
-            trees = self._read(
-                inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective
-            )
+            trees = self._read(inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective)
         if trees:
             tell_of_relations(trees)
         if not texts and treeless:
@@ -451,9 +433,7 @@ class RunReader:
     ) -> list[Sentence]:
         """The sentences that protocol and lengths keep; logs the dropped ones."""
         protocol = protocol or protocol_of(self.data.protocol)
-        read: Iterable[Sentence] = progress.over(
-            corpus.with_few_tags(given.read(self.data.tags, heads)), "sentences"
-        )
+        read: Iterable[Sentence] = progress.over(corpus.with_few_tags(given.read(self.data.tags, heads)), "sentences")
         if heads != "optional":
             read = only_corrected(list(read), str(given), can_drop=heads == "partial")
         if role == "tree":

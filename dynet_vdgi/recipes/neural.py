@@ -11,14 +11,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from dynet_vdgi.data.corpus import Vocabulary, build_vocabulary
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
-from dynet_vdgi.grammar.expectations import estimated_in
+from dynet_vdgi.grammar.explanation import estimated_in
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine
-from dynet_vdgi.recipes.base import (
+from dynet_vdgi.recipes.inputs import Inputs, RunReader
+from dynet_vdgi.recipes.run import (
     Preparation,
     Recipe,
     Workplace,
@@ -26,7 +27,6 @@ from dynet_vdgi.recipes.base import (
     chosen_rules,
     no_start,
 )
-from dynet_vdgi.recipes.inputs import Inputs, RunReader
 from dynet_vdgi.recipes.taught import teach
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import load as load_model
@@ -46,9 +46,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         inputs.warn_of_trees_that_count_twice()
         super().check(inputs, settings)
         if settings.chooses_on_dev and not inputs.dev:
-            raise UsageError(
-                "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
-            )
+            raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
         if inputs.facts and not settings.teacher.teaches:
             raise UsageError(
                 "--language-facts would have no effect: without a teacher, rules are only counted; "
@@ -75,9 +73,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Preparation(settings, material, reading, files)
 
-    def learn(
-        self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace) -> ModelFile:
         """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.variational.trainer import Trainer
@@ -99,9 +95,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             trainer.train()
         except KeyboardInterrupt:
             has_saved = trainer.path is not None and trainer.path.exists()
-            told = (
-                f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
-            )
+            told = f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
             raise KeyboardInterrupt(told) from None
         return trainer.model_file(complete=True)
 
@@ -115,7 +109,7 @@ class NeuralEngine(GreedyEngine):
     windows = 8  # so that there are many sentences of one length, which advance together
 
     def __init__(self, model: ModelFile) -> None:
-        from dynet_vdgi.model.greedy import GreedyParser  # imports DyNet
+        from dynet_vdgi.model.lockstep import GreedyParser  # imports DyNet
 
         assert isinstance(model.settings, NeuralSettings)
         self._model, self._vocabulary = model, model.vocabulary
@@ -154,20 +148,18 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
 
 def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
     """Tags, words, their classes and their pretrained vectors."""
-    from dynet_vdgi.data import brown, embeddings
+    from dynet_vdgi.data import embeddings
 
     words = settings.words
-    vocabulary = build_vocabulary(
-        sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase
-    )
+    vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase)
     vectors = None
     if words.vectors:
         vectors = embeddings.load(words.vectors, vocabulary.words)
         for note in vectors.notes:
             logger.info("%s", note)
     if words.clusters:
-        clusters = brown.read(words.clusters)
-        vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
+        clusters = embeddings.read(words.clusters)
+        vocabulary = replace(vocabulary, classes=embeddings.classes(clusters, vocabulary.words))
         known = sum(word in clusters.paths for word in vocabulary.words)
         n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
         classes = count(n_classes, "class", "classes")

@@ -1,26 +1,29 @@
-"""A training run, whatever its recipe: checks, folder, lock, resume; called by `vdgi train` and by Python."""
+"""A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
+
+To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `config.RECIPES`.
+"""
 
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from numpy.typing import NDArray
 
 from dynet_vdgi.data import files
-from dynet_vdgi.data.protocols import UD_TAGS
-from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.grammar.tag_warnings import (
-    NOT_UNIVERSAL,
-    check_known,
-    tag_warnings,
-    tell_unsuited,
-    unknown_tags,
-)
+from dynet_vdgi.data.sentence import UD_TAGS, Sentence
+from dynet_vdgi.errors import ConfigError, ModelError, UsageError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import NOT_UNIVERSAL, check_known, tag_warnings, tell_unsuited, unknown_tags
+from dynet_vdgi.grammar.statistics import VerbOrder
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller, LogP
 from dynet_vdgi.parsing.steps import StepFile, Steps, contents
-from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.inputs import HERE, Inputs, with_learnt
 from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.runs.model_file import load as load_model
@@ -28,8 +31,196 @@ from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import FAST_NAME, LOG_NAME, MODEL_NAME, RECIPES, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
-from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import count
+from dynet_vdgi.system.processes import at_work
+
+if TYPE_CHECKING:
+    from dynet_vdgi.grammar.rules import RuleSet
+    from dynet_vdgi.parsing.engines import Engine, ScoringEngine
+    from dynet_vdgi.recipes.inputs import Inputs, RunReader
+    from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
+    from dynet_vdgi.runs.run_folder import Material, RunLog
+    from dynet_vdgi.teachers.common import Base
+
+SomeSettings = TypeVar("SomeSettings", bound=Settings)
+
+
+@dataclass
+class Preparation(Generic[SomeSettings]):
+    """Prepared inputs: the material, the settings completed from the files, and a record of what was done."""
+
+    settings: SomeSettings
+    material: Material
+    reading: RunReader
+    files: Mapping[str, str] = field(default_factory=dict)  # files that the settings name, by their role
+
+    def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
+        """How the model is made, as far as is known before learning."""
+        from dynet_vdgi.data.sentence import protocol_of
+        from dynet_vdgi.runs.model_file import Provenance
+
+        material, settings = self.material, self.settings
+        protocol = protocol_of(settings.data.protocol)
+        sections = settings.sections.values()
+        named = {role: name for section in sections for role, name in section.files.items()}
+        gold_trees = [*self.reading.gold_trees, *(line for each in sections for line in each.gold_trees)]
+        return Provenance.now(
+            command=tuple(command),
+            preset=preset,
+            seed=settings.seed,
+            recipe=settings.recipe,
+            protocol=f"{protocol.name}: {protocol.description}",
+            gold_trees=tuple(dict.fromkeys(gold_trees)),
+            data=inputs.files({**self.files, **named}),
+            trained_on=amount([*material.sentences, *material.trees]),
+            dropped=tuple(self.reading.dropped),
+            languages={label: amount(text) for label, text in material.texts.items() if label},
+            facts=tuple(
+                f"{label}: {name} = {fact}".removeprefix(": ")
+                for label, facts in material.facts.items()
+                for name, fact in facts.items()
+            ),
+        )
+
+
+def amount(sentences: Sequence[Sentence]) -> Amount:
+    """How much text these sentences are."""
+    from dynet_vdgi.runs.model_file import Amount
+
+    return Amount(len(sentences), sum(map(len, sentences)))
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where a recipe learns: its log, the run's folder (if any) and an unfinished model of this run."""
+
+    log: RunLog
+    folder: Path | None = None
+    checkpoint: ModelFile | None = None
+
+
+class Recipe(ABC, Generic[SomeSettings]):
+    """One way from texts and trees to a model file, and from the model file to a parser."""
+
+    settings: type[SomeSettings]
+    learns_from_treebanks = False
+    """If trees of other languages suffice, without any text."""
+
+    continues_models = False
+    """If it can start from a model (--init)."""
+
+    keeps_heads = True
+    """If its parsers can keep heads that are given."""
+
+    lacks_calibration = "was trained without text and teacher: train it again, with --train TEXT"
+    """Why a model of this recipe may have no confidence values."""
+
+    def successor(self, inputs: Inputs, settings: SomeSettings) -> str:
+        """The name of the recipe that takes these inputs over; "" if this one keeps them."""
+        return ""
+
+    def check(self, inputs: Inputs, settings: SomeSettings) -> None:
+        """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these settings."""
+        if inputs.init and not self.continues_models:
+            raise no_start(inputs.init)
+        if inputs.treebanks:
+            raise UsageError("--treebank makes a universal parser: use --preset universal, without text and --trees")
+        if inputs.facts or inputs.without:
+            inputs.check_facts(self.idle(inputs, settings).get("rules"))
+
+    def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:
+        """Settings that change nothing in a run on these inputs, each with the reason.
+
+        `has_text` is given where it is known already: a file of trees may hold sentences without trees.
+        """
+        return settings.without_effect(
+            has_text=inputs.has_text if has_text is None else has_text,
+            has_dev=bool(inputs.dev),
+            has_init=bool(inputs.init),
+            in_a_run=True,
+        )
+
+    @abstractmethod
+    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings]:
+        """Reads everything a run needs.
+
+        Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError, ModelError,
+        rules, vectors, clusters or the model to start from are at fault.
+        """
+
+    @abstractmethod
+    def learn(self, prepared: Preparation[SomeSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+        """The finished model, which is also written to the folder, if there is one."""
+
+    @abstractmethod
+    def engine(self, model: ModelFile) -> Engine:
+        """The engine that parses with the model. Raises: ModelError, its parameters do not fit."""
+
+    def exact(self, model: ModelFile) -> ScoringEngine:
+        """The distribution over trees that the parser learnt from. Raises: UsageError, it has none."""
+        raise UsageError(NO_DISTRIBUTION)
+
+
+NO_DISTRIBUTION = (
+    "this model has no distribution that can be searched exactly: --exact needs one that "
+    "this version trained with the text of one language or with --trees"
+)
+
+
+def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
+    """The rule table of a run, without the parts to leave out."""
+    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.settings.config import rules_path
+
+    rules = inputs.rules or load_rules(rules_path(settings.rules))
+    return rules.without(*inputs.without) if inputs.without else rules
+
+
+def base_of(model: ModelFile) -> Base:
+    """What the CRF of a model starts from. Raises: UsageError, the model does not say."""
+    from dynet_vdgi.universal.stored import text_base
+
+    if model.base is None:
+        raise UsageError(NO_DISTRIBUTION)
+    return text_base(model.parameters, model.base)
+
+
+def no_start(init: str) -> UsageError:
+    """What to raise where a perceptron is to go on from a model, or a neural parser from a perceptron."""
+    return UsageError(
+        f"--init {init}: a perceptron cannot be trained further; start from a neural model, "
+        "such as --preset paper makes"
+    )
+
+
+def check_ignored(settings: Settings, *, has_effect: bool) -> None:
+    """Raises: ConfigError, `data.ignore` has no effect, or would hide the column of the tags."""
+    ignored = settings.data.ignore
+    if "xpos" in ignored and settings.data.tags == "xpos":
+        raise ConfigError("config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there")
+    if ignored and not has_effect:
+        raise ConfigError(
+            "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
+            "tags; leave it out, or set rules=best, for example"
+        )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Relations, as a model file keeps them.
+
+
+def label_arrays(
+    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct", log_p: LogP | None = None
+) -> dict[str, NDArray[Any]]:
+    """What a model file stores about the relations of trees; punctuation has a single relation there."""
+    verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
+    labeller = Labeller(load_labels(), log_p=log_p)
+    return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()
+
+
+# ----------------------------------------------------------------------------------------------------
+# A training run, whatever its recipe: checks, folder, lock, resume; called by `vdgi train` and by Python.
+
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -199,7 +390,6 @@ def _checkpoint(out: Path, prepared: AnyPrepared, data: tuple[DataFile, ...]) ->
     material = prepared.material
     for what in differences(model, prepared.settings, material.rules, material.vocabulary, data):
         raise ModelError(
-            f"{path}: its {what} differ from those asked for now, so it cannot be resumed; "
-            "choose another folder"
+            f"{path}: its {what} differ from those asked for now, so it cannot be resumed; choose another folder"
         )
     return model

@@ -15,7 +15,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.recipes.base import (
+from dynet_vdgi.recipes.run import (
     Preparation,
     Recipe,
     Workplace,
@@ -24,13 +24,20 @@ from dynet_vdgi.recipes.base import (
     chosen_rules,
 )
 from dynet_vdgi.runs.run_folder import Material, RunLog
-from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, TEACHERS, Exclusions, Settings, TeacherSettings
+from dynet_vdgi.settings.config import (
+    MODEL_NAME,
+    ONLY_TREES,
+    TEACHERS,
+    DmvSettings,
+    Exclusions,
+    Settings,
+    TeacherSettings,
+)
 from dynet_vdgi.students.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.students.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.common import Base, Teacher
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.engines import CrfEngine, Engine
@@ -192,17 +199,13 @@ class Taught(Recipe[TaughtSettings]):
         check_ignored(settings, has_effect=True)
         return Preparation(settings, material, reading)
 
-    def learn(
-        self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace) -> ModelFile:
         from dynet_vdgi.parsing.confidence import CALIBRATION_SENTENCES
 
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if settings.teacher.teaches and material.sentences:
-            lesson = teach(
-                material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log
-            )
+            lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log)
         prepared.material = replace(material, texts={})
         del material  # frees its texts, which are no longer needed
         return _learnt(prepared, lesson, provenance, place)
@@ -232,7 +235,7 @@ def _learnt(
     """A perceptron trained on the taught trees and the gold ones."""
     from dynet_vdgi.evaluation.attachment import score
     from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
-    from dynet_vdgi.recipes.base import label_arrays
+    from dynet_vdgi.recipes.run import label_arrays
     from dynet_vdgi.runs.model_file import ModelFile
     from dynet_vdgi.runs.model_file import save as save_model
 

@@ -1,40 +1,126 @@
-"""The universal parser: weights learnt from trees of other languages, and measures of the text at hand.
-
-A run either measures a text, with the weights of a finished universal parser, or learns new weights from
-treebanks. In a folder, the first also keeps a fast student: a perceptron that learns the parser's trees of
-the text, as with the preset universal-fast.
-"""
+"""The universal parser as a teacher: its settings, and what it says of a text."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
+from msgspec import Meta
 
-from dynet_vdgi.errors import UsageError
-from dynet_vdgi.recipes.base import (
-    Preparation,
-    Recipe,
-    Workplace,
-    amount,
-    check_ignored,
+from dynet_vdgi.data.corpus import in_memory
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.recipes.run import Preparation, Recipe, Workplace, amount, check_ignored
+from dynet_vdgi.settings.config import (
+    FAST_NAME,
+    MODEL_NAME,
+    Exclusions,
+    Settings,
+    TeacherKind,
+    TeacherSettings,
 )
-from dynet_vdgi.settings.config import FAST_NAME, MODEL_NAME, Exclusions, Settings
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
-from dynet_vdgi.universal.learning_settings import LearningSettings
+from dynet_vdgi.teachers.common import Teacher
+from dynet_vdgi.universal.learning import LearningSettings
+from dynet_vdgi.universal.scorer import Scorer
+from dynet_vdgi.universal.stored import TextBase
 
-if TYPE_CHECKING:  # see `recipes.base`
-    from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.data.vocabulary import Vocabulary
+if TYPE_CHECKING:
+    from dynet_vdgi.data.corpus import Vocabulary
     from dynet_vdgi.parsing.engines import UniversalEngine
     from dynet_vdgi.recipes.inputs import Inputs
     from dynet_vdgi.runs.model_file import Arrays, ModelFile, OtherTreebank, Provenance
     from dynet_vdgi.runs.run_folder import Material
     from dynet_vdgi.universal.learning import GoldTreebank
-    from dynet_vdgi.universal.scorer import Scorer
+
+
+class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
+    """A parser learnt from trees of other languages, see `UniversalTeacher`."""
+
+    model: Annotated[str, Meta(description="model file with a universal parser, or the folder of its run")] = (
+        "universal"
+    )
+    table: Annotated[
+        float,
+        Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's, before trees"),
+    ] = 0.5
+
+    needs_text: ClassVar[bool] = False
+    is_universal: ClassVar[bool] = True
+    pace: ClassVar[float] = 0.5  # it is right more often than a rule table: a few trees would spoil more of it
+
+    @property
+    def files(self) -> dict[str, str]:
+        from dynet_vdgi.runs.run_folder import model_path
+
+        return {"universal parser": str(model_path(self.model))}
+
+    @property
+    def gold_trees(self) -> tuple[str, ...]:
+        return (f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",)
+
+
+def _make(settings: UniversalTeacherSettings, seed: int) -> UniversalTeacher:
+    """Raises: ModelError, there is no such file, or it has no universal parser."""
+    from dynet_vdgi.runs.model_file import load
+    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.universal.stored import scorer_of
+
+    try:
+        scorer = scorer_of(load(model_path(settings.model)).parameters)
+    except ModelError as error:
+        raise ModelError(f"teacher.model: {error}") from None
+    return UniversalTeacher(scorer, settings.table)
+
+
+KIND = TeacherKind(UniversalTeacherSettings, _make)
+
+
+class UniversalTeacher(Teacher):
+    """A scorer, and the share of the rule table beside it."""
+
+    name = "universal parser"
+
+    def __init__(self, scorer: Scorer, table_share: float = 0.5) -> None:
+        self.scorer, self.table_share = scorer, table_share
+        self._base: TextBase | None = None
+
+    def fit(self, text: Iterable[Sentence], prior: Prior) -> UniversalTeacher:
+        sentences = list(in_memory(text))
+        if not sentences:
+            raise ValueError("no sentences to measure")
+        self._base = TextBase.of_text(self.scorer, sentences, prior, self.table_share)
+        return self
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        if self._base is None:
+            raise VdgiError(f"this {self.name} has measured no text yet: call fit(text, prior) first")
+        return [chart.marginals(potentials) for potentials in self._base.all_potentials(list(sentences))]
+
+    def start(self, text: Iterable[Sentence], prior: Prior) -> TextBase:
+        if self._base is None:
+            self.fit(text, prior)
+        assert self._base is not None
+        return self._base
+
+    def log_rows(self) -> list[dict[str, float]]:
+        return []
+
+
+# ----------------------------------------------------------------------------------------------------
+# The universal parser: weights learnt from trees of other languages, and measures of the text at hand.
+#
+# A run either measures a text, with the weights of a finished universal parser, or learns new weights from
+# treebanks. In a folder, the first also keeps a fast student: a perceptron that learns the parser's trees
+# of the text, as with the preset universal-fast.
+
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -88,9 +174,7 @@ class Universal(Recipe[UniversalSettings]):
 
     def check(self, inputs: Inputs, settings: UniversalSettings) -> None:
         if settings.data.protocol != "standard":
-            raise UsageError(
-                "the universal parser knows punctuation by its place: set data.protocol=standard"
-            )
+            raise UsageError("the universal parser knows punctuation by its place: set data.protocol=standard")
         if settings.data.tags != "upos":
             raise UsageError(f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}")
         check_ignored(settings, has_effect=True)
@@ -107,13 +191,10 @@ class Universal(Recipe[UniversalSettings]):
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
             raise UsageError(
-                "a universal parser is for one language: train one for each --language, or one for all with "
-                + _BEST
+                "a universal parser is for one language: train one for each --language, or one for all with " + _BEST
             )
 
-    def idle(
-        self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None
-    ) -> dict[str, str]:
+    def idle(self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None) -> dict[str, str]:
         idle = super().idle(inputs, settings, has_text=inputs.has_text)
         if not inputs.treebanks:
             return idle | {"learning": "there are no treebanks to learn from (--treebank)"}
@@ -150,9 +231,7 @@ class Universal(Recipe[UniversalSettings]):
             tag_accuracy=min(given.tag_accuracy(n_words) for given in inputs.texts.values()),
         )
 
-    def learn(
-        self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace) -> ModelFile:
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
         treebanks = model.provenance.treebanks
@@ -200,7 +279,7 @@ def _material(
 
 
 def _vocabulary() -> Vocabulary:
-    from dynet_vdgi.data.vocabulary import Vocabulary
+    from dynet_vdgi.data.corpus import Vocabulary
     from dynet_vdgi.universal.channels import TAGS
 
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
@@ -235,7 +314,7 @@ def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile
 
 def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: Workplace) -> None:
     """Writes the fast student into the run's folder, unless each sentence is too long for it."""
-    from dynet_vdgi.data.vocabulary import build_vocabulary
+    from dynet_vdgi.data.corpus import build_vocabulary
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.recipes.taught import RECIPE as TAUGHT
     from dynet_vdgi.recipes.taught import TaughtSettings
@@ -279,9 +358,7 @@ def _start(init: str | None) -> ModelFile:
     model = load(model_path(init) if init else shipped(SHIPPED))
     if not isinstance(model.settings, UniversalSettings):
         recipe = model.settings.recipe
-        raise UsageError(
-            f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}"
-        )
+        raise UsageError(f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}")
     return model
 
 
@@ -294,9 +371,7 @@ def sources_of(
 
     sizes = [min(len(each.sentences), TEXT) for each in treebanks]
     return {
-        each.name: OtherTreebank(
-            n, round(n / sum(sizes), 6), (licences or {}).get(each.name, ""), each.branch
-        )
+        each.name: OtherTreebank(n, round(n / sum(sizes), 6), (licences or {}).get(each.name, ""), each.branch)
         for each, n in zip(treebanks, sizes)
     }
 
@@ -312,7 +387,7 @@ def pack(
 
     Those may be a calibration's. Raises: ModelError, the weights do not fit each other.
     """
-    from dynet_vdgi.data.protocols import STANDARD
+    from dynet_vdgi.data.sentence import STANDARD
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.runs.model_file import ModelFile, Provenance
     from dynet_vdgi.universal.stored import arrays_of, scorer_of

@@ -164,9 +164,7 @@ class Problem:
         features = np.concatenate(
             [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text if len(words)]
         )
-        flat = np.concatenate(
-            [_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)]
-        )
+        flat = np.concatenate([_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)])
         sizes = np.array([len(words) + 1 for words in text if len(words)])
         penalty = settings.ridge * (sizes - 1).sum()
         regression = Ridge.of(features, _block_size(n_tags), penalty)

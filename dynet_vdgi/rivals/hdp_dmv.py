@@ -233,12 +233,8 @@ class HiddenText(NamedTuple):
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
         text, words = self.packed._replace(potentials=potentials), (self.packed.tags, self.emitted)
         k = weights.root.shape[1]
-        found = summed(
-            SUM_HIDDEN, weights, text, words, weights.root.shape, planes=N_PLANES, rows=k, work=60 * k**2
-        )
-        return Expected(
-            HiddenWeights(*found.counts), found.log_z, float(found.arcs[~self.follows].sum()), found.arcs
-        )
+        found = summed(SUM_HIDDEN, weights, text, words, weights.root.shape, planes=N_PLANES, rows=k, work=60 * k**2)
+        return Expected(HiddenWeights(*found.counts), found.log_z, float(found.arcs[~self.follows].sum()), found.arcs)
 
 
 class HdpIteration(NamedTuple):
@@ -360,9 +356,7 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
         own = _broken(logits)
         prior = CONCENTRATION * own
         value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(own)
-        gradients = (
-            CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own
-        )  # d / d log beta
+        gradients = CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own  # d / d log beta
         breaks = 1 / (1 + np.exp(-logits))
         later = np.cumsum(gradients[:, ::-1], axis=1)[:, ::-1][:, 1:]
         by_density = breaks * (np.arange(n_subs - 2, -1, -1) + 1 - STICK)

@@ -62,9 +62,7 @@ a head; half-trees by head and farthest word, a plane for each side, that have s
 
 
 @compiled
-def half(
-    cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, side: int, head: int, far: int
-) -> None:
+def half(cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, side: int, head: int, far: int) -> None:
     """The half-tree of a head that reaches to another word, and the link to that word."""
     step = 1 if far > head else -1
     row = (tags[head] * 2 + side) * (n_tags + 1)  # of the tables
@@ -287,9 +285,7 @@ class NeuralDmvModel:
     log: tuple[NeuralEpoch, ...]
 
 
-def started(
-    symbols: Sequence[Sequence[int]], potentials: Sequence[Floats], n_symbols: int, start: str
-) -> list[Floats]:
+def started(symbols: Sequence[Sequence[int]], potentials: Sequence[Floats], n_symbols: int, start: str) -> list[Floats]:
     """Expected counts of the trees that the network is fitted to."""
     if start == "dmv":
         model = dmv.fit(symbols, potentials, n_symbols)

@@ -279,9 +279,7 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
     return Tables(*found)
 
 
-def count(
-    text: Packed, tables: Tables, beam: int, counts: Tables, longest: int | None = None
-) -> tuple[float, Floats]:
+def count(text: Packed, tables: Tables, beam: int, counts: Tables, longest: int | None = None) -> tuple[float, Floats]:
     """Adds the expected counts of sentences; log of the beams' probability, and that of each arc.
 
     `longest`: longer sentences are left out.

@@ -23,8 +23,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dynet_vdgi._version import __version__
+from dynet_vdgi.data.corpus import Vocabulary
 from dynet_vdgi.data.files import atomic_bytes_writer, check_path
-from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
@@ -379,13 +379,10 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         raise ModelError("not a vdgi model file (its meta.json names no format)")
     if meta["format"] > FORMAT:
         raise ModelError(
-            f"model format {meta['format']} is newer than this program's ({FORMAT}); "
-            "update dynet_vdgi to use it"
+            f"model format {meta['format']} is newer than this program's ({FORMAT}); update dynet_vdgi to use it"
         )
     if meta["format"] < FORMAT:
-        raise ModelError(
-            f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
-        )
+        raise ModelError(f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1")
     if (recipe := meta.get("recipe")) not in RECIPES.names():
         raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
     provenance = msgspec.convert(meta, Provenance)
@@ -399,9 +396,7 @@ def _read(archive: Archive, training: bool) -> ModelFile:
     except ConfigError as error:
         raise ModelError(f"{error}; the model file is damaged, or {of_earlier_version(provenance)}") from None
     if settings.recipe != provenance.recipe:
-        raise ModelError(
-            f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}"
-        )
+        raise ModelError(f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}")
     return ModelFile(
         provenance=provenance,
         settings=settings,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.corpus import Vocabulary
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.files import atomic_writer, writing
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.table import Fact

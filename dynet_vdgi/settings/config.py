@@ -61,9 +61,9 @@ PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", 
 TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
     {
-        "none": "dynet_vdgi.teachers.registered:NONE",
-        "dmv": "dynet_vdgi.teachers.registered:DMV",
-        "universal": "dynet_vdgi.recipes.universal_kind:KIND",
+        "none": "dynet_vdgi.teachers:NONE",
+        "dmv": "dynet_vdgi.teachers:DMV",
+        "universal": "dynet_vdgi.recipes.universal:KIND",
         "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
         "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
@@ -141,9 +141,9 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class DataSettings(Section, frozen=True):
     """Which words and sentences are used."""
 
-    protocol: Annotated[
-        Literal["standard", "as_released"], Meta(description="which words and trees count")
-    ] = "standard"
+    protocol: Annotated[Literal["standard", "as_released"], Meta(description="which words and trees count")] = (
+        "standard"
+    )
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
     ignore: Annotated[
@@ -188,6 +188,24 @@ class NoTeacher(TeacherSettings, frozen=True, tag_field="kind", tag="none"):
     """No teacher: the parser learns from the text itself, or from gold trees."""
 
     teaches: ClassVar[bool] = False
+
+
+class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
+    """The dependency model with valence, learnt by EM, see `teachers.dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
+    valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
+    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = 100.0
+
+    def idle(self, longest: int | None = None) -> dict[str, str]:
+        found = super().idle(longest)
+        if not self.valence_iterations:
+            found["backoff"] = "there is no second stage: valence_iterations is 0"
+            if not self.iterations:
+                found["smoothing"] = "there are no iterations of EM"
+        return found
 
 
 ONLY_TREES = "there is no text to learn from, only trees"

@@ -18,9 +18,7 @@ class ModelSettings(Section, frozen=True):
     tag_dim: Annotated[int, Meta(ge=1, description="size of the tag embeddings")] = 80
     hidden_dim: Annotated[int, Meta(ge=1, description="size of word embeddings, LSTMs and state layer")] = 64
     forget_bias: Annotated[float, Meta(description="initial forget bias of the LSTMs")] = 0.0
-    mask_illegal: Annotated[
-        bool, Meta(description="give illegal actions no probability, so that q sums to one")
-    ] = True
+    mask_illegal: Annotated[bool, Meta(description="give illegal actions no probability, so that q sums to one")] = True
     encoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the encoder")] = 0.5
     decoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the decoder")] = 0.5
 
@@ -40,9 +38,9 @@ class PosteriorSettings(Section, frozen=True):
     expectations: Annotated[
         Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
     ] = "rules"
-    dynamics: Annotated[
-        Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")
-    ] = "fixed"
+    dynamics: Annotated[Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")] = (
+        "fixed"
+    )
     strength: Annotated[float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.1
@@ -59,16 +57,12 @@ class TrainSettings(Section, frozen=True):
     updates: Annotated[int, Meta(ge=0, description="updates of the first stage")] = 400
     epochs: Annotated[int, Meta(ge=0, description="epochs of the first stage, instead of updates")] = 0
     lr: Annotated[float, Meta(ge=0, description="learning rate of the first stage")] = 0.01
-    clip: Annotated[
-        float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")
-    ] = 0.5
+    clip: Annotated[float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")] = 0.5
     batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 16
     samples: Annotated[int, Meta(ge=2, description="samples per sentence; M in the paper")] = 20
     exponent: Annotated[float, Meta(ge=0.01, le=100, description="draw samples from q to this power")] = 1.0
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights")] = 1e-4
-    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
-        0.997
-    )
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = 0.997
     engine: Annotated[
         Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
     ] = "lockstep"
@@ -85,9 +79,7 @@ class FinetuneSettings(Section, frozen=True):
     updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
     epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
     score: Annotated[Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")] = "rl-pc"
-    form: Annotated[
-        Literal["paper", "released"], Meta(description="of the paper, or of the released code")
-    ] = "paper"
+    form: Annotated[Literal["paper", "released"], Meta(description="of the paper, or of the released code")] = "paper"
     decoder: Annotated[
         Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
     ] = "plain"

@@ -181,9 +181,7 @@ def best(scores: Floats, size: int, front: int, n: int) -> int:
 
 
 @compiled
-def best_of_cheapest(
-    scores: Floats, costs: Ints, stack: Ints, size: int, front: int, n: int, gold: Ints
-) -> int:
+def best_of_cheapest(scores: Floats, costs: Ints, stack: Ints, size: int, front: int, n: int, gold: Ints) -> int:
     """The legal action with the highest score among those of the lowest cost; fills in the costs (3,)."""
     chosen = -1
     for action in range(N_ACTIONS):
@@ -266,9 +264,7 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
 
 
 @compiled
-def find_features(
-    rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
-) -> int:
+def find_features(rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes) -> int:
     """Fills in the buckets of the features, given `places` and the numbers among `atoms`.
 
     Returns the number of features: those with an absent atom do not exist. `atoms` (2 a,) are words and

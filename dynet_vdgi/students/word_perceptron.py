@@ -24,7 +24,7 @@ from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.settings.config import Section
-from dynet_vdgi.settings.config_checks import checked, checked_seed
+from dynet_vdgi.settings.presets import checked, checked_seed
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS, N_PLACES, NUMBERS, StateFeatures, WordRoom
 from dynet_vdgi.system import arrays as sparse_weights

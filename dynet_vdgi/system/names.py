@@ -87,9 +87,7 @@ def plain(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        repr(c)[1:-1] if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" else c for c in text
-    )
+    return "".join(repr(c)[1:-1] if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" else c for c in text)
 
 
 def told(text: str) -> str:

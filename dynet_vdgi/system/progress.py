@@ -126,9 +126,7 @@ def ended_by_signals() -> Iterator[list[int]]:
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {
-            number: signal.signal(number, end)
-            for number in SIGNALS
-            if signal.getsignal(number) == signal.SIG_DFL
+            number: signal.signal(number, end) for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL
         }
     try:
         yield received

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.arrays import Codes, Floats, Ints, check_version
 from dynet_vdgi.system.jit import Kernel
-from dynet_vdgi.system.side_by_side import one_thread
+from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Numbers, Sparse
 
@@ -160,9 +160,7 @@ class Crf:
         return len(self.borders.start)
 
     @classmethod
-    def fit(
-        cls, tokens: Tokens, labels: Ints, n_labels: int, *, l2: float = 0.1, iterations: int = 80
-    ) -> Crf:
+    def fit(cls, tokens: Tokens, labels: Ints, n_labels: int, *, l2: float = 0.1, iterations: int = 80) -> Crf:
         """Learns from tokens with labels (N,) in 0..n_labels-1 or FREE.
 
         Raises: ValueError, a label is out of range, or there is not one a token.
@@ -301,9 +299,7 @@ def weights_to_arrays(prefix: str, weights: FeatureWeights, n_labels: int) -> di
     }
 
 
-def weights_from_arrays(
-    arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
-) -> tuple[FeatureWeights, int]:
+def weights_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str, what: str) -> tuple[FeatureWeights, int]:
     """Weights and the number of labels. Raises: ModelError, they are no such arrays."""
     found, n_labels = map(int, checked(arrays, prefix + "shape", "i8", (2,), what))
     check_version(what, found, FORMAT)

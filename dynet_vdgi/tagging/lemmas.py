@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_blocks import has_stray_space, is_feats
 from dynet_vdgi.data.files import AnyPath, lines_of, shown
-from dynet_vdgi.data.protocols import UD_TAGS
 from dynet_vdgi.data.raw_text import form_of, nfc
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import UD_TAGS, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, as_python, compiled
@@ -154,9 +153,7 @@ class TagList:
         found = {form: self.tags.get(form.lower()) or without_letters(form) for form in forms}
         pairs = [found[form] for form in forms]
         ambiguous = {
-            form.lower()
-            for form, tag, pair in zip(forms, tags, pairs)
-            if tag != UNKNOWN and pair and pair[0] != tag
+            form.lower() for form, tag, pair in zip(forms, tags, pairs) if tag != UNKNOWN and pair and pair[0] != tag
         }
         upos, bundles = list(tags), list(zip(tags, feats))
         # If no word of the list has FEATS, they are unknown; otherwise `_` means that a word has none.
@@ -389,9 +386,7 @@ class Bundles:
     weights: FeatureWeights
 
     @classmethod
-    def fit(
-        cls, tokens: Tokens, gold: Ints, parts: Parts, *, l2: float = 0.1, iterations: int = 60
-    ) -> Bundles:
+    def fit(cls, tokens: Tokens, gold: Ints, parts: Parts, *, l2: float = 0.1, iterations: int = 60) -> Bundles:
         """Learns from words with bundles (N,), or FREE."""
         n_parts = int(parts.of_bundle.max(initial=-1)) + 1
         n_bundles = len(parts.first) - 1

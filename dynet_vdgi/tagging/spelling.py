@@ -136,8 +136,7 @@ def items_of(forms: Sequence[str]) -> Items:
     np.cumsum([len(each) for each in lower], out=ends[1:])
     letters = np.frombuffer("".join(lower).encode("utf-32-le", "surrogatepass"), np.uint32)
     whole = [
-        (coded(shape(form)), coded(form) if form != low else 0, "-" in low[1:-1])
-        for form, low in zip(forms, lower)
+        (coded(shape(form)), coded(form) if form != low else 0, "-" in low[1:-1]) for form, low in zip(forms, lower)
     ]
     first = np.zeros(SLOTS * len(forms) + 1, np.int64)
     codes = np.zeros(MOST_FEATURES * len(forms), np.uint64)
@@ -188,9 +187,7 @@ _PLACES = Items(
 
 def joined(one: Items, other: Items) -> Items:
     """The items of both."""
-    return Items(
-        np.concatenate([one.first, one.first[-1] + other.first[1:]]), np.concatenate([one.codes, other.codes])
-    )
+    return Items(np.concatenate([one.first, one.first[-1] + other.first[1:]]), np.concatenate([one.codes, other.codes]))
 
 
 def with_items(tokens: Tokens, items: Items, uses: Ints | Numbers) -> Tokens:

@@ -40,7 +40,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.settings.config import Section
-from dynet_vdgi.settings.config_checks import checked
+from dynet_vdgi.settings.presets import checked
 from dynet_vdgi.system import arrays as sparse_weights
 from dynet_vdgi.system.arrays import Codes, Floats
 from dynet_vdgi.system.jit import Kernel, compiled
@@ -325,9 +325,7 @@ class CrfSettings(Section, frozen=True):
         float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
     ] = 0.1
     ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
-    log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
-    ] = 20
+    log2_buckets: Annotated[int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")] = 20
     trust: Annotated[
         float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
     ] = 500.0

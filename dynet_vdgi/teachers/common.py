@@ -18,7 +18,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
-from dynet_vdgi.settings.config_checks import checked, checked_seed
+from dynet_vdgi.settings.presets import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
@@ -203,8 +203,7 @@ def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list
     """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else len(known)."""
     ids = {symbol: k for k, symbol in enumerate(known)}
     return [
-        [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
-        for row in rows
+        [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row] for row in rows
     ]
 
 
@@ -387,9 +386,7 @@ def inside(n: int, lanes: int, room: BlockRoom) -> None:
     for root in range(n):
         for b in range(lanes):
             z[b] += (
-                words[ROOTS, root, b]
-                * cells[CLOSED + LEFT, root * n, b]
-                * cells[CLOSED + RIGHT, root * n + n - 1, b]
+                words[ROOTS, root, b] * cells[CLOSED + LEFT, root * n, b] * cells[CLOSED + RIGHT, root * n + n - 1, b]
             )
 
 
@@ -423,9 +420,7 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 for b in range(lanes):
                     own = cells[GRADIENTS + CLOSED + side, arc, b]
                     words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
-                    gradient[b] = (
-                        cells[GRADIENTS + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
-                    )
+                    gradient[b] = cells[GRADIENTS + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
                 spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
             for side in range(2):  # link = arc * (first child + sum of open * closed)
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
@@ -483,9 +478,7 @@ def scale_word(n: int, room: BlockRoom, dependent: int, b: int, factor: float) -
 
 # ------------------------------------------------------------------------------------------- blocks
 @compiled
-def fill_scores(
-    n: int, b: int, sentence: int, text: BlockedText, given: DmvFactors, room: BlockRoom
-) -> float:
+def fill_scores(n: int, b: int, sentence: int, text: BlockedText, given: DmvFactors, room: BlockRoom) -> float:
     """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats."""
     root, choose, stop = given
     word, start = text.first[sentence], text.starts[sentence]

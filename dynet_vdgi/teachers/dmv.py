@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.views import View
+from dynet_vdgi.settings.config import DmvSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.common import (
@@ -50,7 +51,6 @@ from dynet_vdgi.teachers.common import (
     symbol_ids,
     work_of,
 )
-from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 _NOTHING: Floats = np.zeros(0)
 AT_ONCE = 500
@@ -167,9 +167,7 @@ class Packed(NamedTuple):
         """Values laid out as the potentials, as a matrix (n + 1, n) for each sentence."""
         lengths = np.diff(self.first)
         ends = np.cumsum(lengths * (lengths + 1))
-        return [
-            arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())
-        ]
+        return [arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())]
 
 
 def checked_log_z(log_z: Any, packed: Packed) -> float:
@@ -279,9 +277,7 @@ def fit(
 
 def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
     """Pseudo-counts of a stage that begins with this model; `stop` has them for both outcomes."""
-    plain = Counts(
-        *(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop))
-    )
+    plain = Counts(*(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop)))
     return plain if stage == 1 else plain._replace(choose=settings.backoff * model.choose)
 
 

@@ -215,9 +215,7 @@ class Splitter(Struct, frozen=True):
                 begins[form[:n]][begin] += 1
             for n in range(end[0], min(LONGEST, len(form)) + 1):
                 ends[form[len(form) - n :]][end] += 1
-        splitter = cls(
-            known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
-        )
+        splitter = cls(known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual))
         if not splitter.weights:
             return splitter
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]

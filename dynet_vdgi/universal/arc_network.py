@@ -98,9 +98,7 @@ class UniversalNetwork:
             dy.esum(
                 [
                     dy.pick_batch_elems(p["arc.head"] * heads, head),
-                    dy.pick_batch_elems(
-                        dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent
-                    ),
+                    dy.pick_batch_elems(dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent),
                     dy.pick_batch_elems(p["arc.flags"] * flags, flags_of),
                     dy.pick_batch_elems(p["arc.numbers"] * numbers, numbers_of),
                 ]

@@ -75,9 +75,7 @@ class CodedText:
         """Some of the sentences, perhaps with repetitions."""
         ends = self.start[1:]
         words = np.concatenate([np.arange(self.start[s], ends[s]) for s in sentences] or [self.start[:0]])
-        gaps = np.concatenate(
-            [np.arange(self.start[s] + s, ends[s] + s + 1) for s in sentences] or [self.start[:0]]
-        )
+        gaps = np.concatenate([np.arange(self.start[s] + s, ends[s] + s + 1) for s in sentences] or [self.start[:0]])
         return replace(
             self,
             start=np.concatenate([[0], np.cumsum(self.lengths[sentences])]),
@@ -130,14 +128,10 @@ def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
     counts = Counter(form for sentence in sentences for form in sentence.forms)
     counts.pop("_", None)
     total = sum(counts.values())
-    return {
-        form: 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / (n / total)) / 1.5))) for form, n in counts.items()
-    }
+    return {form: 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / (n / total)) / 1.5))) for form, n in counts.items()}
 
 
-def encode(
-    sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None
-) -> CodedText:
+def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None) -> CodedText:
     """The sentences as arrays; `bands` are those of the text that they are from."""
     place = {feature: number for number, feature in enumerate(features)}
     number_of_tag: dict[str, int] = {}
@@ -367,9 +361,7 @@ def flag_trees(
         its_tags, its_bundle = tags[low:high], bundle[low:high]
         count_words(its_tags, gaps[low + s : high + s + 1], so_far, gaps_so_far)
         for word in range(low, high):
-            size = flags_of(
-                heads[word], word - low + 1, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags
-            )
+            size = flags_of(heads[word], word - low + 1, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags)
             for k in range(size):
                 result[word, flags[k]] = 1.0
 
@@ -426,11 +418,7 @@ def score_arcs(
                 for k in range(width):
                     hidden[k] = word[k] + other[k] + pair[k]
                 size = flags_of(head, dependent, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags)
-                score = (
-                    pair[width] + pair[width + 1 + flags[0] % DISTANCES]
-                    if head
-                    else pair[width] + pair[width + 1]
-                )
+                score = pair[width] + pair[width + 1 + flags[0] % DISTANCES] if head else pair[width] + pair[width + 1]
                 for f in range(size):
                     flag = flag_part[flags[f]]
                     score += straight[flags[f]]

@@ -28,7 +28,7 @@ from dynet_vdgi.universal.channels import (
     gap_pairs,
     workspace,
 )
-from dynet_vdgi.universal.learning_settings import FaultSettings
+from dynet_vdgi.universal.learning import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 
 _OF_NO_SIDE = """
@@ -228,9 +228,7 @@ class FaultyExample:
     profile: Profile
 
 
-def with_faults(
-    source: LearningSource, s: int, faults: FaultSettings, rng: np.random.Generator
-) -> FaultyExample:
+def with_faults(source: LearningSource, s: int, faults: FaultSettings, rng: np.random.Generator) -> FaultyExample:
     """A sentence of a source, with a profile of it, and faults at random."""
     text = source.text
     low, high = text.start[s], text.start[s + 1]

@@ -1,4 +1,4 @@
-"""Learning the universal parser from treebanks of many languages."""
+"""The settings of learning a universal parser from treebanks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,83 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.settings.config import Section
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.channels import CodedText, band_of_forms, encode, known_features
 from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn, orders, reordered
-from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.typology import Profile, decoded, taught
 
 if TYPE_CHECKING:
     from dynet_vdgi.universal.arc_network import UniversalNetwork
+
+
+class FaultSettings(Section, frozen=True):
+    """Shares of sentences that are changed in learning, so that the parser can do without what they lack."""
+
+    wrong_tags: Annotated[
+        float,
+        Meta(ge=0, le=0.5, description="share of words with a wrong tag; half of the sentences have them all"),
+    ] = 0.05
+    no_features: Annotated[float, Meta(ge=0, le=1, description="share of sentences learnt from without features")] = (
+        0.15
+    )
+    no_punctuation: Annotated[
+        float,
+        Meta(ge=0, le=1, description="share of sentences learnt from without the places of punctuation"),
+    ] = 0.05
+    no_frequencies: Annotated[
+        float, Meta(ge=0, le=1, description="share of sentences learnt from without frequencies of forms")
+    ] = 0.3
+
+
+class LearningSettings(FaultSettings, frozen=True):
+    """How a universal parser learns from treebanks (`--treebank`): with Adam, its rate falling linearly, on
+    batches of equally long sentences, some of which get faults, see `universal.learning`."""
+
+    updates: Annotated[
+        int, Meta(ge=0, description="batches that each network learns from; 0: there are no treebanks")
+    ] = 2600
+    batch: Annotated[int, Meta(ge=1, description="words of a batch")] = 600
+    words: Annotated[
+        int,
+        Meta(ge=1, description="words of a treebank that are learnt from before all others had their turn"),
+    ] = 5000
+    longest: Annotated[int, Meta(ge=2, description="longest sentence that is learnt from, in words")] = 30
+    hidden: Annotated[int, Meta(ge=1, le=1024, description="units of an LSTM in one direction")] = 128
+    rate: Annotated[float, Meta(gt=0, description="highest learning rate of Adam")] = 3e-3
+    relations: Annotated[float, Meta(ge=0, description="weight of the loss of relations beside that of heads")] = 0.3
+    invented: Annotated[
+        int, Meta(ge=0, le=100, description="treebanks made of each large one, in the orders of others")
+    ] = 1
+    members: Annotated[
+        int, Meta(ge=1, le=100, description="networks whose mean another one learns at last; 1: none does")
+    ] = 2
+    soft: Annotated[
+        float,
+        Meta(ge=0, le=1, description="share of that mean in the loss of heads; the rest is the gold heads'"),
+    ] = 0.5
+
+    def idle(self, longest: int | None = None) -> dict[str, str]:
+        if not self.updates:
+            others = (name for name in self.__struct_fields__ if name != "updates")
+            return dict.fromkeys(others, "nothing is learnt from treebanks: learning.updates is 0")
+        if self.members == 1:
+            return {"soft": "there is one network, and no mean to learn: learning.members is 1"}
+        return {}
+
+
+# ----------------------------------------------------------------------------------------------------
+# Learning the universal parser from treebanks of many languages.
+
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -122,18 +183,14 @@ def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> li
     return result
 
 
-def measured(
-    sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator
-) -> LearningSource:
+def measured(sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator) -> LearningSource:
     """A sample of a treebank with the profiles of its text and of smaller texts, not standardised yet."""
     bands = band_of_forms(sentences)
     chosen = np.sort(rng.permutation(len(sentences))[:TEXT])
     text = encode([sentences[k] for k in chosen], features, bands)
     samples = [rng.integers(0, len(text), min(len(text), SAMPLE)) for _ in range(SAMPLES)]
     _, arcs = taught(decoded(text, features), text)
-    profiles = [
-        Profile.of(text.part(part), features, arcs[part].sum(0)) for part in (np.arange(len(text)), *samples)
-    ]
+    profiles = [Profile.of(text.part(part), features, arcs[part].sum(0)) for part in (np.arange(len(text)), *samples)]
     return LearningSource(text, profiles, _featureless(text, features))
 
 
@@ -157,9 +214,7 @@ def _invented(
     result = []
     for k in large:
         others = [
-            o
-            for o in large
-            if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)
+            o for o in large if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)
         ]
         if not others:
             continue

@@ -16,7 +16,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.system.arrays import Floats, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled_floats
-from dynet_vdgi.system.side_by_side import one_thread
+from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.universal.channels import (
     BANDS,
     DISTANCES,
@@ -192,8 +192,7 @@ class Layer:
     def __init__(self, weights: Mapping[str, Floats32], layer: int) -> None:
         directions = ("forward", "backward")
         x, h, bias = (
-            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions]
-            for part in ("x", "h", "bias")
+            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions] for part in ("x", "h", "bias")
         )
         self.hidden = hidden = x[0].shape[0] // 4
         half = np.ones((4 * hidden, 1), np.float32)

@@ -74,16 +74,12 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     except (KeyError, IndexError) as error:
         raise ModelError(f"no universal parser: missing or flat: {error}") from None
     if sizes.n_numbers != N_NUMBERS:
-        raise ModelError(
-            f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit"
-        )
+        raise ModelError(f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit")
     wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}
     found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
     if len(features) != sizes.n_features or found != wanted:
         odd = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise ModelError(
-            f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}"
-        )
+        raise ModelError(f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}")
     if not (scale > 0).all():
         raise ModelError("no universal parser: a scale of a number of texts is not positive")
     weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
@@ -150,11 +146,7 @@ class Measures:
             TEXT + "bands": np.array(list(self.bands.values()), np.int8),
             TEXT + "size": np.array([self.n_sentences, self.n_words]),
             **({} if self.shift is None else {TEXT + "confidence_shift": np.array([self.shift])}),
-            **(
-                {TEACHER + name: array for name, array in self.teacher.arrays().items()}
-                if self.teacher
-                else {}
-            ),
+            **({TEACHER + name: array for name, array in self.teacher.arrays().items()} if self.teacher else {}),
         }
 
     @classmethod
@@ -175,9 +167,7 @@ class Measures:
         if found != expected or ((bands < 0) | (bands >= BANDS)).any():
             raise ModelError("no measures of a text: the shapes of their arrays differ")
         shift = own.get("confidence_shift")
-        if shift is not None and (
-            shift.shape != (1,) or shift.dtype.kind != "f" or not np.isfinite(shift).all()
-        ):
+        if shift is not None and (shift.shape != (1,) or shift.dtype.kind != "f" or not np.isfinite(shift).all()):
             raise ModelError("no measures of a text: the shift of its confidences is no number")
         profile = Profile(numbers.astype(np.float32), pairs.astype(np.float32))
         bands_of = dict(zip(forms, bands.tolist()))

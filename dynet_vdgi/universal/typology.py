@@ -19,8 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.data.protocols import UD_TAGS
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import UD_TAGS, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules

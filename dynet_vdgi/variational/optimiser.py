@@ -15,8 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.model.adagrad import AVERAGE, KINDS, SQUARE, TINY, VALUE, NetworkAdaGrad, part
-from dynet_vdgi.model.layers import Array, Parameters
+from dynet_vdgi.model.layers import (
+    AVERAGE,
+    KINDS,
+    SQUARE,
+    TINY,
+    VALUE,
+    Array,
+    NetworkAdaGrad,
+    Parameters,
+    part,
+)
 from dynet_vdgi.settings.neural_settings import TrainSettings
 
 

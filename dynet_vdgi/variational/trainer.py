@@ -18,13 +18,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.chart import oracle
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.adagrad import AVERAGE, VALUE
-from dynet_vdgi.model.greedy import GreedyParser
+from dynet_vdgi.model.layers import AVERAGE, VALUE
+from dynet_vdgi.model.lockstep import GreedyParser
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
@@ -34,15 +34,17 @@ from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import Bar
-from dynet_vdgi.variational.critic import Baseline, minibatches, train_language_model
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import (
+    Baseline,
     Diagnostics,
     Finetuning,
     Lambda,
     Pretraining,
     RuleCounts,
     Supervised,
+    minibatches,
+    train_language_model,
 )
 
 SAVE_EVERY_S = 30.0
@@ -104,9 +106,7 @@ class Trainer:
         self.settings, self.data, self.run_dir = settings, data, run_dir
         used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
         if data.dev:
-            used.append(
-                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
-            )
+            used.append(f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}")
         self.provenance = provenance.with_(
             dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )

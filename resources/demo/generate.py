@@ -356,9 +356,7 @@ CLAUSES = {
     "SAID": Clause(VERB_FIRST, verb_second=True, adjuncts=30, verbs=("VSAY",), roles={"complement": None}),
     "THAT.SUB": Clause(VERB_FINAL, adjuncts=45, roles={"mark": "mark:THAT"}),
     "WHEN.SUB": Clause(VERB_FINAL, adjuncts=35, roles={"mark": "mark:WHEN"}),
-    "WHICH.SUBJ": Clause(
-        VERB_FINAL, adjuncts=50, roles={"subject": None, "relative": "nsubj:REL.PRON[Case=Nom]="}
-    ),
+    "WHICH.SUBJ": Clause(VERB_FINAL, adjuncts=50, roles={"subject": None, "relative": "nsubj:REL.PRON[Case=Nom]="}),
     "WHICH.OBJ": Clause(
         VERB_FINAL, adjuncts=40, verbs=("VT",), roles={"object": None, "relative": "dobj:REL.PRON[Case=Acc]"}
     ),
@@ -525,9 +523,7 @@ def open_lexicon(draw: Draw, taken: set[str]) -> dict[str, list[Lexeme]]:
                 stem = new_stem(draw, taken, foreign=paradigm == "foreign")
             if upos == "PROPN":
                 stem = capitalised(stem)
-            forms = tuple(
-                (inflect(stem, suffix), parse_features(feats)) for suffix, feats in PARADIGMS[paradigm]
-            )
+            forms = tuple((inflect(stem, suffix), parse_features(feats)) for suffix, feats in PARADIGMS[paradigm])
             lemma = inflect(stem, CITATION.get(paradigm, ""))
             entry = Lexeme(lemma, upos, ZIPF[0] // (rank + ZIPF[1]), forms)
             lexicon.setdefault(symbol, []).append(entry)

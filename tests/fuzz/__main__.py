@@ -33,9 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("minutes", type=float, help="how long, all kinds together")
     parser.add_argument("--kind", nargs="+", choices=targets.TARGETS, default=list(targets.TARGETS))
-    parser.add_argument(
-        "--seed", type=int, default=int(time.time()) * 1000, help="number of the first change"
-    )
+    parser.add_argument("--seed", type=int, default=int(time.time()) * 1000, help="number of the first change")
     parser.add_argument("--times", type=int, help="changes of each kind, instead of minutes")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -55,9 +53,7 @@ def main() -> int:
                         print(f"{keep(kind, number, content)}: {where}: {str(error)[:100]}", flush=True)
                 tried[kind] += AT_ONCE
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB"
-    )
+    print(f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB")
     print(f"{failed.total()} failures at {len(failed)} places" + (f", see {FOUND}" if failed else ""))
     return int(bool(failed))
 

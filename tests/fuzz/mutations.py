@@ -26,9 +26,7 @@ Bytes = bytes
 def text(content: Bytes, rng: random.Random) -> Bytes:
     """Some bytes, words or lines changed, moved, repeated or left out."""
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        content = rng.choice((_flip, _put_in, _leave_out, _repeat, _swap_words, _swap_lines, _cut))(
-            content, rng
-        )
+        content = rng.choice((_flip, _put_in, _leave_out, _repeat, _swap_words, _swap_lines, _cut))(content, rng)
     return content
 
 

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from annotating import journal_of
 
+from dynet_vdgi import reports
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import brown, conllu, embeddings, files, penn, raw_text
+from dynet_vdgi.data import conllu, embeddings, files, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.penn import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
-from dynet_vdgi.evaluation.files import score_files
+from dynet_vdgi.evaluation.tables import score_files
 from dynet_vdgi.experiments import plan, tables
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
@@ -30,15 +31,14 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.files import FileParser
 from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.reports import runs
-from dynet_vdgi.reports.runs import Run
+from dynet_vdgi.reports import Run
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.tagging.lemmas import TagList
 from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser_file
+from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 from fuzz import mutations
 
@@ -231,7 +231,7 @@ LOGS = [
 def _log(path: Path) -> None:
     log = RunLog(path)
     run = Run("a run", {}, "", 1, log.rows())
-    runs.curves_of([run])
+    reports.curves_of([run])
     log.restart(5)
 
 
@@ -268,9 +268,7 @@ def _tokeniser() -> list[bytes]:
 
 def _tokenised(folder: Path) -> list[raw_text.Document]:
     path = folder / "tokenised.conllu"
-    du = b"\n".join(
-        b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le"))
-    )
+    du = b"\n".join(b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le")))
     path.write_bytes(_start_of_demo() + (du + b"\n\n") * 3)
     return raw_text.read_documents([path])
 
@@ -334,7 +332,7 @@ TARGETS: dict[str, Target] = {
         ],
         lambda path: embeddings.load(str(path), ["a", "b"]),
     ),
-    "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], brown.read),
+    "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], embeddings.read),
     "penn": Target(
         lambda: [b"( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ barks) (-NONE- *T*-1)) (. .)) )\n" * 2], _penn
     ),

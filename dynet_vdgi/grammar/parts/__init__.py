@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.kinds import DISTINGUISH_KINDS, GAPS_KINDS, ORDER_KINDS, WORDS_KINDS, Kind
 from dynet_vdgi.grammar.parts.nominals import (
     AGREEMENT_KINDS,
     COORDINATION_KINDS,
@@ -15,7 +15,6 @@ from dynet_vdgi.grammar.parts.nominals import (
     NOMINAL_RUNS_KINDS,
     PHRASES_KINDS,
 )
-from dynet_vdgi.grammar.parts.order import DISTINGUISH_KINDS, GAPS_KINDS, ORDER_KINDS, WORDS_KINDS
 from dynet_vdgi.grammar.parts.verbs import CLAUSES_KINDS, MAIN_VERBS_KINDS, PREDICATES_KINDS
 
 _IN_ORDER = (

@@ -35,9 +35,7 @@ FULL_SHARE = 0.1
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     nominals, particles = setting.groups[0].tags, setting.names("particle")
-    found = [
-        last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals
-    ]
+    found = [last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals]
     return round(min(1.0, sum(found) / max(1, len(found)) / FULL_SHARE), 4)
 
 
@@ -312,9 +310,7 @@ COORDINATION_KINDS = (
         Syntax(("conjunctions", "verbs"), {"barrier": "tags", "subject": "tags", "second": "tags"}),
         add=_add_clauses,
     ),
-    Kind(
-        "name conjunct", Syntax(("conjunctions", "names"), {"over": "tags", "second": "tags"}), add=_add_names
-    ),
+    Kind("name conjunct", Syntax(("conjunctions", "names"), {"over": "tags", "second": "tags"}), add=_add_names),
 )
 
 

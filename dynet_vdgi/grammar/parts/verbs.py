@@ -88,9 +88,7 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
     arcs[np.ix_(verbs, verbs)] += setting.number("arcs", 1.0) * (scores[:, None] - scores)
 
 
-MAIN_VERBS_KINDS = (
-    Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),
-)
+MAIN_VERBS_KINDS = (Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -386,9 +384,7 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
     heads: list[int] = []
     while before >= 0 and view.read[before] in (*NOUNS, "PRON", "ADJ", "ADP", "DET", "NUM"):
         tag = view.read[before]
-        if not heads and not any(
-            view.read[i] in ("NOUN", "PROPN", "PRON", "ADJ") for i in range(before, word)
-        ):
+        if not heads and not any(view.read[i] in ("NOUN", "PROPN", "PRON", "ADJ") for i in range(before, word)):
             break
         if tag in NOUNS or (tag == "PRON" and not heads):
             heads.append(before)
@@ -517,9 +513,7 @@ def _add_non_finite(view: View, setting: Setting, text: Text, roots: Floats, arc
 
 
 CLAUSES_KINDS = (
-    Kind(
-        "relative clause", Syntax(("relatives", "nominals", "verbs"), {"within": "number"}), add=_add_relative
-    ),
+    Kind("relative clause", Syntax(("relatives", "nominals", "verbs"), {"within": "number"}), add=_add_relative),
     Kind(
         "linker",
         Syntax(("tags", "verbs"), {"share": "number", "after": "number", "symbol": "names"}),

@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import NUMBER, Block, quoted
-from dynet_vdgi.data.protocols import UD2_TAGS
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
+from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
 from dynet_vdgi.system.names import how_to_install
@@ -44,9 +44,7 @@ _COMMENTS = {
 }
 """What follows a comment's name, and its form in words where a faulty one is an error."""
 
-_FEATURE = re.compile(
-    r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
-)
+_FEATURE = re.compile(r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
 _ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-z~]+(_[a-z~]+)*)?(:[a-z]+)?")
 _NODE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?")
