@@ -154,7 +154,7 @@ def nearest(numbers: Floats, sources: Floats, names: Sequence[str]) -> list[tupl
 #
 # An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once. The
 # engines of the universal parser, of a CRF and of a student are here; that of the neural parser, which
-# needs DyNet, is in `model.greedy`.
+# needs DyNet, is in `model.lockstep`.
 #
 # Letters: n words of a sentence, N words of several in a row, L relations of `labels.label_table.LABELS`.
 

@@ -53,7 +53,7 @@ RECIPES: Registry[Any] = Registry(
         "universal": "dynet_vdgi.recipes.universal:RECIPE",
     },
 )
-"""The values of the setting `recipe`, each a `recipes.base.Recipe`."""
+"""The values of the setting `recipe`, each a `recipes.run.Recipe`."""
 
 PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", "universal": "universal"}
 """A preset of each recipe, for messages."""

@@ -194,7 +194,7 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
 # ----------------------------------------------------------------------------------------------------
 # A last stage of EM, in which symbols are split by words: closed classes by form, nouns by adposition.
 #
-# `grammar.parts.order` defines the words that a table's line `words` asks for. Each split symbol starts as
+# `grammar.parts.kinds` defines the words that a table's line `words` asks for. Each split symbol starts as
 # its parent, times its share of the parent's words, and is kept near it by `backoff` pseudo-counts for each
 # distribution, a fifth of that for stopping.
 #

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from dynet_vdgi.settings.config import Section
 from dynet_vdgi.system.arrays import Bytes, Floats, Floats32, Ints
 from dynet_vdgi.system.jit import WORK_TO_COMPILE
 from dynet_vdgi.universal.channels import (
@@ -28,7 +31,6 @@ from dynet_vdgi.universal.channels import (
     gap_pairs,
     workspace,
 )
-from dynet_vdgi.universal.learning import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 
 _OF_NO_SIDE = """
@@ -44,6 +46,25 @@ _VERBAL = (TAG["VERB"], TAG["AUX"])
 NOMINAL, VERBAL = 0, 1
 FEWEST_ARCS = 5
 """Arcs of a kind that another treebank must have to lend their order."""
+
+
+class FaultSettings(Section, frozen=True):
+    """Shares of sentences that are changed in learning, so that the parser can do without what they lack."""
+
+    wrong_tags: Annotated[
+        float,
+        Meta(ge=0, le=0.5, description="share of words with a wrong tag; half of the sentences have them all"),
+    ] = 0.05
+    no_features: Annotated[float, Meta(ge=0, le=1, description="share of sentences learnt from without features")] = (
+        0.15
+    )
+    no_punctuation: Annotated[
+        float,
+        Meta(ge=0, le=1, description="share of sentences learnt from without the places of punctuation"),
+    ] = 0.05
+    no_frequencies: Annotated[
+        float, Meta(ge=0, le=1, description="share of sentences learnt from without frequencies of forms")
+    ] = 0.3
 
 
 def kinds_of_arcs(text: CodedText) -> tuple[Ints, NDArray[np.bool_]]:

@@ -14,34 +14,14 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.settings.config import Section
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.channels import CodedText, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn, orders, reordered
+from dynet_vdgi.universal.examples import SHORTEST, FaultSettings, LearningSource, batch_of, drawn, orders, reordered
 from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.typology import Profile, decoded, taught
 
 if TYPE_CHECKING:
     from dynet_vdgi.universal.arc_network import UniversalNetwork
-
-
-class FaultSettings(Section, frozen=True):
-    """Shares of sentences that are changed in learning, so that the parser can do without what they lack."""
-
-    wrong_tags: Annotated[
-        float,
-        Meta(ge=0, le=0.5, description="share of words with a wrong tag; half of the sentences have them all"),
-    ] = 0.05
-    no_features: Annotated[float, Meta(ge=0, le=1, description="share of sentences learnt from without features")] = (
-        0.15
-    )
-    no_punctuation: Annotated[
-        float,
-        Meta(ge=0, le=1, description="share of sentences learnt from without the places of punctuation"),
-    ] = 0.05
-    no_frequencies: Annotated[
-        float, Meta(ge=0, le=1, description="share of sentences learnt from without frequencies of forms")
-    ] = 0.3
 
 
 class LearningSettings(FaultSettings, frozen=True):

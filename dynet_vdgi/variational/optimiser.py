@@ -2,7 +2,7 @@
 
 DyNet's own AdaGrad is not used because its state cannot be saved, its weight decay is invisible to a reader
 of the parameters, and the released code adds L2 after clipping and before AdaGrad's scaling. The networks'
-weights never leave DyNet (`model.adagrad`). NumPy holds the weights outside the networks, and tables with a
+weights never leave DyNet (`model.layers`). NumPy holds the weights outside the networks, and tables with a
 row for each word, of which an update needs few rows.
 """
 
