@@ -66,8 +66,6 @@ def test_the_column_is_chosen(files: Path) -> None:
         assert penn.upos == universal.tags
         assert penn.tags == tuple(tiny.PENN[tag] for tag in universal.tags)
         assert replace(penn, tags=universal.tags, upos=()) == universal
-    with pytest.raises(ValueError, match="tags='feats'; expected 'upos', 'xpos' or 'known'"):
-        conllu.read("both.conllu", tags="feats")
 
 
 def test_the_column_must_be_filled(folder: Path) -> None:
