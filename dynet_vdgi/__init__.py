@@ -8,6 +8,7 @@
 Names are loaded when they are first used, so that importing the package costs nothing.
 """
 
+# ruff: noqa: I001 - the public names of a module stand together
 from __future__ import annotations
 
 from dynet_vdgi._version import __version__
@@ -16,21 +17,27 @@ TYPE_CHECKING = False  # known to type checkers; to import `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
-    from dynet_vdgi.api import rules, train
-    from dynet_vdgi.data.conllu_writing import from_conllu, to_conllu, write
-    from dynet_vdgi.data.corpus import Corpus, prepare, read
-    from dynet_vdgi.data.sentence import Protocol, Sentence
-    from dynet_vdgi.drawing.text import Drawing, draw
-    from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
-    from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
-    from dynet_vdgi.grammar.prior import Prior
-    from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.decoding import KeepError
-    from dynet_vdgi.parsing.parser import How, Parse, Parser, load
-    from dynet_vdgi.settings.config import Settings
-    from dynet_vdgi.students.word_perceptron import WordPerceptron
-    from dynet_vdgi.tagging.tagger import Tagger
-    from dynet_vdgi.teachers.dmv import Dmv
+    from dynet_vdgi.api import rules as rules, train as train
+    from dynet_vdgi.data.conllu_writing import from_conllu as from_conllu, to_conllu as to_conllu, write as write
+    from dynet_vdgi.data.corpus import Corpus as Corpus, prepare as prepare, read as read
+    from dynet_vdgi.data.sentence import Protocol as Protocol, Sentence as Sentence
+    from dynet_vdgi.drawing.text import Drawing as Drawing, draw as draw
+    from dynet_vdgi.errors import (
+        ConfigError as ConfigError,
+        DataError as DataError,
+        ModelError as ModelError,
+        UsageError as UsageError,
+        VdgiError as VdgiError,
+    )
+    from dynet_vdgi.evaluation.attachment import Evaluation as Evaluation, evaluate as evaluate
+    from dynet_vdgi.grammar.prior import Prior as Prior
+    from dynet_vdgi.grammar.rules import RuleSet as RuleSet
+    from dynet_vdgi.parsing.decoding import KeepError as KeepError
+    from dynet_vdgi.parsing.parser import How as How, Parse as Parse, Parser as Parser, load as load
+    from dynet_vdgi.settings.config import Settings as Settings
+    from dynet_vdgi.students.word_perceptron import WordPerceptron as WordPerceptron
+    from dynet_vdgi.tagging.tagger import Tagger as Tagger
+    from dynet_vdgi.teachers.dmv import Dmv as Dmv
 
 _HOMES = {
     "api": "rules train",
@@ -51,39 +58,7 @@ _HOMES = {
 }
 """The public names of each module."""
 
-__all__ = [
-    "ConfigError",
-    "Corpus",
-    "DataError",
-    "Dmv",
-    "Drawing",
-    "Evaluation",
-    "How",
-    "KeepError",
-    "ModelError",
-    "Parse",
-    "Parser",
-    "Prior",
-    "Protocol",
-    "RuleSet",
-    "Sentence",
-    "Settings",
-    "Tagger",
-    "UsageError",
-    "VdgiError",
-    "WordPerceptron",
-    "__version__",
-    "draw",
-    "evaluate",
-    "from_conllu",
-    "load",
-    "prepare",
-    "read",
-    "rules",
-    "to_conllu",
-    "train",
-    "write",
-]
+__all__ = ["__version__", *sorted(" ".join(_HOMES.values()).split())]
 
 
 if not TYPE_CHECKING:  # type checkers would take any name for one that there is

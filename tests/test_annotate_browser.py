@@ -820,7 +820,7 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
 @pytest.mark.timeout(600)
 def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, tab: Callable[..., Any]) -> None:
     """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
-    n_corrected, n_all, step = (100, 200, 20) if PICTURES else (30, 50, 15)
+    n_corrected, n_all, step = (100, 200, 20) if PICTURES else (30, 50, 10)
     blocks = DEMO.read_text("utf-8").split("\n\n")[:n_all]
     some = written(tmp_path / "some.conllu", "\n\n".join([*blocks, ""]))
     gold = list(read(some))

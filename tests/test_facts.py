@@ -11,11 +11,11 @@ import pytest
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
-from dynet_vdgi.grammar.facts import CASES, Fact, accepted, load_facts, parse_facts
+from dynet_vdgi.grammar.facts import accepted, load_facts, parse_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.table import ORDERS
+from dynet_vdgi.grammar.table import CASES, ORDERS, Fact
 from dynet_vdgi.settings.config import rules_path
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")

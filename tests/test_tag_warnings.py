@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import (
-    RuleSet,
-    load_rules,
-    parse_rules,
-    tag_warnings,
-    unknown_tags,
-    unknown_to_model,
-)
+from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules, tag_warnings, unknown_tags, unknown_to_model
 from dynet_vdgi.settings.config import resources
 
 TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}

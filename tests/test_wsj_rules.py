@@ -9,7 +9,8 @@ import pytest
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.grammar import explanation
-from dynet_vdgi.grammar.rules import ROOT, count, load_rules
+from dynet_vdgi.grammar.rules import count, load_rules
+from dynet_vdgi.grammar.table import ROOT
 from dynet_vdgi.settings.config import rules_path
 
 NAMES = (

@@ -1,4 +1,4 @@
-"""The relations offered to a person: those of UD and those of the file, the likeliest first."""
+"""The text that the page annotates: its sentences, their order and search, the relations on offer."""
 
 from __future__ import annotations
 
@@ -122,10 +122,9 @@ def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
 # ----------------------------------------------------------------------------------------------------
 # The sentences of a text and their history: changes are made, undone and redone.
 #
-# Knows neither file nor journal. A change replaces sentences that follow each other, mostly one, by others;
-# the journal has each as CoNLL-U, with marks and guesses. A sentence has a number for life (`id`), a place
-# in `sentences`, and counts of edits and versions that never go back, so that a page can tell whether it is
-# up to date.
+# Knows neither file nor journal. A change replaces sentences that follow each other, mostly one, by others; the
+# journal has each as CoNLL-U, with marks and guesses. A sentence has a number for life (`id`), a place in
+# `sentences`, and counts of edits and versions that never go back, so that a page can tell whether it is up to date.
 
 
 RECENT = 10

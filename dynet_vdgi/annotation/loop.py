@@ -19,9 +19,10 @@ from dynet_vdgi.annotation.marked import NOTHING, Guess, TagGuess, mended
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.facts import Fact, load_facts
+from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.grammar.table import Fact
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import decoding

@@ -1,8 +1,7 @@
 """Sentences of a CoNLL-U file with a person's statements about their words.
 
 In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `XposBy=NAME`,
-`FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the
-file's.
+`FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the file's.
 
 A word has a number for life (`wids`) and a place, which changes when words are split and joined: 1..n, what
 CoNLL-U calls ID and HEAD refers to.

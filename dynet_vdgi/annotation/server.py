@@ -1,4 +1,4 @@
-"""A page on 127.0.0.1: the socket, the guard before it, its files, and a browser that shows it."""
+"""The annotation page as a server on 127.0.0.1: the guard before it, its requests and answers."""
 
 from __future__ import annotations
 
@@ -251,8 +251,7 @@ class Guard:
             n = len(self._prefix)
             scope = {**scope, "raw_path": path[n:], "path": scope["path"][n:]}
         status, why = self._fault(scope)
-        # Read to its end before a refusal, too: closing the connection earlier resets it, and the answer may
-        # be lost.
+        # Read to its end before a refusal, too: closing the connection earlier resets it, and the answer may be lost.
         body, is_too_long = b"", False
         message: Message = {"more_body": True}
         while message.get("more_body", False):

@@ -1,4 +1,6 @@
-"""Texts from elsewhere: plain text as a treebank, and changes that other programs made to the file.
+"""A session of annotating one file: its beginning, also from plain text or after outside changes, and its changes.
+
+Texts from elsewhere: plain text as a treebank, and changes that other programs made to the file.
 
 Plain text as CoNLL-U, with a tokeniser, or by a simple rule where a language has none yet.
 

@@ -25,11 +25,10 @@ AGREEING = ("Case", "Number", "Gender", "Person")
 """Features in which two words agree: if both have one, they may have the same value."""
 
 COLUMNS = ("T", "M", "C", "W", "S", "L", "P", "GAPS", *AGREEING)
-"""T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters;
-L lemma; P the punctuation token directly before the word, 0 in a sentence without punctuation between its
-words; GAPS not a code, but the number of places with punctuation up to the word; then the values of
-AGREEING features, 0 where the word has none. For a word without FEATS, M uses its XPOS, and C the last of
-the morphs joined by + in its XPOS."""
+"""T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters; L lemma; P the
+punctuation token directly before the word, 0 in a sentence without punctuation between its words; GAPS not a code,
+but the number of places with punctuation up to the word; then the values of AGREEING features, 0 where the word has
+none. For a word without FEATS, M uses its XPOS, and C the last of the morphs joined by + in its XPOS."""
 
 T, M, C, W, S, L, P, GAPS = range(8)
 AGREEMENT = 8  # the first of the AGREEING columns

@@ -69,11 +69,10 @@ def read(
     UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without UPOS are then PUNCT
     if their XPOS says so (see `tags.is_punctuation`), else "_". With "known", tags are UPOS and may be `_`.
 
-    With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
-    fault per sentence is reported; that a file is of another format, or cannot be read to its end, ends the
-    reading. Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing
-    last line end are mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"),
-    once a file.
+    With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one fault
+    per sentence is reported; that a file is of another format, or cannot be read to its end, ends the reading.
+    Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing last line end are
+    mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """

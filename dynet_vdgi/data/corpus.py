@@ -1,4 +1,4 @@
-"""Sentences of a file or of memory, those of a treebank under a protocol, and sentences given twice."""
+"""Sentences of a file or of memory, those of a treebank under a protocol, and their vocabulary."""
 
 from __future__ import annotations
 

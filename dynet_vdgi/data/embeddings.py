@@ -1,4 +1,4 @@
-"""Word vectors for the words of a vocabulary, read from a file by gensim, and word vectors learnt from text.
+"""Words beyond a treebank: vectors, read or learnt by gensim, and Brown clusters, read or learnt.
 
 Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also
 in .gz. gensim holds the whole file in memory.

@@ -92,10 +92,9 @@ def parse(text: str, path: str) -> HeadRules:
 # * function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
 # * forms and tags of words are kept as they are: -LRB-, -LCB-, 3\/4, `` and '' are not rewritten.
 #
-# UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where
-# the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB
-# always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always
-# DET.
+# UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where the tag
+# alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB always ADV ("not",
+# too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always DET.
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 SYMBOLS = frozenset({"#", "$"})

@@ -122,11 +122,10 @@ def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
 def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, ...]:
     """Heads of the words at `positions` (ascending, from 1) when all other words are removed, renumbered.
 
-    A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the first word
-    that would climb to 0 becomes the root, and the others that would attach to 0 attach to it, so one root
-    stays one root; no treebank in use has a sentence with several such words. A projective tree stays
-    projective. In a partial tree, a word that climbs to a FREE one, or to 0, may have any head: it is FREE,
-    too.
+    A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the first word that
+    would climb to 0 becomes the root, and the others that would attach to 0 attach to it, so one root stays one root;
+    no treebank in use has a sentence with several such words. A projective tree stays projective. In a partial tree,
+    a word that climbs to a FREE one, or to 0, may have any head: it is FREE, too.
 
     >>> heads_without([2, 0, 2, 3], (1, 2, 4)), heads_without([3, 3, 0], (1, 2))
     ((2, 0, 2), (0, 1))
@@ -160,13 +159,12 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], for
     """Heads of all words, given their forms and the tree of the words at `positions` (ascending, from 1).
 
     The removed words become leaves, as Universal Dependencies requires
-    (https://universaldependencies.org/u/dep/punct.html). From the word before a mark, go up from head to
-    head, without passing the mark, to the highest word from which the arc to the mark crosses no other; do
-    likewise from the word after it. The lower of the two is the mark's head. So a mark between a word and its
-    dependent belongs to the dependent, and the last mark to the root. Brackets and quotation marks that are
-    partners consider only the words between them. A mark whose arc would cross the arc of a mark beside it
-    takes that mark's head. In a sentence without kept words, the first word is the root and the head of the
-    others.
+    (https://universaldependencies.org/u/dep/punct.html). From the word before a mark, go up from head to head,
+    without passing the mark, to the highest word from which the arc to the mark crosses no other; do likewise from
+    the word after it. The lower of the two is the mark's head. So a mark between a word and its dependent belongs to
+    the dependent, and the last mark to the root. Brackets and quotation marks that are partners consider only the
+    words between them. A mark whose arc would cross the arc of a mark beside it takes that mark's head. In a sentence
+    without kept words, the first word is the root and the head of the others.
 
     A projective tree with one root stays one, and `heads_without` undoes it.
 

@@ -1,4 +1,4 @@
-"""Inventories of part-of-speech tags, and protocols: which words and trees count."""
+"""A sentence and its columns; inventories of tags, and protocols: which words and trees count."""
 
 from __future__ import annotations
 

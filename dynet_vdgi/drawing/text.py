@@ -1,4 +1,4 @@
-"""Trees in a terminal, one word per line.
+"""Trees of sentences drawn in a terminal, one word a line.
 
 Lines branch: from a head one line goes to all its dependents on one side, each of which has an arrowhead, so
 that a deep or long sentence needs few columns. If two lines cross, the horizontal one is interrupted.
@@ -51,10 +51,9 @@ _GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the 
 def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
-    With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word 12. A
-    legend and the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. `colour`
-    adds terminals' escape sequences. Relations stand behind the tags. The arrowhead of a head that is less
-    sure is `?` or `!`.
+    With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word 12. A legend and
+    the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. `colour` adds terminals'
+    escape sequences. Relations stand behind the tags. The arrowhead of a head that is less sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """

@@ -1,4 +1,6 @@
-"""How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
+"""Scores of files as tables and JSON, with baselines, intervals, and tests of two systems.
+
+How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
 
 Each draw takes as many whole sentences as there are, with replacement, because the words of one sentence are
 not independent. A draw's DDA is its number of right words over its number of words, as in `Tally`.
@@ -265,9 +267,8 @@ def random_transitions(n_words: int, rng: np.random.Generator) -> tuple[int, ...
 # ----------------------------------------------------------------------------------------------------
 # Parsing with the prior alone: arc potentials from rules, short arcs preferred, exact projective decoding.
 #
-# It learns nothing and nearly reaches the paper's accuracy, so a trained model below it has failed. Rule
-# scores are so coarse that the best tree is seldom unique. So seeded noise breaks ties, and figures are
-# averaged over seeds.
+# It learns nothing and nearly reaches the paper's accuracy, so a trained model below it has failed. Rule scores are
+# so coarse that the best tree is seldom unique. So seeded noise breaks ties, and figures are averaged over seeds.
 
 
 TIE_SEEDS = 5

@@ -1,4 +1,6 @@
-"""How much each part of a rule table contributes to the arcs of a sentence, and how parts read its words.
+"""What rules say of trees: each part's share in an arc, and expectations counted in gold trees.
+
+How much each part of a rule table contributes to the arcs of a sentence, and how parts read its words.
 
 Contributions follow the order of the table: from the first line to the last, each part adds its change to
 the result of all parts before it. So their sum is `Prior.potentials`, and an exception is charged with the
@@ -24,8 +26,8 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import ROOT, Rule, RuleSet, parse_rules
-from dynet_vdgi.grammar.table import ORDERS, Fact, value_as_written
+from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+from dynet_vdgi.grammar.table import ORDERS, ROOT, Fact, Rule, value_as_written
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import aligned, count
 
@@ -188,11 +190,10 @@ def _named(sentence: Sentence, word: int) -> str:
 # n_M if H is ROOT, which occurs once. A rule of tag classes sums arcs and pairs over all tag pairs that it
 # matches.
 #
-# Source: the paper says only that expectations are estimated from the training part. The definition was
-# recovered from the authors' released French file: over projective sentences of at most ten words, without
-# punctuation, it reproduces all thirteen values to three decimals. The estimate is a rate per pair,
-# although posterior regularisation compares it with the count in a sentence; the released code does so,
-# too.
+# Source: the paper says only that expectations are estimated from the training part. The definition was recovered
+# from the authors' released French file: over projective sentences of at most ten words, without punctuation, it
+# reproduces all thirteen values to three decimals. The estimate is a rate per pair, although posterior regularisation
+# compares it with the count in a sentence; the released code does so, too.
 
 
 PROTOCOL = protocols.Protocol("expectations", protocols.UD_PUNCTUATION, projective_only=True)

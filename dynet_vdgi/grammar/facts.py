@@ -22,12 +22,10 @@ from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rule_files import content_of
-from dynet_vdgi.grammar.rules import RuleSet, Table
+from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.table import CASES, ORDERS, YES_OR_NO, Fact, of_measures
+from dynet_vdgi.grammar.table import CASES, ORDERS, YES_OR_NO, Fact, Table, of_measures
 from dynet_vdgi.system.names import of_these, read_table, there_are
-
-__all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
 
 
 def accepted(rules: RuleSet) -> list[str]:

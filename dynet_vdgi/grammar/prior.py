@@ -23,9 +23,9 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import WORDS, Kind, split
-from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, RuleSet, Table
+from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
-from dynet_vdgi.grammar.table import Fact, Setting
+from dynet_vdgi.grammar.table import ROOT, SIDES, Fact, Grouped, Setting, Table
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
@@ -150,8 +150,7 @@ class Prior:
         return {}
 
     def potentials(self, sentence: Sentence) -> Floats:
-        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have no
-        distance.
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have no distance.
 
         Column 0 and the diagonal have no meaning; all numbers are finite.
         """

@@ -1,4 +1,6 @@
-"""Universal rules: the kinds of arcs a tree should hold (paper, section "Posterior Regularization").
+"""Universal rules and rule tables, and warnings about tags that they do not know.
+
+Universal rules: the kinds of arcs a tree should hold (paper, section "Posterior Regularization").
 
 A rule file is plain text, one rule a line, meant to be edited by a linguist:
 
@@ -67,7 +69,7 @@ from dynet_vdgi.data.penn import UPOS as PENN_TAGS
 from dynet_vdgi.data.sentence import UD_PUNCTUATION, UD_TAGS, ud_version
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.grammar.rule_files import LEFT_OUT, Reader, TableReader, content_of, tags_named, without_parts
-from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
+from dynet_vdgi.grammar.table import ROOT, SIDES, Part, Rule, Table
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.names import (
     DEFAULTS,
@@ -80,21 +82,6 @@ from dynet_vdgi.system.names import (
     to_raise,
 )
 from dynet_vdgi.system.names import count as count_of
-
-__all__ = [
-    "ROOT",
-    "SIDES",
-    "Floats",
-    "Grouped",
-    "Ints",
-    "Part",
-    "Rule",
-    "RuleSet",
-    "Table",
-    "count",
-    "load_rules",
-    "parse_rules",
-]
 
 SHOWN = 20
 """Maximum number of faults of a rule file in a message."""

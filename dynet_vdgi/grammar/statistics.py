@@ -137,8 +137,7 @@ def _sorted(counts: Mapping[str, float], told: Mapping[str, float]) -> dict[str,
 # ----------------------------------------------------------------------------------------------------
 # Evidence about a language from a text without trees: word order by construction, and the parts' measures.
 #
-# A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and
-# `unless`:
+# A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
 #
 # measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 #

@@ -1,4 +1,6 @@
-"""Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
+"""Relations: tables of labels that name them by rules, and the inventory of those that trees have.
+
+Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
 
 A table becomes numbers for a compiled kernel: every tag, every set of features and every name of a feature in
 the table is one bit of a word.
@@ -355,9 +357,8 @@ def relation_of(deprel: str) -> str:
 # ----------------------------------------------------------------------------------------------------
 # The relations that a labeller knows: those of UD 2, and any others of its trees, unchanged.
 #
-# A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among universal
-# parts and then among the relations that share the chosen one, so that subtypes never cost a universal
-# part.
+# A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among universal parts and
+# then among the relations that share the chosen one, so that subtypes never cost a universal part.
 #
 # Letters: Y relations, T labels of a table.
 
@@ -444,10 +445,9 @@ class Inventory:
     ) -> Inventory:
         """The inventory of words with these relations, labels of the table, and heads that are ROOT or not.
 
-        If all relations are UD's, the table's labels count unchanged. Otherwise a label of the table stands
-        for the relation that most words with this label have, if UD lacks that relation; a label of UD that
-        no word has counts only if most relations are UD's. `punctuation`: the trees' relation for
-        punctuation.
+        If all relations are UD's, the table's labels count unchanged. Otherwise a label of the table stands for the
+        relation that most words with this label have, if UD lacks that relation; a label of UD that no word has
+        counts only if most relations are UD's. `punctuation`: the trees' relation for punctuation.
 
         Raises:
             VdgiError: a relation cannot stand in CoNLL-U, or there are too many.

@@ -1,9 +1,8 @@
 """Labels the arcs of trees: by a table or a universal parser, and better once there are trees with labels.
 
-The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. Scores
-begin with what its base says, so without labelled trees the labeller equals the base: `trust` for the table's
-label, or, where a universal parser knows the relations of other languages, its log p and `share` for the
-table's label.
+The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. Scores begin with
+what its base says, so without labelled trees the labeller equals the base: `trust` for the table's label, or, where a
+universal parser knows the relations of other languages, its log p and `share` for the table's label.
 
 Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
 L relations of UD 2, T labels of the table.

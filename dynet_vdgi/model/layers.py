@@ -1,4 +1,4 @@
-"""Parameters and layers that encoder and decoder share.
+"""Layers that encoder and decoder share, their parameters, and the AdaGrad that changes them.
 
 Shapes: H hidden units, (H,) a DyNet column vector. Weights are used as raw parameters only: a derived
 expression (a slice, a sum) as shared argument of an operation gets silently wrong gradients when DyNet
@@ -340,8 +340,7 @@ class NetworkAdaGrad:
         """Gives the model's weights the values kept here."""
         for name, value in self.read(VALUE).items():
             self.parameters.set(name, value)
-        # Overwrites non-finite numbers in the memory of graphs, because a product may begin with zero times
-        # them.
+        # Overwrites non-finite numbers in the memory of graphs, because a product may begin with zero times them.
         self._squared_norms()
 
     def take_gradients(self) -> dict[str, float]:

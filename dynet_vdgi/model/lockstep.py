@@ -1,4 +1,4 @@
-"""The training engine: samples of equally long sentences advance together; its bookkeeping comes first.
+"""The fast engine: samples of equally long sentences advance together, in training and in parsing.
 
 The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
 
@@ -180,9 +180,8 @@ class Rows:
 # ----------------------------------------------------------------------------------------------------
 # The training engine: all samples of several equally long sentences advance together, one action a step.
 #
-# It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's
-# batch dimension is used explicitly, nothing is batched automatically, and shared parts of samples are
-# computed once.
+# It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's batch
+# dimension is used explicitly, nothing is batched automatically, and shared parts of samples are computed once.
 #
 # Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b * M +
 # m; T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
@@ -192,9 +191,8 @@ class Rows:
 # column of the stack LSTM's outputs and cells. Each state knows the one below, so rows that part company
 # share what lies deeper. State 0 is the empty stack.
 #
-# The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Transition`, which the
-# decoder's pass replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched
-# operations in the end.
+# The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Transition`, which the decoder's pass
+# replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations in the end.
 #
 # Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`.
 # Samples share it as long as they share the row: their masks are independent of each other's only from

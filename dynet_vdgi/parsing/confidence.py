@@ -1,13 +1,12 @@
 """The probability that a parser's head is right, learnt without a single tree.
 
-The log-odds that an arc is right are a sum of three numbers, looked up in tables: one for the parser's
-margin, which is how far its least sure decision was above the alternative; one for the tags of the arc's two
-words; one for the arc's length. Their relative weights are learnt once, from treebanks of other languages
-(WEIGHTS). The tables of margins and of tag pairs are learnt from the language's own text: from how the
-parser's arcs rank by margin, and from how probable the arcs of a pair are under the teacher. A logistic
-regression of the teacher's probabilities on the sum sets the scale. The results are too high, because parser
-and teacher share their errors; a shift of the log-odds, which is the same for all languages and learnt from
-treebanks of other languages, corrects them.
+The log-odds that an arc is right are a sum of three numbers, looked up in tables: one for the parser's margin, which
+is how far its least sure decision was above the alternative; one for the tags of the arc's two words; one for the
+arc's length. Their relative weights are learnt once, from treebanks of other languages (WEIGHTS). The tables of
+margins and of tag pairs are learnt from the language's own text: from how the parser's arcs rank by margin, and from
+how probable the arcs of a pair are under the teacher. A logistic regression of the teacher's probabilities on the sum
+sets the scale. The results are too high, because parser and teacher share their errors; a shift of the log-odds,
+which is the same for all languages and learnt from treebanks of other languages, corrects them.
 
 Letters: N words of all sentences, S sentences, T tags, K knots.
 """

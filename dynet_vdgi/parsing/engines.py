@@ -1,4 +1,6 @@
-"""How many heads a universal parser will find, before there is a tree to count them with.
+"""What parses, each kind of model as an engine; the relations of its trees; how many heads it will find.
+
+How many heads a universal parser will find, before there is a tree to count them with.
 
 The log-odds of the share of right heads are a line in the log-odds of the mean marginal probability of the
 heads found. Wrong tags lower the log-odds in proportion to their share. For gold trees of the language, the
@@ -23,9 +25,9 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import UD_PUNCTUATION, Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.rules import Grouped, Table, load_rules
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.statistics import VERB_INITIAL, Statistics, Text, VerbOrder, levels
-from dynet_vdgi.grammar.table import Measure
+from dynet_vdgi.grammar.table import Grouped, Measure, Table
 from dynet_vdgi.labels.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.labels.labeller import PREFIX, SHARE, Labeller, LogP
 from dynet_vdgi.runs.model_file import ModelFile

@@ -1,4 +1,6 @@
-"""A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
+"""A run: what each recipe provides, and the steps from inputs to a model file.
+
+A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
 
 To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `config.RECIPES`.
 """

@@ -1,4 +1,4 @@
-"""The universal parser as a teacher: its settings, and what it says of a text."""
+"""The recipe of the universal parser: its settings, measuring a text, learning from treebanks; and as a teacher."""
 
 from __future__ import annotations
 

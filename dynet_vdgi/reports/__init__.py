@@ -1,4 +1,4 @@
-"""The runs that a page is about, and their scores."""
+"""The page about runs: their logs, scores and trees."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
 """Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation; a teacher.
 
-Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar induction".
-A vector y says of every possible arc of a text how much of it there is; X holds the arcs' features, u their
-log-potentials under a prior. Over all mixtures y of projective trees with one root, and all weights w, the
-objective
+Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar induction". A vector
+y says of every possible arc of a text how much of it there is; X holds the arcs' features, u their log-potentials
+under a prior. Over all mixtures y of projective trees with one root, and all weights w, the objective
 
     1/(2N) |y - X w|^2 + ridge/2 |w|^2 - prior_weight/N u.y                 N: words of the text
 
-is minimised. The best w for a y is found by ridge regression, which leaves a convex function of y alone.
-Frank-Wolfe minimises it: each step goes towards the best trees under the gradient, as far as the objective
-falls. For a new sentence w is kept, and the tree with the least objective is the tree with the highest sum of
-X w + prior_weight u.
+is minimised. The best w for a y is found by ridge regression, which leaves a convex function of y alone. Frank-Wolfe
+minimises it: each step goes towards the best trees under the gradient, as far as the objective falls. For a new
+sentence w is kept, and the tree with the least objective is the tree with the highest sum of X w + prior_weight u.
 
 Here every feature of an arc is combined with the tags of its two ends and its direction. So the regression
 splits into a small one for each such triple, and is solved exactly. Nothing is random: the start is the mean

@@ -9,21 +9,19 @@ tag, and then the child's subsymbol; a tag with its subsymbol emits the word:
     subsymbols of a child's tag ~ DP(10, beta(tag))   for each tag, head, its subsymbol, side, valence
     stop, child's tag, emitted word ~ Dirichlet(1)    likewise; words for each tag and subsymbol
 
-Mean-field variational inference: q(trees and subsymbols) is found by exact inside-outside (`rivals.sums`),
-q of each distribution is a Dirichlet, beta a point, found together with the distributions that it is the
-base of; its density is that of the weights, not of the stick. The truncation of the stick is `subsymbols`.
-As in other teachers, the arcs of q have the potentials of the prior. Posterior regularisation: q is the
-distribution nearest to the posterior under which the expected share of arcs that follow a rule of the table
-is at least `share`. That is q(tree) exp(-multiplier * arcs without a rule), with one multiplier for the
-text, which parsing uses too. The rules are those of the table, by tags, and the root's arc counts like any
-other.
+Mean-field variational inference: q(trees and subsymbols) is found by exact inside-outside (`rivals.sums`), q of each
+distribution is a Dirichlet, beta a point, found together with the distributions that it is the base of; its density
+is that of the weights, not of the stick. The truncation of the stick is `subsymbols`. As in other teachers, the arcs
+of q have the potentials of the prior. Posterior regularisation: q is the distribution nearest to the posterior under
+which the expected share of arcs that follow a rule of the table is at least `share`. That is q(tree) exp(-multiplier
+* arcs without a rule), with one multiplier for the text, which parsing uses too. The rules are those of the table, by
+tags, and the root's arc counts like any other.
 
-From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose
-settings are facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of
-up to 10 words, a uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: the
-multiplier is found to a tolerance instead of by five small gradient steps a round; fewer subsymbols than
-their 10, and fewer rounds, chosen on dev trees; trees of the most expected arcs instead of the most
-probable ones; ROOT chooses one child and emits nothing.
+From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose settings are
+facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of up to 10 words, a
+uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: the multiplier is found to a tolerance
+instead of by five small gradient steps a round; fewer subsymbols than their 10, and fewer rounds, chosen on dev
+trees; trees of the most expected arcs instead of the most probable ones; ROOT chooses one child and emits nothing.
 
 Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their subsymbol, side
 and valence, then ROOT), E emissions.
@@ -99,10 +97,9 @@ class HiddenWeights(NamedTuple):
 
 
 ROOTS, ARCS, LINK, OPEN, CLOSED, N_PLANES = 0, 1, 4, 6, 8, 10
-"""Planes, whose rows are words with subsymbols: factors of the root, in row 0; of arcs, by valence; links
-of a head up to a child, first or later, whose own far side is missing; half-trees by head and farthest word
-(the row of its first subsymbol) that may get further children, of one child and of more; by side, those
-that have stopped."""
+"""Planes, whose rows are words with subsymbols: factors of the root, in row 0; of arcs, by valence; links of a head
+up to a child, first or later, whose own far side is missing; half-trees by head and farthest word (the row of its
+first subsymbol) that may get further children, of one child and of more; by side, those that have stopped."""
 
 
 @compiled

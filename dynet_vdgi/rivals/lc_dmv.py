@@ -61,10 +61,9 @@ ROOTS, ARCS = 0, 1
 
 RIGHT_LINK, TAIL_LINK, LEFT_LINK, WIDE, EMBEDDED, AHEAD, TAIL = range(3, 10)
 CLOSED = 10 - WIDE
-"""Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links are up to
-the outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the latter if all
-children are embedded; AHEAD and TAIL to the right. These four may get further children; with CLOSED they
-have stopped."""
+"""Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links are up to the
+outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the latter if all children are
+embedded; AHEAD and TAIL to the right. These four may get further children; with CLOSED they have stopped."""
 
 WHOLE = 14
 """The first of C planes: trees by first and last word, whose top is so many words after the first."""

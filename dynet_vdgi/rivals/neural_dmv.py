@@ -1,10 +1,9 @@
 """Neural DMV: the dependency model with valence, its distributions made by a network; also with siblings.
 
-Jiang, Han & Tu (2016), "Unsupervised neural dependency parsing", and Yang, Jiang, Han & Tu (2020),
-"Second-order unsupervised neural dependency parsing". A head's decisions on a side, to stop or which tag the
-next child has, depend on the head's tag and on whether it has a child there; with `siblings`, also on the tag
-of the child before. A network computes these probabilities from embeddings, so that similar tags share what
-is learnt:
+Jiang, Han & Tu (2016), "Unsupervised neural dependency parsing", and Yang, Jiang, Han & Tu (2020), "Second-order
+unsupervised neural dependency parsing". A head's decisions on a side, to stop or which tag the next child has, depend
+on the head's tag and on whether it has a child there; with `siblings`, also on the tag of the child before. A network
+computes these probabilities from embeddings, so that similar tags share what is learnt:
 
     hidden = relu(W_side head + V_side before + b_side)
     child ~ softmax(children U hidden + c), stop ~ sigmoid(w hidden + d)

@@ -1,14 +1,13 @@
 """RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
 
-"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
-follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences
-from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table
-`rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents
-of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper that both build on, Daume
-(2009), "Unsupervised search-based structured prediction": the parser predicts its own input, starts from
-random decisions, and learns by counting in its own parses, those of all passes (as in DAgger, Ross et al.
-2011, "A reduction of imitation learning to no-regret online learning"). The features of a state, smoothing
-and the beam are ours.
+"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This follows the
+account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences from short to long
+("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table `rasooli-faili`: H1, the last
+verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents of nouns and adjectives, nor
+adjectives the heads of nouns. The rest follows a paper that both build on, Daume (2009), "Unsupervised search-based
+structured prediction": the parser predicts its own input, starts from random decisions, and learns by counting in its
+own parses, those of all passes (as in DAgger, Ross et al. 2011, "A reduction of imitation learning to no-regret
+online learning"). The features of a state, smoothing and the beam are ours.
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
 to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in `grammar.chart`. All

@@ -162,8 +162,7 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except Exception as error:
-        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError,
-        # ...
+        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError, ...
         reason = str(error) or type(error).__name__
         raise ModelError(f"{path}: the {what} is damaged ({reason})") from None
 
@@ -217,12 +216,11 @@ def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 # ----------------------------------------------------------------------------------------------------
 # Model files: everything needed to parse, to continue training, and to know how a model was made.
 #
-# A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
-# `vocabulary.json`, `rules.txt`, perhaps `text.json`, perhaps the files of a tokeniser and a tagger
-# (`tokeniser.zip`, `tagger.zip`), `parameters.npz` (weights for parsing), `training.npz` (weights, AdaGrad
-# sums, averages and lambda after the last update) and `progress.json` (how far training has come). Random
-# numbers are drawn from the seed and the number of the update, so these two are the state of the
-# generators.
+# A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`, `vocabulary.json`,
+# `rules.txt`, perhaps `text.json`, perhaps the files of a tokeniser and a tagger (`tokeniser.zip`, `tagger.zip`),
+# `parameters.npz` (weights for parsing), `training.npz` (weights, AdaGrad sums, averages and lambda after the last
+# update) and `progress.json` (how far training has come). Random numbers are drawn from the seed and the number of
+# the update, so these two are the state of the generators.
 FORMAT = 3
 
 

@@ -1,4 +1,4 @@
-"""Settings from nested values, each checked, with messages for the people who wrote them."""
+"""Settings from presets, files and assignments, each value checked, with messages for the people who wrote them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The arc-hybrid transition system and its oracle, and the kernels of the linear parser that chooses actions.
 
-Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
-dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with
-non-deterministic oracles".
+Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based dependency
+parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with non-deterministic oracles".
 
 Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it takes the
 bottom of the stack when that is the only word left, so there is exactly one root. The 2n actions are:
@@ -36,10 +35,9 @@ nothing s0 s1 s2 b0 b1 b2 before s0_left s0_right s1_left s1_right b0_left
 s0_children s1_children gap span depth
 """
 ATOMS = tuple(_IN_ORDER.split())
-"""The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the
-buffer and the words after it, `before` the word before the front, X_left and X_right the outermost dependents
-of X on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on
-the stack."""
+"""The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the buffer and
+the words after it, `before` the word before the front, X_left and X_right the outermost dependents of X on that side.
+Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the stack."""
 
 TEMPLATES = (
     "s0",

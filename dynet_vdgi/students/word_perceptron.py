@@ -182,8 +182,7 @@ class WordPerceptron:
         copies: Sequence[int] | None = None,
         amounts: Sequence[float] | None = None,
     ) -> WordPerceptron:
-        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; both default
-        to 1.
+        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; both default to 1.
 
         The trees should be projective with one root; from others it learns the reachable arcs. Equal
         arguments give equal parsers.

@@ -1,5 +1,4 @@
-"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until
-then.
+"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until then.
 
 Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
 computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has

@@ -1,4 +1,4 @@
-"""Locks on files: one process at a time. The system releases the lock of a process that died."""
+"""Processes: locks on files, workers on this machine or a Dask cluster, one thread of BLAS each."""
 
 from __future__ import annotations
 
@@ -146,8 +146,7 @@ def lost_or_failed(error: Exception) -> VdgiError:
 # ----------------------------------------------------------------------------------------------------
 # Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
 #
-# The matrices here are so small that several threads wait for each other, on a busy machine ten times as
-# long.
+# The matrices here are so small that several threads wait for each other, on a busy machine ten times as long.
 @cache
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process, looked up once because that takes milliseconds."""

@@ -13,10 +13,9 @@ once, however often the item is used. Where nothing repeats, each token is its o
 >>> crf.best(crf.scores(tokens), tokens.first).tolist()
 [0, 1, 1]
 
-Learning minimises minus the log-likelihood plus l2 / 2 times the sum of squared weights, by SciPy's L-BFGS.
-`scores`, `marginals` and `best` are exact. Labels may be FREE, in learning and in decoding. A feature that
-only one token has gets a weight for this token's label alone, because weights for the others would be as
-small as they are many.
+Learning minimises minus the log-likelihood plus l2 / 2 times the sum of squared weights, by SciPy's L-BFGS. `scores`,
+`marginals` and `best` are exact. Labels may be FREE, in learning and in decoding. A feature that only one token has
+gets a weight for this token's label alone, because weights for the others would be as small as they are many.
 
 Letters: as in `chain`.
 """

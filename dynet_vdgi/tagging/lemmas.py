@@ -99,9 +99,8 @@ def known_lemmas(words: Iterable[Word]) -> dict[str, str]:
 # ----------------------------------------------------------------------------------------------------
 # Lists of words with their usual tag, as a linguist fills them in, to learn a tagger from.
 #
-# A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag list`
-# writes, with tabs between them; FEATS and what follows may be left out. Lines whose UPOS is `_` are not
-# filled in.
+# A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag list` writes, with
+# tabs between them; FEATS and what follows may be left out. Lines whose UPOS is `_` are not filled in.
 logger = logging.getLogger("dynet_vdgi")
 
 UNKNOWN = "_"

@@ -3,9 +3,8 @@
 A word type, which is a form, makes five items: as the word itself, as the word to its left or right, and as
 the word two to its left or right. Their features are hashed from the letters in a kernel.
 
-The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw text and in
-the text to tag, by a first tagger. The second tagger sees the means of a word's own type and of its
-neighbours'.
+The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw text and in the
+text to tag, by a first tagger. The second tagger sees the means of a word's own type and of its neighbours'.
 
 Letters: V word types, L letters of all types, N words, S sentences, T tags.
 """

@@ -1,4 +1,4 @@
-"""The tagger: learns from tagged sentences and raw ones, and gives words UPOS, FEATS, XPOS and lemmas.
+"""The tagger, and its file: UPOS, FEATS, XPOS and lemmas, learnt from tagged sentences and raw ones.
 
 It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
 they say of all occurrences of a word type is a feature of the second random field (`TypeMeans`). FEATS and
@@ -454,8 +454,7 @@ def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Call
 # ----------------------------------------------------------------------------------------------------
 # Files of taggers: a zip of plain data, never code, as model files are.
 #
-# `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the
-# arrays.
+# `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the arrays.
 FORMAT = 1
 KIND = "tagger"
 

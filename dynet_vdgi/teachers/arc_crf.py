@@ -288,12 +288,11 @@ def learn(
 #
 # p(tree | sentence) = exp(sum over arcs of shares . base(arc) + weights . features(arc)) / Z
 #
-# Trees have one root. The base is the log-potentials of a table, or of a universal parser and a table.
-# Weights start at 0, so without trees the model is the base; a few trees change the weights where they
-# contradict it. The shares of a universal parser and of the table beside it are learnt with the weights;
-# the share of a table alone sinks from 1 to a half with many trees. Features are binary and hashed, see
-# `arc_features`; learning is AdaGrad on the log-likelihood, and weights and shares are averaged over the
-# ends of the later epochs.
+# Trees have one root. The base is the log-potentials of a table, or of a universal parser and a table. Weights start
+# at 0, so without trees the model is the base; a few trees change the weights where they contradict it. The shares of
+# a universal parser and of the table beside it are learnt with the weights; the share of a table alone sinks from 1
+# to a half with many trees. Features are binary and hashed, see `arc_features`; learning is AdaGrad on the
+# log-likelihood, and weights and shares are averaged over the ends of the later epochs.
 #
 # A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
 # heads it can have given the known ones.

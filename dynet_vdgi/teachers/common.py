@@ -210,11 +210,10 @@ def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list
 # ----------------------------------------------------------------------------------------------------
 # Exact inside-outside for the dependency model with valence, over projective trees with one root.
 #
-# The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into
-# half-trees as by Eisner (1996): a head makes its children on either side from the inside out, and on each
-# side stops once. Cubic in the number of words, in machine code, and for a block of equally long sentences
-# at once: the innermost index is the sentence, so that the processor handles several sentences in one
-# instruction.
+# The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into half-trees as
+# by Eisner (1996): a head makes its children on either side from the inside out, and on each side stops once. Cubic
+# in the number of words, in machine code, and for a block of equally long sentences at once: the innermost index is
+# the sentence, so that the processor handles several sentences in one instruction.
 #
 # Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT or
 # RIGHT, where a child stands, seen from its head; `valence` is 0 for the first child on that side, 1 for

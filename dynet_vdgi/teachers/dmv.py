@@ -1,8 +1,7 @@
 """The dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
 
-Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides
-whether to stop, given h, the side and whether it has a child there already, and then chooses the child's
-tag:
+Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides whether to
+stop, given h, the side and whether it has a child there already, and then chooses the child's tag:
 
 p(tree, tags) = root(tag of the root) * product over words and sides of
                 stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)

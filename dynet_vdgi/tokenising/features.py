@@ -1,4 +1,6 @@
-"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white space.
+"""What the tokeniser sees: text as symbols, and features of the units between which words may end.
+
+Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white space.
 
 A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
 nothing of each other: symbols EDGE are between them.

@@ -1,4 +1,4 @@
-"""The tokeniser: a linear-chain CRF over characters, and a splitter of multiword tokens.
+"""The tokeniser, and its file: a linear-chain CRF over characters, and a splitter of multiword tokens.
 
 A unit is a character that is not white space. Its label says what ends with it: nothing, a word inside a
 token, a token, or a sentence; tokens whose words are no pieces of them have labels of their own. So a token

@@ -105,9 +105,8 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 # ----------------------------------------------------------------------------------------------------
 # Knowledge of punctuation in all languages: invented sentences for marks that are rare in treebanks.
 #
-# A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are
-# tokens of their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full
-# stop is.
+# A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are tokens of
+# their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full stop is.
 _NO_LETTER = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff]|[\d_]")
 """Characters of no word; marks of the scripts of South Asia are none to `re`."""
 

@@ -194,9 +194,8 @@ def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mappin
 # ----------------------------------------------------------------------------------------------------
 # What is seen of an arc: the place of its words, what lies between them, whether they agree.
 #
-# An arc has `PAIR_NUMBERS` numbers of its tags and side, from the text's profile, and a few of `N_FLAGS`
-# flags. `flags_of` lists the flags of an arc; the learner makes a row of numbers of them, the parser adds
-# up weights.
+# An arc has `PAIR_NUMBERS` numbers of its tags and side, from the text's profile, and a few of `N_FLAGS` flags.
+# `flags_of` lists the flags of an arc; the learner makes a row of numbers of them, the parser adds up weights.
 
 
 DISTANCES = 8

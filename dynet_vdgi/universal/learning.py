@@ -1,4 +1,4 @@
-"""The settings of learning a universal parser from treebanks."""
+"""Learning the universal parser from treebanks of many languages, and its settings."""
 
 from __future__ import annotations
 

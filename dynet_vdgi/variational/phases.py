@@ -1,4 +1,4 @@
-"""Minibatches, score functions (paper, Eqs. 17 to 20), and the baseline of RL-BL."""
+"""The paper's phases: weights of samples under lambda, score functions, the baseline of RL-BL."""
 
 from __future__ import annotations
 

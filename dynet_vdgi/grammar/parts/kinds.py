@@ -1,4 +1,6 @@
-"""The functions that make up a part of a rule table, for authors of new parts.
+"""Kinds of parts of a rule table, and the parts about order and symbols.
+
+The functions that make up a part of a rule table, for authors of new parts.
 
 A kind of setting is up to three functions:
 
@@ -52,8 +54,7 @@ class Kind:
 #
 # punctuation = 2 ; most 2
 #
-# The weight is taken from an arc for each place of removed punctuation between its ends, at most `most`
-# times.
+# The weight is taken from an arc for each place of removed punctuation between its ends, at most `most` times.
 
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
@@ -76,9 +77,8 @@ GAPS_KINDS = (Kind("punctuation", Syntax((), {"most": "number"}), add=_add, need
 #
 # left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
 #
-# The weight is taken from arcs to words of the first group from heads of the second group further left; but
-# for the first such word within 5 words after a conjunction, not from arcs whose heads precede the
-# conjunction.
+# The weight is taken from arcs to words of the first group from heads of the second group further left; but for the
+# first such word within 5 words after a conjunction, not from arcs whose heads precede the conjunction.
 #
 # from previous = 3 PART
 #

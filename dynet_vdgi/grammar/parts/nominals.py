@@ -4,10 +4,9 @@ Runs of nominals without particles between them, where the morphs of XPOS show t
 
     flat run = 5 NOUN PROPN NUM PRON | NOUN PROPN NUM ADV ; bare NNG NNP ; particle JKS JKO
 
-A run continues from a word of the first group whose XPOS ends, after its last +, with one of `bare`, to the
-next word, if that is of the second group. The first word of a run is the head of the others, and takes over
-the particle at the end of the run. The part counts in proportion to the share of nominals with one of the
-particles.
+A run continues from a word of the first group whose XPOS ends, after its last +, with one of `bare`, to the next
+word, if that is of the second group. The first word of a run is the head of the others, and takes over the particle
+at the end of the run. The part counts in proportion to the share of nominals with one of the particles.
 
     name end = 8 PROPN
 
@@ -95,9 +94,8 @@ NOMINAL_RUNS_KINDS = (
 #
 # phrase edge = 2 ADP DET
 #
-# A nominal object heads nothing beyond its own phrase: arcs from it to words at or beyond the place of its
-# adposition lose this weight, except arcs to adpositions, adverbs and conjunctions. Determiners are treated
-# in the same way.
+# A nominal object heads nothing beyond its own phrase: arcs from it to words at or beyond the place of its adposition
+# lose this weight, except arcs to adpositions, adverbs and conjunctions. Determiners are treated in the same way.
 
 
 NOUNS = ("NOUN", "PROPN")
@@ -219,9 +217,8 @@ AGREEMENT_KINDS = (Kind("agreement", Syntax(("words", "heads"), {"by": "names"})
 #
 # following conjunct = 2 CCONJ | NOUN PROPN PRON | VERB ; verb VERB ; instead 2
 #
-# A conjunction between two words of one of the other groups depends on the *second*, the next word of the
-# group before a verb or another conjunction; the first, the last such word before it with no verb between,
-# loses `instead`.
+# A conjunction between two words of one of the other groups depends on the *second*, the next word of the group
+# before a verb or another conjunction; the first, the last such word before it with no verb between, loses `instead`.
 #
 # clause conjunct = 2 CCONJ CONJ | VERB ; barrier SCONJ ; subject NOUN PROPN PRON ADJ
 #
