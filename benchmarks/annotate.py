@@ -37,7 +37,6 @@ from dynet_vdgi.annotation.loop import Knowledge, Learnt
 from dynet_vdgi.annotation.marked import read_text
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.corpus import without_punctuation
-from dynet_vdgi.data.punctuation import kept_positions
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import relation_of
 
@@ -156,7 +155,7 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
             whole, gold = text.whole[row["sentence"]], text.gold[row["sentence"]]
             heads, labels = udpipe.parse(model, [whole])[0]
             row["udpipe"] = wrong_heads(without_punctuation(replace(whole, heads=heads))[0].heads or (), gold)
-            row["udpipe_labels"] = wrong_labels([labels[p - 1] for p in kept_positions(whole)], gold)
+            row["udpipe_labels"] = wrong_labels([labels[p - 1] for p in without_punctuation(whole)[1]], gold)
 
 
 # ------------------------------------------------------------------------------------------- rows

@@ -25,7 +25,7 @@ from measuring import conditions, csv_rows, write_csv
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.punctuation import heads_without, kept_positions, restore_punctuation
+from dynet_vdgi.data.punctuation import heads_without, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation.attachment import SentenceTally, score_sentence
 
@@ -69,7 +69,7 @@ def of_gold(gold: Sequence[Sentence], rule: Rule) -> tuple[int, int]:
     right = crosses = 0
     for sentence in gold:
         assert sentence.heads is not None
-        positions = kept_positions(sentence)
+        positions = without_punctuation(sentence)[1]
         heads = rule(heads_without(sentence.heads, positions), positions, sentence.forms)
         kept = set(positions)
         right += sum(a == b for k, (a, b) in enumerate(zip(heads, sentence.heads), 1) if k not in kept)
@@ -82,7 +82,7 @@ def of_parsed(gold: Sequence[Sentence], parsed: Sequence[Sentence], rule: Rule) 
     tally = SentenceTally()
     for sentence, parse in zip(gold, parsed):
         assert parse.heads is not None
-        positions = kept_positions(sentence)
+        positions = without_punctuation(sentence)[1]
         heads = rule(heads_without(parse.heads, positions), positions, sentence.forms)
         tally += score_sentence(sentence, tuple(heads), parse.deprels)
     return tally
@@ -93,7 +93,7 @@ def row(bank: Listed) -> dict[str, object]:
     text = [s for path in bank.text for s in conllu.read(path, heads="ignored")]
     gold = [s for path in bank.scored for s in conllu.read(path, heads="required")]
     parsed = list(dynet_vdgi.train(text, "best").pipe(gold))
-    n_marks = sum(len(s) - len(kept_positions(s)) for s in gold)
+    n_marks = sum(len(s) - len(without_punctuation(s)[1]) for s in gold)
     found: dict[str, object] = {"set": bank.set, "language": bank.name}
     found |= {"sentences": len(gold), "marks": n_marks}
     for name, rule in RULES.items():
