@@ -37,7 +37,7 @@ def run(script, *arguments, env, cwd=ROOT):
 @pytest.mark.slow
 def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tmp_path):
     """In earnest, but for the number of updates; the commands of the usual run are compared below."""
-    options = ["--", "--preset", "paper", "--set", "train.updates=120"]
+    options = ["--", "--preset", "paper", "--set", "train.updates=60"]
     env = {**environment, "VDGI_RUN": str(tmp_path / "demo")}
     result = run("train_ud.sh", "demo", ROOT / "resources" / "demo", *options, env=env)
     assert result.returncode == 0, result.stderr
