@@ -36,9 +36,11 @@ from dynet_vdgi.annotation import changes, loop
 from dynet_vdgi.annotation.loop import Knowledge, Learnt
 from dynet_vdgi.annotation.marked import read_text
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import without_punctuation
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
+from dynet_vdgi.labels.labeller import Labeller
 
 ORDERS = ("document", "choose")
 SYSTEMS = {
@@ -130,12 +132,18 @@ def counts(text: Text, learnt: Learnt, k: int) -> Row:
     }
 
 
+def labeller(knowledge: loop.Knowledge, trees: Sequence[Sentence]) -> Labeller:
+    """What `loop.learn` learns of labels, without the parser."""
+    found = Labeller(load_labels(), log_p=knowledge.base.log_p)
+    return found.fit(trees, verb_order=knowledge.prior.text.verb_order)
+
+
 def labelled(text: Text, count: int, every: int) -> list[Row]:
     """One row per sentence, in the order of the file: the labels changed."""
     rows: list[Row] = []
-    never = loop.labeller(text.never, [])
+    never = labeller(text.never, [])
     for start in range(0, min(count, len(text.gold)), every):
-        learnt = loop.labeller(text.knowledge, text.gold[:start])
+        learnt = labeller(text.knowledge, text.gold[:start])
         for k, gold in enumerate(text.gold[start : min(start + every, count)], start):
             rows.append({"sentence": k, "words": len(gold)})
             for name, each in (("labels", learnt), ("never_labels", never)):

@@ -30,8 +30,7 @@ from dynet_vdgi.annotation import loop
 from dynet_vdgi.annotation.loop import Course, Learnt
 from dynet_vdgi.annotation.marked import NOTHING
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import without_punctuation
-from dynet_vdgi.data.punctuation import is_mark
+from dynet_vdgi.data.punctuation import is_mark, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.tagging.tagger import Tagger
 

@@ -279,7 +279,7 @@ def near(arguments: argparse.Namespace) -> None:
                 start = random.Random(seed).randrange(max(1, len(text) - n_words // 8))
                 words = np.cumsum([len(sentence) for sentence in text[start:] + text[:start]])
                 part = (text[start:] + text[:start])[: int(np.searchsorted(words, n_words)) + 1]
-                numbers = parser.measures_of(part).profile.numbers.astype(np.float64)
+                numbers = parser.adapted(part).measures.profile.numbers.astype(np.float64)
                 distance = nearest(numbers, parser.engine.sources, names)[0][1]
                 found[folders[code].split("-")[0] in languages].append(distance)
         for is_known, distances in found.items():

@@ -33,7 +33,7 @@ from measuring import add_json_rows, conditions, json_rows, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import without_punctuation
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules

@@ -97,7 +97,7 @@ def by_rule(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     listing = usual_tags([*tagged, *raw])
 
     def tag(form: str, before: str) -> str:
-        known = listing.tag_of(form)
+        known = listing.tags.get(form.lower())
         return known[0] if known else "PROPN" if before and form[0].isupper() else "NOUN"
 
     def predict(text: Text) -> Text:

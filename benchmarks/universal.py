@@ -196,8 +196,9 @@ def confidence(arguments: argparse.Namespace) -> None:
         model.parameters.update(np.load(each))
     scorer, bare, rows = scorer_of(model.parameters), Parser(model), []
     for code, text, test in texts(arguments):
-        parser = bare.with_measures(Measures.of(scorer, list(beginning(text))))
-        trees, margins = zip(*parser.engine.with_margins(test, keep_heads=False))
+        parser = bare.in_text(Measures.of(scorer, text))
+        found = find(parser.engine, test, margins=True)
+        trees, margins = [each.heads for each in found], [each.margins for each in found]
         right = np.array([a == b for tree, s in zip(trees, test) for a, b in zip(tree, s.heads)])
         arcs = parser.calibration.arcs([s.tags for s in test], trees, margins)
         rows.append([100 * calibration_error(each.calibration(arcs), right) for each in (bare, parser)])
@@ -215,7 +216,7 @@ def relations(arguments: argparse.Namespace) -> None:
         gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
         heads = np.array([head for s in test for head in s.heads])
         figures = []
-        for trees in ([s.heads for s in test], engine.parse(test)):
+        for trees in ([s.heads for s in test], [each.heads for each in find(engine, test)]):
             for share in shares:
                 labeller = Labeller(load_labels(), log_p=engine.log_p, share=share, verb_order=order)
                 found = labeller.predict([replace(s, heads=tree) for s, tree in zip(test, trees)])
@@ -241,7 +242,8 @@ def untrained(arguments: argparse.Namespace) -> None:
             part = test[:n]
             own = engine_for(scorer, part)[0]
             short = [s for s in part if len(s) <= 40]
-            rows.append((code, n, *(dda(short, e.parse(short))[1] for e in (own, trained))))
+            trees = ([each.heads for each in find(engine, short)] for engine in (own, trained))
+            rows.append((code, n, *(dda(short, each)[1] for each in trees)))
             print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
     for n in BEGINNINGS:
         found = np.array([row[2:] for row in rows if row[1] == n])

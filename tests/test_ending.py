@@ -107,8 +107,8 @@ STARTS = {
         print(submit(os.getpid).result(), flush=True)
         time.sleep(60)""",
     "annotate, while it learns": """learner = Helpers()._learner
-    learner.ask([], {})
-    learner._mine.send((Busy(), {}))
+    learner.ask("parser", {}, [], {})
+    learner._mine.send(("parser", Busy(), [], {}))
     print(learner._process.pid, flush=True)""",
 }
 

@@ -98,8 +98,7 @@ def _write_page(arguments: argparse.Namespace) -> None:
         scored = None
         if gold:
             rules = rules_named(arguments.rules) if arguments.rules else None
-            options = {"protocol": arguments.protocol, "rules": rules, "dataset": arguments.published}
-            scored = score_runs(models, gold[0], **options)
+            scored = score_runs(models, gold[0], protocol=arguments.protocol, rules=rules)
         handle.write(reports.render(runs, scored, n_sentences=n_sentences))
     if arguments.output != files.STANDARD:
         logger.info("page: %s", arguments.output)

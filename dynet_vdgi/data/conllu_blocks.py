@@ -42,7 +42,7 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
 
 
 def windows(blocks: Iterable[Block], times: int = 1) -> Iterator[list[Block]]:
-    """The blocks in lists of at least so many `times` WINDOW characters; the last may be smaller.
+    """The blocks in lists of at least `times` WINDOW characters; the last may be smaller.
 
     Raises: `DataError`, as the iterator of the blocks does, after the blocks before it.
     """

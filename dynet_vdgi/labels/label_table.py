@@ -1,4 +1,4 @@
-"""Relations: tables of labels that name them by rules, and the inventory of those that trees have.
+"""Relations: tables of labels that name them by rules, and the inventory of relations in trees.
 
 Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
 

@@ -231,7 +231,7 @@ LOGS = [
 def _log(path: Path) -> None:
     log = RunLog(path)
     run = Run("a run", {}, "", 1, log.rows())
-    reports.curves_of([run])
+    reports.measured(run)
     log.restart(5)
 
 
