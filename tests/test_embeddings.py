@@ -115,7 +115,7 @@ NO_VECTORS = "v: this is not a file of word vectors (a download that failed, or 
         (b"\n<!DOCTYPE html>\n<html>", NO_VECTORS),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", NO_VECTORS),
         (b"PK\x03\x04\x14\x00", NO_VECTORS),
-        (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "v: this is fastText's binary format (name its"),
+        (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "v: gensim cannot read it"),
         (gzip.compress(b"de 1 2", mtime=0), NO_VECTORS),
         ("de 1 2\n".encode("utf-16"), "v: gensim cannot read it: "),
         (b"\x80\x04\x95", "v: gensim cannot read it: "),
@@ -213,3 +213,17 @@ def test_the_same_text_and_seed_give_the_same_bytes_in_every_process():
         outputs.add(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
     (output,) = outputs
     assert output.startswith(b"6 5\nla ")
+
+
+@pytest.mark.parametrize("options", [{}, {"min_n": 5, "max_n": 6}, {"max_n": 0}], ids=["usual", "too short", "none"])
+def test_fasttexts_own_format(tmp_path, options):
+    from gensim.models import FastText
+    from gensim.models.fasttext import save_facebook_model
+
+    text = [["la", "ville", "de", "paris"], ["la", "vie", "de", "la", "ville"], ["une", "ville"]] * 3
+    model = FastText(text, vector_size=6, min_count=1, bucket=50, epochs=1, workers=1, **options)
+    save_facebook_model(model, str(tmp_path / "any.bin"))
+    loaded = load(str(tmp_path / "any.bin"), ["ville", "Paris", "zz"])
+    assert loaded.found.tolist() == [True, True, not options]  # a word that it lacks has n-grams, or no vector
+    known = ("ville", "paris", *([] if options else ["zz"]))
+    np.testing.assert_allclose(loaded.values[: len(known)], [model.wv[word] for word in known], rtol=1e-5, atol=1e-7)

@@ -1,7 +1,7 @@
 """Words beyond a treebank: vectors, read or learnt by gensim, and Brown clusters, read or learnt.
 
-Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also
-in .gz. gensim holds the whole file in memory.
+Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
+and fastText's own .bin. gensim holds the whole file in memory.
 
 Shapes: V words, D numbers in a vector.
 """
@@ -68,7 +68,8 @@ class Embeddings:
 def load(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets the row of its lower-case form.
+    A word without a row of its own gets the row of its lower-case form, or, in fastText's own format, a vector made of
+    its character n-grams.
 
     Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite number in a
     row that is needed, or has none of the words.
@@ -82,6 +83,10 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
         if known in vectors.key_to_index:
             values[i], found[i] = vectors.vectors[vectors.key_to_index[known]], True
             n_lower += known != word
+        elif hasattr(vectors, "vectors_ngrams") and word in vectors:
+            with _quiet_gensim():
+                values[i] = vectors[word]
+            found[i] = values[i].any()  # not of a word that is shorter than all n-grams
     for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
         message = f"the vector of {words[i]!r} has a number that is not finite"
         raise DataError(name, None, message, "mend the row or delete it")
@@ -104,7 +109,11 @@ def _read(path: str) -> KeyedVectors:
         header = _HEADER.match(head)
         _check(name, path, head, header)
         from gensim.models import KeyedVectors
+        from gensim.models.fasttext import load_facebook_vectors
 
+        if head.startswith(_FASTTEXT):
+            with _quiet_gensim():
+                return load_facebook_vectors(path)
         is_text = not header or _TEXT.match(head, header.end())
         with _quiet_gensim():
             # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
@@ -127,8 +136,6 @@ def _check(name: str, path: str, head: bytes, header: re.Match[bytes] | None) ->
     if not start or start.startswith((b"version https://git-lfs", b"<", b"PK\x03\x04", b"\x1f\x8b")):
         hint = "a download that failed, or an archive? Fetch it again (git lfs pull), or unpack it"
         raise DataError(name, None, "this is not a file of word vectors", hint)
-    if head.startswith(_FASTTEXT):
-        raise DataError(name, None, "this is fastText's binary format", "name its text file (.vec) instead")
     most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
     if header and most < 2 * int(header[1]) * int(header[2]):
         raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
