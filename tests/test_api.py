@@ -372,3 +372,10 @@ def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Pars
     for window in (0, -1, 1.5, "3"):
         with pytest.raises(vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"):
             parser.pipe([sentence], window=window)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("call", ["pipe", "parse_all", "adapted", "train"])
+def test_half_a_character_in_memory_is_refused_with_its_word(parser: Parser, call: str) -> None:
+    sentences = [Sentence(("a", "b\ud800"), ("NOUN", "VERB"))] * 60
+    with pytest.raises(UsageError, match=r"word 2 of .* has half a character \(a lone surrogate\)"):
+        list(getattr(parser, call, vdgi.train)(sentences))

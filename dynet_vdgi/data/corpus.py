@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
@@ -88,6 +89,13 @@ def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
 def _sentence(item: Any) -> Sentence:
     if not isinstance(item, Sentence):
         raise unfit(item, "a Sentence is")
+    columns = item.forms, item.tags, item.upos, item.lemmas, item.xpos, item.feats
+    try:
+        "".join(chain.from_iterable(columns)).encode()
+    except (TypeError, UnicodeEncodeError):
+        for word, value in chain.from_iterable(enumerate(column, 1) for column in columns):
+            if fault := fault_of_text(value):
+                raise UsageError(f"word {word} of {item.forms!r:.60}: {fault}") from None
     return item
 
 

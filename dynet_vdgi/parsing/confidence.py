@@ -132,10 +132,6 @@ class Calibration:
         pairs = _pair_table(arcs, len(names), probabilities, weights)
         return cls(*_margin_table(arcs.margins, weights), names, *pairs)
 
-    def number(self, tag: str) -> int:
-        """The number of a tag; T for an unknown one."""
-        return self._numbers.get(tag, len(self.tags))
-
     def arcs(self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]) -> Arcs:
         """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
         return _arcs(self._numbers, tags, trees, margins)
@@ -157,16 +153,12 @@ class Calibration:
         odds += self.length_odds[lengths]
         return np.asarray(odds)
 
-    def steps(self, arcs: Arcs) -> Ints:
-        """Probabilities (N,) that heads are right, as whole numbers of 1 / STEPS, from 1 to STEPS - 1."""
+    def __call__(self, arcs: Arcs) -> Floats:
+        """Probabilities (N,) that heads are right, in steps of 1 / STEPS, between 0 and 1."""
         with np.errstate(over="ignore"):  # enormous odds, as in a damaged model, give 0
             parts = np.rint(STEPS / (1 + np.exp(-self.odds(arcs)))).astype(np.int64)
         parts[arcs.first[:-1][np.diff(arcs.first) == 1]] = STEPS  # the only word is the root
-        return np.clip(parts, 1, STEPS - 1)
-
-    def __call__(self, arcs: Arcs) -> Floats:
-        """Probabilities (N,) that heads are right, from 0 to 1."""
-        return self.steps(arcs) / STEPS
+        return np.clip(parts, 1, STEPS - 1) / STEPS
 
     def shifted(self, shift: float) -> Calibration:
         """This calibration with log-odds that are higher by `shift`, in nats."""

@@ -385,7 +385,7 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
     provenance = msgspec.convert(meta, Provenance)
     try:
-        settings = from_toml(archive.read("settings.toml").decode(), "settings.toml")
+        settings = from_toml(_GONE.sub("", archive.read("settings.toml").decode()), "settings.toml")
         text = archive.read("rules.txt").decode()
         if text or "rules" not in settings.without_effect():  # else its recipe has no rules
             rules = parse_rules(_OF_EARLIER_STUDENTS.sub("", text), "rules.txt")
@@ -408,6 +408,7 @@ def _read(archive: Archive, training: bool) -> ModelFile:
     )
 
 
+_GONE = re.compile(r'^(?:features = "counts"|objective = "elbo")\n', re.MULTILINE)  # settings of earlier versions
 _OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE)
 """Options of lines in tables of earlier versions: what a student that is gone did not see."""
 
