@@ -375,8 +375,8 @@ class Session:
         writings = [k for k, record in enumerate(records) if "written" in record]
         begin = next(k for k, record in enumerate(records) if "base" in record)
         last = (matches or writings or [begin])[-1]
-        right_by = base["by"] if base.get("given") == "right" else ""
-        self.text = AnnotatedText(read_text(plain(base["base"]), name), name)
+        right_by = str(base.get("by", "")) if base.get("given") == "right" else ""
+        self.text = AnnotatedText(read_text(plain(str(base["base"])), name), name)
         for marked in self.text.sentences:
             if right_by and marked.has_tree_without_marks:
                 marked.take_as_right(right_by)
