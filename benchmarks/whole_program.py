@@ -25,6 +25,8 @@ import measuring
 import udpipe
 
 from dynet_vdgi.data import conllu_blocks
+from dynet_vdgi.runs.model_file import load
+from dynet_vdgi.runs.run_folder import model_path
 
 PARSE = [*measuring.VDGI, "-q", "parse"]
 HEADER = ("whole program", "CPU s", "lowest", "words per CPU s", "peak MB")
@@ -82,7 +84,8 @@ def tasks_for(arguments: argparse.Namespace, folder: Path, n_words: int) -> tupl
     for title, model in arguments.models.items():
         tasks[f"parse, {title}, tree only"] = [*PARSE, model, large, *out, "--labels", "none"]
         tasks[f"parse, {title}"] = [*PARSE, model, large, *out]
-        tasks[f"parse, {title}, confidence"] = [*PARSE, model, large, *out, "--confidence"]
+        if load(model_path(model)).settings.recipe != "neural":  # such a parser has none
+            tasks[f"parse, {title}, confidence"] = [*PARSE, model, large, *out, "--confidence"]
     evaluate = [*measuring.VDGI, "evaluate", large, str(folder / "parse.conllu")]
     tasks["check"] = [*measuring.VDGI, "check", large]
     tasks["evaluate, without bootstrap"] = [*evaluate, "--bootstrap", "0"]
