@@ -31,7 +31,7 @@ unset PYTHONDONTWRITEBYTECODE # or each of some hundred processes would compile 
 said="$(mktemp)"
 if [ $# -eq 0 ]; then # beside the checks, which keep one processor busy
     # In the order of the names, so that the files with few but slow tests do not all come last.
-    set -- --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations=30
+    set -- --numprocesses auto --dist loadfile --no-loadscope-reorder --durations=30
     PYTHONPATH="tests:." "$VENV/bin/python" -m fuzz 0.5 --seed 1 >"$said" 2>&1 &
     fuzzing=$!
 fi
