@@ -78,7 +78,7 @@ RUNS = {
         ["| multiword tokens | 0 |", "treebank's: 2 of 2, with the same text: 2"],
     ),
     "annotate_keys": (
-        "--language xx ud2.conllu --text --sentences 1 --rows rows.jsonl",
+        "--language xx ud2.conllu --whole --sentences 1 --rows rows.jsonl",
         ["| as before |", "| xx | 1 |", "xx: 1 of 1 sentences equal; other cells by column: {}"],
     ),
     "few_trees": (
