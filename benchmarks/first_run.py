@@ -30,10 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def forget(folder: Path) -> None:
     """Deletes all machine code of a copy of the package."""
-    shutil.rmtree(folder / "cache", ignore_errors=True)
-    for pattern in ("*.object", "*.passed"):
-        for path in folder.rglob(pattern):
-            path.unlink()
+    for path in [*folder.rglob("vdgi-kernels-*")]:
+        shutil.rmtree(path)
 
 
 def repeated(files: list[Path], target: Path, n_bytes: int) -> None:
@@ -47,7 +45,7 @@ def row(command: list[str], folder: Path) -> list[str]:
     """Seconds, CPU seconds and the longest silence of a command, whose messages go to a terminal."""
     terminal, its_end = pty.openpty()
     termios.tcsetwinsize(its_end, (24, 80))  # without a size it would show no bar
-    environment = {**os.environ, "PYTHONPATH": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = last = time.monotonic()
