@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
-from dynet_vdgi.data.conllu_blocks import NUMBER, blocks_in
+from dynet_vdgi.data.conllu_blocks import NUMBER, blocks_in, ignore
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.punctuation import (
@@ -448,14 +448,14 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
 
     Raises: DataError, the file is malformed, or marked heads form a circle.
     """
-    found = conllu.read(path, tags=KNOWN, on_repair=lambda repair: None)  # the session writes the file in order
+    found = conllu.read(path, tags=KNOWN, on_repair=ignore)  # the session writes the file in order
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 
 def read_text(text: str, name: str) -> list[MarkedSentence]:
     """The sentences of CoNLL-U as `block` writes it. Raises: DataError, as `read_marked`."""
     blocks = blocks_in(text, name)
-    sentences = (conllu.sentence_of(block, "optional", KNOWN, lambda repair: None) for block in blocks)
+    sentences = (conllu.sentence_of(block, "optional", KNOWN, ignore) for block in blocks)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(sentences)]
 
 

@@ -124,13 +124,11 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
 
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
-    from dynet_vdgi.annotation import server
-
-    reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
-    from dynet_vdgi.annotation import adjudication
+    from dynet_vdgi.annotation import adjudication, server
     from dynet_vdgi.annotation.adjudication import Adjudication
     from dynet_vdgi.system.names import count
 
+    reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     files.check_named(arguments.output)
     files.check_output(arguments.output, [path, arguments.beside])
     files.check_read_again([path, arguments.beside], "decisions are taken up again later")

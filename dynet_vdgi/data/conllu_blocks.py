@@ -77,6 +77,10 @@ def warn(repair: DataError) -> None:
     _LOGGER.warning("%s", repair)
 
 
+def ignore(repair: DataError) -> None:
+    """The treatment of repairs that are reported elsewhere."""
+
+
 def items(path: AnyPath) -> Iterator[Block | DataError]:
     """Blocks, faults of the file and repairs, in file order."""
     name = shown(path)

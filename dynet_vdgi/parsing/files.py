@@ -20,7 +20,7 @@ from typing import Any
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, windows
+from dynet_vdgi.data.conllu_blocks import Block, ignore, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -159,7 +159,7 @@ class FileParser:
             try:
                 for block in blocks:
                     held.append(block)
-                    yield sentence_of(block, "ignored", tags, _not_yet)
+                    yield sentence_of(block, "ignored", tags, ignore)
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
 
@@ -293,10 +293,6 @@ def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
         sentence = with_notes(sentence, (), notes)
     block = render(sentence, parse.heads, deprels)
     return block if how.keep_heads else conllu_writing.renewed(block)
-
-
-def _not_yet(repair: DataError) -> None:
-    """The treatment of a repair that the sentence's window reports."""
 
 
 _worker: Parser | None = None

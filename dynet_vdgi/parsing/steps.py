@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import KNOWN, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, blocks, blocks_in, windows
+from dynet_vdgi.data.conllu_blocks import Block, blocks, blocks_in, ignore, windows
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -186,7 +186,7 @@ class Steps:
 
     def _tagged(self, untagged: Iterable[Block]) -> Iterator[Block]:
         assert self.tagger is not None
-        sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in untagged)
+        sentences = (sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
         for tagged in self.tagger.stream(sentences, retag=self.retag):
             source = (tagged.noted if self.notes else tagged.sentence).source
             assert source is not None
@@ -217,7 +217,7 @@ class Steps:
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
         untagged = blocks_in(raw_text.conllu(document), MEMORY)
-        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, _ignore) for block in untagged)
+        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
 
 
 def step_file(name: str, path: AnyPath) -> StepFile:
@@ -269,7 +269,3 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
         loaded(name, path)  # refused if it cannot be used
         found[name] = Path(file.path).read_bytes() if file.content is None else file.content
     return found
-
-
-def _ignore(fault: DataError) -> None:
-    """What to do about a repair that the parser reports."""
