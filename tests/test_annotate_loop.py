@@ -145,7 +145,7 @@ def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(
     assert knowledge is not None
     base = Prior.of_text(course.rules, knowledge.text, course.facts)
     assert knowledge.base.text == base.text
-    for preset in ("paper", "supervised"):
+    for preset in ("fixed-lambda", "supervised"):
         with pytest.raises(UsageError, match="use --preset universal-trees, or best"):
             loop.Course.of(preset)
 

@@ -117,8 +117,8 @@ def test_sentences_in_memory_give_the_model_of_their_file_bit_by_bit(
 
 def test_neural_parsers_are_trained_in_memory_as_from_files(few: Path, tmp_path: Path) -> None:
     small = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"updates": 3, "samples": 3}}
-    in_memory = vdgi.train(list(read(few / "my.conllu")), "paper", settings=small)
-    from_file = vdgi.train(few / "my.conllu", "paper", settings=small, out=tmp_path / "run")
+    in_memory = vdgi.train(list(read(few / "my.conllu")), "fixed-lambda", settings=small)
+    from_file = vdgi.train(few / "my.conllu", "fixed-lambda", settings=small, out=tmp_path / "run")
     loaded = vdgi.load(tmp_path / "run")
     assert same_model(in_memory.model, from_file.model)
     assert same_model(in_memory.model, loaded.model)
@@ -170,7 +170,7 @@ import logging, sys
 before = list(logging.root.handlers)
 import dynet_vdgi as vdgi
 text = list(vdgi.read(sys.argv[1]))
-for preset, small in (("best", {}), ("paper", {"train": {"updates": 2, "samples": 3}})):
+for preset, small in (("best", {}), ("fixed-lambda", {"train": {"updates": 2, "samples": 3}})):
     parser = vdgi.train(text, preset, settings=small)
     parser.save(sys.argv[2])
     scores = vdgi.evaluate(text, vdgi.load(sys.argv[2]).pipe(text))

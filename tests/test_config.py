@@ -38,7 +38,7 @@ def hint_of(key: str, kind: type[Section]) -> tuple[Any, Any]:
     return (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, None)
 
 
-def message_of(*assignments: str, preset: str = "paper") -> str:
+def message_of(*assignments: str, preset: str = "fixed-lambda") -> str:
     with pytest.raises(ConfigError) as caught:
         load_settings(preset, assignments)
     return str(caught.value)
@@ -51,7 +51,7 @@ def test_training_must_end() -> None:
         "or epochs: nothing would be trained"
     )
     assert message_of("train.updates=0") == message
-    settings = load_settings("paper", ["train.updates=0", "train.epochs=3"])
+    settings = load_settings("fixed-lambda", ["train.updates=0", "train.epochs=3"])
     assert settings.train.epochs == 3  # all assignments count at once
     assert load_settings("best", ["parser.epochs=1"]).recipe == "taught"  # which has no updates
 
@@ -161,7 +161,7 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
     ],
 )
 def test_what_has_no_effect_on_a_neural_parser(assignments: list[str], idle: list[str], busy: list[str]) -> None:
-    found = load_settings("paper", assignments).without_effect()
+    found = load_settings("fixed-lambda", assignments).without_effect()
     assert set(idle) <= set(found)
     assert not set(busy) & set(found)
 

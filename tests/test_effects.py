@@ -219,7 +219,7 @@ ONLY_TREES = "there is no text to learn from, only trees"
     [
         ("best", "teacher.iterations", TREES, ONLY_TREES),
         ("best", "data.max_len", TREES, ONLY_TREES),
-        ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
+        ("fixed", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
         ("rl-bl", "finetune.score", TREES, ONLY_TREES),
         ("rl-bl", "language_model.lr", TREES, ONLY_TREES),
         (

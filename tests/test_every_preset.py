@@ -32,13 +32,14 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "as_released": (BOTH, CHOSEN),
     "best": ([], []),
     "few-trees": ([], ["training: {trees} trees learnt from"]),
+    "fixed-lambda": (FIRST, []),
     "hdp-dmv": ([], []),
     "lc-dmv": ([], []),
-    "paper": (FIRST, []),
+    "paper": (BOTH, []),
+    "pretraining": (FIRST, []),
     "rf": ([], []),
     "rl-bl": (BOTH, []),
     "rl-c": (BOTH, []),
-    "rl-pc": (BOTH, []),
     "rl-sn": (BOTH, []),
     "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
@@ -51,7 +52,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
             "training: {trees} trees learnt from",
         ],
     ),
-    "wsj": (FIRST, []),
+    "wsj": (BOTH, []),
     "wsj-strict": ([], []),
 }
 """Which stages each preset has, and what it uses gold trees for."""
@@ -131,8 +132,8 @@ def has_stage(settings: config.Settings, phase: str) -> bool:
 
 
 def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: Path) -> None:
-    options = [*sizes("rl-pc"), "train.updates=1", "finetune.updates=1", WEAK]
-    result = vdgi.good("train", "--train", text, *asked(["rl-pc"], *options), "--out", "run")
+    options = [*sizes("fixed-lambda"), "train.updates=1", WEAK]
+    result = vdgi.good("train", "--train", text, *asked(["fixed-lambda"], *options), "--out", "run")
     assert f"gold trees used: {COUNTED[0]}" in result.err.splitlines()
     model = model_file.load("run/model.vdgi", training=True)
     assert model.meta["gold_trees"] == COUNTED
@@ -142,7 +143,7 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     assert len(set(expectations.tolist())) > 3
     assert model.training["lambda"] == pytest.approx(4 * expectations)  # strength 2 where .5 is expected
     # The same rules from the file give the same model.
-    by_file = [*asked(["rl-pc"], *options[:-1]), "--rules", "rules.txt"]
+    by_file = [*asked(["fixed-lambda"], *options[:-1]), "--rules", "rules.txt"]
     vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
     other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
@@ -169,7 +170,7 @@ def words(folder: Path) -> list[str]:
     lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
     Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
     files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
-    options = asked(["paper"], *sizes("paper"), WORDS, *files)
+    options = asked(["fixed-lambda"], *sizes("fixed-lambda"), WORDS, *files)
     return ["train", "--train", "train.conllu", *options, "--out", "run"]
 
 

@@ -34,12 +34,12 @@ dev = ["xx-dev.conllu"]
 lengths = [4]
 [[system]]
 name = "fine"
-presets = ["rl-pc"]
+presets = ["paper"]
 set = {LONGER.replace("updates=60", "updates=0").replace("]", ', "finetune.updates=2"]')}
 after = "first"
 [[system]]
 name = "first"
-presets = ["paper"]
+presets = ["fixed-lambda"]
 set = {LONGER}
 """
 """Four runs, of which two start from the other two."""
@@ -80,7 +80,7 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
         ('after = "first"', 'after = "frist"', 4, "plan.toml: system 'fine': no system 'frist'; did you "),
         ('after = "first"', 'after = "fine"', 4, "plan.toml: system 'fine': it comes after 'fine', which "),
         ('after = "first"', 'treebanks = ["x"]', 4, "plan.toml: system 'fine': no treebank 'x'"),
-        ('["rl-pc"]', '["rl-cp"]', 4, FINE + "config: no preset 'rl-cp'; did you mean"),
+        ('["paper"]', '["papre"]', 4, FINE + "config: no preset 'papre'; did you mean"),
         ('"finetune.updates=2"', '"finetune.update=2"', 4, FINE + "config: no key "),
         ('dev = ["xx-dev.conllu"]', 'set = ["train.select=dev"]', 4, FIRST + "train.select=dev chooses the "),
         ('"xx-test.conllu"', '"x.conllu"', 2, FIRST + "no files of treebank 'xx': looked for x.conllu (or "),
@@ -311,7 +311,7 @@ def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
     scored = vdgi.good("evaluate", folder / "xx-test.conllu", run / "xx-test.parsed.conllu").out
     assert f"{row['dda']['all']:.1f}" in scored
     log = (run / "log.txt").read_text(encoding="utf-8")
-    assert log.startswith("INFO vdgi train --train xx-train.conllu --preset rl-pc --set ")
+    assert log.startswith("INFO vdgi train --train xx-train.conllu --preset paper --set ")
     assert "--init out/xx/first/2/model.vdgi --seed 2 --out out/xx/fine/2\n" in log
     assert table.startswith("DDA, protocol standard, xx\n\n|  | xx <=4 | xx all |\n")
     assert "| rules only |" in table

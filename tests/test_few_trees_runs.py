@@ -189,7 +189,7 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
     [
         (["--preset", "best", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
         (["--preset", "few-trees", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
-        (["--preset", "paper", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
+        (["--preset", "fixed-lambda", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
         (["--treebank", "like.conllu"], "a label comes before the files"),
         (["--treebank", "fr"], "name the files of its text after the label"),
         (["--treebank", "fr", "-"], "save standard input"),

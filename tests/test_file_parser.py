@@ -45,7 +45,7 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 def model(tmp_path, monkeypatch):
     """A model file with random weights."""
     monkeypatch.setattr(NeuralEngine, "windows", 1)
-    settings = load_settings("paper", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
+    settings = load_settings("fixed-lambda", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}

@@ -84,7 +84,8 @@ def lambda_at(dynamics: str, joint: bool = False, **changes: Any) -> Lambda:
 
 def finetuning(lam: Lambda | None = None, baseline: Baseline | None = None, **changes: Any) -> Finetuning:
     settings = FinetuneSettings(**changes)
-    return Finetuning(RuleCounts(RULES, TAGS), lam or lambda_at("fixed", joint=True), settings, baseline)
+    lam = lam or lambda_at("fixed", joint=True)
+    return Finetuning(RuleCounts(RULES, TAGS, lam.settings), lam, settings, baseline)
 
 
 # Pretraining
@@ -102,7 +103,7 @@ def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics):
             "released": [0.75, 0.5, 0.25, 0.125],
         }[dynamics]
     )
-    phase = Pretraining(RuleCounts(RULES, TAGS), lam)
+    phase = Pretraining(RuleCounts(RULES, TAGS, lam.settings), lam)
     for_encoder, for_decoder = phase(text(), made_up())
     expected = [gamma / M for gamma in gammas(counted(text(), made_up()), start)]
     assert for_encoder == pytest.approx(expected)
@@ -268,7 +269,7 @@ def reinforce_case() -> tuple[Any, Finetuning]:
     """Network and phase without rules."""
     lam = Lambda(PosteriorSettings(dynamics="off"), NET_RULES.expectations, joint=True)
     settings = FinetuneSettings(score="rl-bl", decoder="plain")
-    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS), lam, settings, Baseline({SENTENCE: 4.0}))
+    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS, lam.settings), lam, settings, Baseline({SENTENCE: 4.0}))
     return flat_network(), phase
 
 

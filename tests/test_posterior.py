@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute_force import dual
+from brute_force import dual, projective_trees
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynet_vdgi.data.corpus import Encoded
+from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
-from dynet_vdgi.variational.phases import Lambda, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.variational.phases import Lambda, RuleCounts, dual_gradient, effective_samples, gamma, log_z
 
 CASES = st.integers(0, 10_000)
 
@@ -47,19 +49,98 @@ def test_gradient_of_the_dual_by_finite_differences(seed):
     assert dual_gradient(counts, lam, e, 0.1) == pytest.approx(numeric, abs=1e-6)
 
 
-def test_the_minimum_of_the_dual_meets_the_constraints():
-    """At the optimum E_q[counts] >= e up to slack epsilon, with equality where lambda > 0 (Eq. 10)."""
-    counts, _, _ = case(3, m=500, k=3)
-    e, epsilon = np.array([2.0, 1.0, 1.8]), 0.05
-    lam = np.full(3, 0.1)
-    for _ in range(5000):
-        lam = np.maximum(0.0, lam - 0.05 * dual_gradient(counts, lam, e, epsilon))
-    expected = gamma(counts, lam) @ counts / len(counts)
-    lacking = np.maximum(0.0, e - expected)
-    assert np.linalg.norm(lacking) <= epsilon + 1e-3
-    assert lam[1] == pytest.approx(0.0, abs=1e-6)  # asked for less than there is
-    assert lam[0] > 0
-    assert lam[2] > 0
+# The E'-step of the paper on all trees of small sentences: Q of Eq. 8 is not empty, and lambda solves Eq. 11
+
+RULES = parse_rules("ROOT VERB .5\nROOT NOUN .5\nVERB NOUN .5\nNOUN NOUN .5\nNOUN ADJ .25\nADJ ADV .5\n")
+TAGS = ("ADJ", "ADV", "NOUN", "VERB", "X")
+SENTENCES = ["NOUN VERB", "VERB NOUN NOUN", "ADJ NOUN VERB", "X NOUN NOUN VERB", "ADV ADJ X", "X X"]
+
+
+def encoded(tags):
+    ids = tuple(TAGS.index(tag) + 1 for tag in tags.split())
+    return Encoded(ids, (0,) * len(ids))
+
+
+def rule_arcs(tags, heads):
+    """Counts (K,) of the rules in one tree, one arc after the other."""
+    of, counts = tags.split(), np.zeros(len(RULES))
+    for dependent, head in enumerate(heads):
+        for k, rule in enumerate(RULES.rules):
+            counts[k] += (of[head - 1] if head else "ROOT", of[dependent]) == (rule.head, rule.dependent)
+    return counts
+
+
+def drawn(tags, rng):
+    """All trees of a sentence, each one to four times, as if they were samples; their counts (M, K)."""
+    trees = [tree for tree in projective_trees(len(tags.split())) for _ in range(rng.integers(1, 5))]
+    return np.array([rule_arcs(tags, tree) for tree in trees])
+
+
+def solved(counts, expected, epsilon, steps=20000, lr=0.2):
+    lam = Lambda(PosteriorSettings(dynamics="dual", epsilon=epsilon, lr=lr), expected[0])
+    for _ in range(steps):
+        for of_sentence, e in zip(counts, expected):
+            lam.update(of_sentence, e)
+        lam.end_batch(len(counts))
+    return lam.value
+
+
+def counted_rates(rng):
+    """The rules with numbers that a tree of each sentence holds: arcs by pairs of words."""
+    trees = {tags: list(projective_trees(len(tags.split()))) for tags in SENTENCES}
+    held = sum(rule_arcs(tags, of[rng.integers(len(of))]) for tags, of in trees.items())
+    one = parse_rules("".join(f"{rule.head} {rule.dependent} 1\n" for rule in RULES.rules))
+    pairs = RuleCounts(one, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
+    rates = held / sum(pairs.expected(encoded(tags)) for tags in SENTENCES)
+    return parse_rules("".join(f"{r.head} {r.dependent} {x:.6f}\n" for r, x in zip(RULES.rules, rates)))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95, 1.0])
+@pytest.mark.parametrize("tags", SENTENCES)
+def test_some_tree_has_the_rule_arcs_that_are_expected(tags, share):
+    features = RuleCounts(RULES, TAGS, PosteriorSettings(dynamics="dual", share=share))
+    counts = np.array([rule_arcs(tags, tree) for tree in projective_trees(len(tags.split()))])
+    assert features.expected(encoded(tags)) == pytest.approx([share * (counts @ RULES.expectations).max() / 0.5])
+
+
+def test_rates_are_expected_of_every_pair_of_words():
+    features = RuleCounts(RULES, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
+    expected = features.expected(encoded("NOUN NOUN VERB ADJ NOUN"))
+    assert expected == pytest.approx([0.5, 1.5, 1.5, 3.0, 0.75, 0.0])  # pairs: 1, 3, 3, 3 * 2, 3, 0
+
+
+@pytest.mark.parametrize(("expectations", "epsilon"), [("rules", 0.0), ("rules", 0.1), ("rates", 0.1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
+    """The conditions of Karush, Kuhn and Tucker for Eq. 10."""
+    rng = np.random.default_rng(seed)
+    settings = PosteriorSettings(dynamics="dual", share=0.9, expectations=expectations)
+    features = RuleCounts(RULES if expectations == "rules" else counted_rates(rng), TAGS, settings)
+    counts = [drawn(tags, rng) @ features.constraints for tags in SENTENCES]
+    expected = [features.expected(encoded(tags)) for tags in SENTENCES]
+    lam = solved(counts, expected, epsilon)
+    n = len(SENTENCES)
+    held = sum(gamma(c, lam) @ c / len(c) for c in counts) / n
+    lacking = sum(expected) / n - held  # E_q[phi] - b
+    slack = epsilon * lam / np.linalg.norm(lam)  # xi
+    assert lam.min() >= 0
+    assert lam.max() > 0.02  # the constraints bind
+    assert (lacking <= slack + 1e-5).all()  # q is in Q
+    assert lam * (lacking - slack) == pytest.approx(0, abs=1e-5)
+    # q is feasible and as near as the dual's value, so no q in Q is nearer to q_omega.
+    near = sum(float(g @ np.log(np.maximum(g, 1e-300))) / len(g) for g in (gamma(c, lam) for c in counts)) / n
+    value = sum(lam @ e - log_z(c, lam) for c, e in zip(counts, expected)) / n - epsilon * np.linalg.norm(lam)
+    assert near == pytest.approx(value, abs=1e-5)
+
+
+def test_lambda_of_dual_stays_at_zero_while_the_constraints_hold():
+    lam = Lambda(PosteriorSettings(dynamics="dual", epsilon=0.5, lr=0.1), np.full(2, 0.5))
+    lam.update(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
+    lam.end_batch(1)
+    assert lam.value.tolist() == [0.0, 0.0]
+    lam.update(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))  # it lacks 1, the slack is half of it
+    lam.end_batch(1)
+    assert lam.value.tolist() == pytest.approx([0.05, 0.0])
 
 
 def test_released_dynamics_step_by_step():
@@ -70,9 +151,9 @@ def test_released_dynamics_step_by_step():
     for _ in range(5):
         velocity = 0.9 * velocity + dual_gradient(counts, value, e, 0.1)
         value = np.maximum(0.0, value - 0.1 * velocity)
-        lam.update(counts)
+        lam.update(counts, e)
     assert lam.value == pytest.approx(value)
-    lam.update(np.zeros((20, 4)))  # no rule anywhere: no gradient, momentum goes on
+    lam.update(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
     velocity = 0.9 * velocity
     assert lam.value == pytest.approx(np.maximum(0.0, value - 0.1 * velocity))
 

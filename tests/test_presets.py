@@ -71,9 +71,9 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
 
 def test_preset_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    content = b'\xef\xbb\xbfbase = "paper"\n[train]\nlr = 1\n'  # some editors begin with a byte-order mark
+    content = b'\xef\xbb\xbfbase = "fixed-lambda"\n[train]\nlr = 1\n'  # some editors begin with a byte-order mark
     path.write_bytes(content)
-    expected = merge(load_settings("paper"), {"train": {"lr": 1.0, "epochs": 7}})
+    expected = merge(load_settings("fixed-lambda"), {"train": {"lr": 1.0, "epochs": 7}})
     assert load_settings(str(path), ["train.epochs=7"]) == load_settings(path, ["train.epochs=7"]) == expected
 
 
@@ -101,12 +101,12 @@ def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None,
 
 # ------------------------------------------------------------------------------------------- bases
 def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None:
-    written(tmp_path, "a", 'base = "paper"\n[train]\nlr = 0.25\nclip = 2.0\n')
+    written(tmp_path, "a", 'base = "fixed-lambda"\n[train]\nlr = 0.25\nclip = 2.0\n')
     b = written(tmp_path, "b", 'base = "a.toml"\nseed = 7\n[train]\nclip = 3.0\n')
     settings = load_settings(b)
     assert (settings.seed, settings.train.lr, settings.train.clip) == (7, 0.25, 3.0)
     changes = {"seed": 7, "train": {"lr": 0.25, "clip": 3.0}}
-    assert settings == merge(load_settings("paper"), changes)
+    assert settings == merge(load_settings("fixed-lambda"), changes)
 
 
 def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_later_presets_win_and_leave_the_rest() -> None:
 @pytest.mark.parametrize("section", ["train", "finetune"])
 def test_one_of_updates_and_epochs_replaces_the_other(section: str) -> None:
     below = {section: {"updates": 9}}
-    settings = merge(load_settings("paper"), below)
+    settings = merge(load_settings("fixed-lambda"), below)
     for change, expected in (
         ({"epochs": 3}, (0, 3)),
         ({"updates": 5}, (5, 0)),
@@ -153,7 +153,7 @@ def test_one_of_updates_and_epochs_replaces_the_other(section: str) -> None:
     ):
         part = getattr(merge(settings, {section: change}), section)
         assert (part.updates, part.epochs) == expected
-    part = getattr(load_settings("paper", [f"{section}.updates=4", f"{section}.epochs=2"]), section)
+    part = getattr(load_settings("fixed-lambda", [f"{section}.updates=4", f"{section}.epochs=2"]), section)
     assert (part.updates, part.epochs) == (4, 2)
 
 
@@ -176,11 +176,11 @@ def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
 @pytest.mark.parametrize(
     ("preset", "assignment", "reason"),
     [
-        ("paper", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
-        ("paper", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
-        ("paper", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
-        ("rl-pc", "language_model.lr=1", "it is for finetune.score=rl-bl"),
-        ("paper", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
+        ("fixed-lambda", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
+        ("fixed-lambda", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
+        ("fixed-lambda", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
+        ("paper", "language_model.lr=1", "it is for finetune.score=rl-bl"),
+        ("fixed-lambda", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
         ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
     ],
 )
@@ -217,7 +217,7 @@ def test_what_would_have_no_effect_is_refused(tmp_path: Path, preset: str, assig
     ],
 )
 def test_assignments(assignment: str, value: Any) -> None:
-    got: Any = load_settings("paper", [assignment])
+    got: Any = load_settings("fixed-lambda", [assignment])
     for part in assignment.split("=")[0].strip().split("."):
         got = getattr(got, part)
     assert got == value

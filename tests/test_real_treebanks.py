@@ -24,7 +24,7 @@ LANGUAGES = ("eu", "fr")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A model with random weights that knows the tags but SYM."""
-    settings = load_settings("paper", changes={"parser": {"hidden_dim": 16, "tag_dim": 8}})
+    settings = load_settings("fixed-lambda", changes={"parser": {"hidden_dim": 16, "tag_dim": 8}})
     known = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ VERB X"
     vocabulary = Vocabulary(tuple(known.split()))
     network = Network(vocabulary, settings.parser, np.random.default_rng(1))

@@ -140,7 +140,7 @@ def test_the_recommended_recipe_does_without_dynet(folder: Path) -> None:
 
 def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
     tiny.write(Path("train.conllu"), 60)
-    line = "train --train train.conllu --preset paper --set train.updates=1 --out run"
+    line = "train --train train.conllu --preset fixed-lambda --set train.updates=1 --out run"
     code = "import sys; sys.modules['dynet'] = None; from dynet_vdgi.cli import main; "
     code += "sys.exit(main(sys.argv[1:]))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -149,7 +149,7 @@ def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
 
 def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
     """All that training leaves, after a run with the paper's settings but for sizes."""
-    sizes = ["--preset", "paper", "--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6"]
+    sizes = ["--preset", "fixed-lambda", "--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6"]
     sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
     vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
     return model_file.load(f"{out}/model.vdgi", training=True)

@@ -69,7 +69,7 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     (folder / "good.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode(), mtime=0))
     (folder / "raw.txt").write_text("Dogs bark.\nCats sleep.\n", encoding="utf-8")
     (folder / "words.txt").write_text("La ville de Paris .\n\nla vie de la ville\n" * 3, encoding="utf-8")
-    (folder / "small.toml").write_text('base = "paper"\n' + SMALL, encoding="utf-8")
+    (folder / "small.toml").write_text('base = "fixed-lambda"\n' + SMALL, encoding="utf-8")
     (folder / "bad-rules.txt").write_text("ROOT VERB 1\nVERB NOUN\n", encoding="utf-8")
     (folder / "bad.vdgi").write_text("damaged", encoding="utf-8")
     shutil.copytree(model.parent, folder / "neural")

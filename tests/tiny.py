@@ -39,9 +39,9 @@ SMALL: Changes = {
     "parser": {"hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
-"""Settings of the smallest runs, on top of the preset `paper`, as `presets.merge` takes them."""
+"""Settings of the smallest runs, on top of the preset `fixed-lambda`, as `presets.merge` takes them."""
 
-SMALL_OPTIONS = ["--preset", "paper"] + [
+SMALL_OPTIONS = ["--preset", "fixed-lambda"] + [
     option
     for section, values in SMALL.items()
     for name, value in values.items()
@@ -85,7 +85,7 @@ def write_gold_and_parse(gold: Path, parse: Path) -> None:
 
 def settings(changes: Changes | None = None) -> Settings:
     """Small settings with some changed."""
-    return presets.merge(presets.load_settings("paper", changes=SMALL), changes or {})
+    return presets.merge(presets.load_settings("fixed-lambda", changes=SMALL), changes or {})
 
 
 def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> Material:

@@ -251,7 +251,7 @@ def _run(job: Job) -> list[TableRow]:
         with files.atomic_writer(counted) as handle:
             data = settings.data
             handle.write(estimated_rules(job.files["expectations"], rules, data.max_len, data.tags).text)
-        settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rules"}})
+        settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rates"}})
         names = ", ".join(Path(name).name for name in job.files["expectations"])
         used = [f"{names}: expectations of the rules counted in its trees"]
     begin = job.folder.parents[1] / job.after / str(job.seed) if job.after else None
@@ -288,7 +288,8 @@ def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     words += ["--dev", *job.files["dev"]] if job.files["dev"] else []
     words += [word for preset in job.presets for word in ("--preset", preset)]
     words += [word for assignment in job.set for word in ("--set", assignment)]
-    words += ["--rules", settings.rules] if job.files["expectations"] else []
+    if job.files["expectations"]:
+        words += ["--rules", settings.rules, "--set", "posterior.expectations=rates"]
     return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
 
 

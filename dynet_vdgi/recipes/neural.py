@@ -136,7 +136,7 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
             f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
             "set rules=ud, for example"
         )
-    if posterior.expectations == "rules" or posterior.dynamics == "off":
+    if posterior.expectations != "trees" or posterior.dynamics == "off":
         return rules
     given = [part for part in inputs.texts.values() if part] or [inputs.trees]
     tags = settings.data.tags

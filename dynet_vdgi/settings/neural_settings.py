@@ -36,14 +36,20 @@ class PosteriorSettings(Section, frozen=True):
     """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
 
     expectations: Annotated[
-        Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
+        Literal["rules", "rates", "trees"],
+        Meta(
+            description="numbers of the rule file: what rules are worth, or shares of pairs; or counted in gold trees"
+        ),
     ] = "rules"
-    dynamics: Annotated[Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")] = (
-        "fixed"
-    )
+    dynamics: Annotated[
+        Literal["dual", "fixed", "released", "off"], Meta(description="lambda solves Eq. 11, is fixed, grows, or is 0")
+    ] = "dual"
+    share: Annotated[
+        float, Meta(ge=0, le=1, description="rule arcs expected, of those in the trees with most of them")
+    ] = 0.95
     strength: Annotated[float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
-    lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.1
+    lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.05
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
 
 
@@ -118,8 +124,11 @@ _EXCLUSIONS: Exclusions = (
      lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
     ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
      lambda s, i: not (i.has_text and s.learns_from_text)),
-    ("posterior.epsilon posterior.lr posterior.momentum", _WITHOUT,
-     lambda s, i: s.posterior.dynamics != "released"),
+    ("posterior.epsilon posterior.lr", _WITHOUT, lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
+    ("posterior.share", "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
+     lambda s, i: s.posterior.expectations != "rules"),
+    ("posterior.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
      lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
     ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.corpus import Encoded, Vocabulary
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.model.layers import finite, seed_dropout
@@ -209,20 +210,50 @@ def _nll(model: LanguageModel, items: Sequence[Sequence[int]], batch_size: int) 
 # estimated from M samples Eqs. 13, 15 gamma(a) = exp(lambda . counts) / Z(lambda), so that its mean over
 # samples is 1 Eq. 14
 #
-# and lambda >= 0 minimises, for one sentence, O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2
-# (Eq. 11 with the sign reversed). Shapes: M samples, K features; counts (M, K), lambda (K,), gamma (M,).
+# and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (Eq. 11 with the sign
+# reversed), for the mean sentence. Shapes: M samples, K rules, J constraints; lambda (J,), gamma (M,). The counts
+# in these formulas are (M, J): those of the rules, or their weighted sum as the one constraint.
 
 
 class RuleCounts:
-    """How often each of K rules holds."""
+    """How often each of K rules holds in a tree, and what J constraints ask of a sentence's trees.
 
-    def __init__(self, rules: RuleSet, tags: Sequence[str]) -> None:
-        self.expectations, self._index = rules.expectations, rules.index(tags)
+    An expectation of .5 a sentence cannot be met by a sentence without such a pair of tags, so Q, the set of Eq. 8,
+    would be empty, and lambda infinite. With the dynamics `dual` the constraints can be met. Where the numbers in
+    the rule file are worths (`posterior.expectations = "rules"`), there is one: the rule arcs, an arc worth 1 where
+    the number is .5, have a share of the most that a projective tree can have, as in Naseem et al. (2010), whose
+    rules these are. Where they are rates, each rule has one: its rate times the pairs of words that it could join;
+    summed over the text, that is what the trees hold in which the rates were counted.
+    """
+
+    def __init__(self, rules: RuleSet, tags: Sequence[str], settings: PosteriorSettings) -> None:
+        self.rules, self._index, self._settings = rules.expectations, rules.index(tags), settings
+        self._known: dict[tuple[int, ...], Floats] = {}
+        is_one = settings.dynamics == "dual" and settings.expectations == "rules"
+        self.constraints = 2.0 * self.rules[:, None] if is_one else np.eye(len(self.rules))  # (K, J)
+        self.start = self.rules @ self.constraints
 
     def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
         """Counts (M, K) in trees (M, n) of a sentence."""
         tags = [tag - 1 for tag in sentence.tags]
-        return rules_module.count(self._index, len(self.expectations), tags, heads)
+        return rules_module.count(self._index, len(self.rules), tags, heads)
+
+    def expected(self, sentence: Encoded) -> Floats:
+        """The expectations e (J,) of a sentence; those of the rule file, unless the dynamics are `dual`."""
+        if self._settings.dynamics != "dual":
+            return self.rules
+        if sentence.tags not in self._known:
+            tags = np.array(sentence.tags) - 1
+            rule = np.concatenate([self._index[:1, tags], self._index[tags + 1][:, tags]])  # (n + 1, n)
+            rule[np.arange(len(tags)) + 1, np.arange(len(tags))] = -1
+            if self._settings.expectations == "rules":
+                worth = np.append(self.constraints, 0.0)[rule]
+                best = np.array(chart.best(np.pad(worth, ((0, 0), (1, 0)))))
+                e = self._settings.share * worth[best, np.arange(len(tags))].sum(keepdims=True)
+            else:
+                e = self.rules * [(rule == k).sum() for k in range(len(self.rules))]
+            self._known[sentence.tags] = e
+        return self._known[sentence.tags]
 
 
 def log_z(counts: Floats, lam: Floats) -> float:
@@ -238,9 +269,9 @@ def gamma(counts: Floats, lam: Floats) -> Floats:
 
 
 def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
-    """Gradient (K,) of O(lambda), the dual, to be minimised over lambda >= 0 (Eq. 11).
+    """Gradient (J,) of O(lambda), the dual, to be minimised over lambda >= 0 (Eq. 11).
 
-    It is each rule's count under the regularised posterior, minus its expectation, plus the slack. At lambda
+    It is each count under the regularised posterior, minus its expectation, plus the slack. At lambda
     = 0, where the norm has no gradient, the norm's part is taken as 0.
     """
     expected = gamma(counts, lam) @ counts / len(counts)
@@ -256,8 +287,11 @@ def effective_samples(weights: Floats) -> float:
 
 @dataclass
 class Lambda:
-    """The dual variables (K,) of a run, one vector for all sentences, and how they move.
+    """The dual variables (J,) of a run, one vector for all sentences, and how they move.
 
+    `dual`: as in the paper, by projected gradient. lambda starts at 0, and after each mini-batch takes a step down
+    the mean of the sentences' O(lambda), from their samples. The step is proximal in the norm, which has no
+    gradient at 0, so lambda stays 0 while the constraints hold up to epsilon.
     `off`: no regularisation; every lambda is 0.
     `fixed`: every lambda stays where it starts, in proportion to the rule's expectation: at
     `settings.strength` where that is .5, the expectation of all universal rules. `released`: as in the
@@ -269,36 +303,46 @@ class Lambda:
     """
 
     settings: PosteriorSettings
-    expectations: Floats
+    start: Floats  # (J,): expectations, which lambda is in proportion to at first
     joint: bool = False
     value: Floats = field(init=False)
     velocity: Floats = field(init=False)
     gradient: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        per_expectation = {"off": 0.0, "fixed": 2.0 * self.settings.strength, "released": 1.0}
-        self.value = per_expectation[self.settings.dynamics] * self.expectations
+        per_expectation = {"off": 0.0, "dual": 0.0, "fixed": 2.0 * self.settings.strength, "released": 1.0}
+        self.value = per_expectation[self.settings.dynamics] * self.start
         self.velocity, self.gradient = np.zeros_like(self.value), np.zeros_like(self.value)
 
     def gamma(self, counts: Floats) -> Floats:
         """Multipliers (M,) of one sentence's samples at the present lambda."""
         return gamma(counts, self.value)
 
-    def update(self, counts: Floats) -> None:
-        """One step after a sentence with these counts (M, K).
+    def update(self, counts: Floats, expected: Floats) -> None:
+        """Takes in a sentence with these counts (M, J) and expectations (J,).
 
-        Where no rule holds in any sample there is no gradient, but momentum goes on, as in the released code.
+        `released`, where no rule holds in any sample: no gradient, but momentum goes on, as in the released code.
         """
+        if self.settings.dynamics == "dual":
+            self.gradient += dual_gradient(counts, self.value, expected, epsilon=0.0)
         if self.settings.dynamics != "released":
             return
         gradient = np.zeros_like(self.value)
         if counts.any():
-            gradient = dual_gradient(counts, self.value, self.expectations, self.settings.epsilon)
+            gradient = dual_gradient(counts, self.value, expected, self.settings.epsilon)
         if self.joint:
             self.gradient += gradient
             return
         self.velocity = self.settings.momentum * self.velocity + gradient
         self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)
+
+    def end_batch(self, sentences: int) -> None:
+        """The step of `dual` after a mini-batch."""
+        if self.settings.dynamics == "dual":
+            step = np.maximum(0.0, self.value - self.settings.lr * self.gradient / sentences)
+            norm = float(np.linalg.norm(step))
+            self.value = step * max(0.0, 1.0 - self.settings.lr * self.settings.epsilon / max(norm, 1e-300))
+            self.gradient = np.zeros_like(step)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -348,8 +392,9 @@ class Regularised:
     def regularise(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Counts (M, K) and gamma (M,); lambda takes its step afterwards."""
         counts = self.features(sentence, samples.heads)
-        gamma = self.lam.gamma(counts)
-        self.lam.update(counts)
+        constrained = counts @ self.features.constraints
+        gamma = self.lam.gamma(constrained)
+        self.lam.update(constrained, self.features.expected(sentence))
         return counts, gamma
 
     def record(self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float) -> None:
@@ -369,7 +414,8 @@ class Regularised:
         return {}
 
     def joint_gradients(self, sentences: int) -> State:
-        """The mean gradients of `joint_values` over the sentences since the last call."""
+        """Ends a mini-batch of so many sentences; the mean gradients of `joint_values` over them."""
+        self.lam.end_batch(sentences)
         return {}
 
     def take(self, values: Mapping[str, NDArray[Any]]) -> None:
@@ -447,7 +493,7 @@ class Finetuning(Regularised):
         return {name: part.value for name, part in self._jointly().items()}
 
     def joint_gradients(self, sentences: int) -> State:
-        result = {}
+        result = super().joint_gradients(sentences)
         for name, part in self._jointly().items():
             result[name] = part.gradient / sentences
             part.gradient = np.zeros_like(part.gradient)

@@ -121,7 +121,7 @@ class Trainer:
         text, taught, trees = (list(range(*between)) for between in zip(ends, ends[1:]))
         self.numbers = {TEXT: text + trees, TEACHER: taught + trees}
         self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
-        self.features = RuleCounts(data.rules, data.vocabulary.tags)
+        self.features = RuleCounts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.best_score: float | None = None
@@ -136,10 +136,10 @@ class Trainer:
         """Begins a stage, with the weights the networks have now."""
         self.stage = stage
         if stage.phase == "pretrain":
-            lam = Lambda(self.settings.posterior, self.features.expectations)
+            lam = Lambda(self.settings.posterior, self.features.start)
             self.phase: Pretraining | Finetuning = Pretraining(self.features, lam)
         else:
-            lam = Lambda(self.settings.posterior, self.features.expectations, joint=True)
+            lam = Lambda(self.settings.posterior, self.features.start, joint=True)
             self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
         train = msgspec.structs.replace(self.settings.train, lr=stage.lr, clip=stage.clip)
         self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())

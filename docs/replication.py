@@ -1,0 +1,137 @@
+"""The rows and tables of docs/results/replication.md.
+
+    python docs/replication.py DIR...    adds the rows of folders of `vdgi experiment` to docs/results/replication.csv
+    python docs/figures.py               writes the tables into the page
+
+One line of replication.csv is the DDA of one run at one length, in per cent. A run that is there already, of the same
+system, language, seed and protocol, is replaced.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.experiments import tables
+from dynet_vdgi.experiments.tables import AVERAGE, TableRow
+from dynet_vdgi.system.names import markdown
+
+ROWS = Path(__file__).parent / "results" / "replication.csv"
+COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s")
+LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
+SHORT, LONG = "<=15", "<=40"
+
+
+@cache
+def load() -> tuple[TableRow, ...]:
+    """The committed rows, one for each run."""
+    runs: dict[tuple[str, ...], dict[str, str]] = {}
+    figures: dict[tuple[str, ...], dict[str, float]] = {}
+    with open(ROWS, encoding="utf-8", newline="") as lines:
+        for line in csv.DictReader(lines):
+            key = line["system"], line["language"], line["seed"], line["protocol"]
+            runs[key] = line
+            figures.setdefault(key, {})[line["length"]] = float(line["dda"])
+    return tuple(
+        TableRow(
+            system=line["system"],
+            language=line["language"],
+            seed=int(line["seed"]),
+            dda=figures[key],
+            commit=line["commit"],
+            cpu_s=float(line["cpu_s"]),
+            protocol=line["protocol"],
+            gold_trees=line["gold_trees"],
+        )
+        for key, line in runs.items()
+    )
+
+
+def add(folders: Sequence[Path]) -> None:
+    """Writes the rows of these folders beside those that are there."""
+    known = {(r.language, r.system, r.seed, r.protocol): r for r in (load() if ROWS.exists() else ())}
+    known |= {(row.language, row.system, row.seed, row.protocol): row for row in tables.read(folders)}
+    with open(ROWS, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in (known[key] for key in sorted(known)):
+            for length, dda in row.dda.items():
+                first = row.language, row.system, row.seed, length, f"{dda:.3f}"
+                writer.writerow([*first, row.protocol, row.gold_trees, row.commit, f"{row.cpu_s:.1f}"])
+
+
+# ------------------------------------------------------------------------------------------- tables
+def made_by(rows: Sequence[TableRow]) -> str:
+    """A line below a table: seeds, commits and CPU seconds of its rows."""
+    trained = [row for row in rows if row.system not in tables.BASELINES]
+    seeds = sorted({row.seed for row in trained})
+    commits = ", ".join(sorted({row.commit for row in trained}))
+    spent = sum(row.cpu_s for row in trained)
+    return f"{len(trained)} runs, seeds {seeds[0]} to {seeds[-1]}, commit {commits}, {spent:.0f} CPU seconds."
+
+
+def of_systems(*systems: str) -> list[TableRow]:
+    """The rows of some systems."""
+    return [row for row in load() if row.system in systems]
+
+
+def eight(*systems: str) -> str:
+    """DDA up to 15 / up to 40 words on the paper's eight languages: published rows, and ours with these names."""
+    lines = [["system", "gold trees", "seeds", "average", "±", *LANGUAGES]]
+    for model, uses in (("UnivRules", "dev"), ("L-WeaklySup", "expectations, dev")):
+        there = {(f.dataset, f.length): f.mean for f in published.read() if (f.table, f.model) == ("Li2019-T6", model)}
+        names = ["UD1.4-Average", *(published.DATASETS[language] for language in LANGUAGES)]
+        cells = ["/".join(f"{there[name, length]:.1f}" for length in (SHORT, LONG)) for name in names]
+        lines.append([f"*published:* {published.same_model(model)}", uses, "5", cells[0], "", *cells[1:]])
+    used = []
+    for system in systems:
+        own = [row for row in load() if row.system == system and row.language in LANGUAGES]
+        used += own
+        both = [
+            [tables.figure(own, name, length, LANGUAGES) for length in (SHORT, LONG)] for name in (AVERAGE, *LANGUAGES)
+        ]
+        cells = ["/".join("–" if each is None else f"{each.mean:.1f}" for each in pair) for pair in both]
+        spread = "/".join("" if each is None or each.std is None else f"{each.std:.1f}" for each in both[0]).strip("/")
+        seeds = "–" if system in tables.BASELINES else str(min(_seeds(own, name) for name in LANGUAGES))
+        lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:]])
+    return f"{markdown(lines)}\n\n{made_by(used)}"
+
+
+def _seeds(rows: Sequence[TableRow], language: str) -> int:
+    return len({row.seed for row in rows if row.language == language})
+
+
+def _uses(rows: Sequence[TableRow]) -> str:
+    """The uses of gold trees, a word each."""
+    words = {"expectations": "expectations", "choice of the model": "dev", "crossing arcs": "projective"}
+    found = [word for what, word in words.items() if any(what in row.gold_trees for row in rows)]
+    return ", ".join(found) or "none"
+
+
+def beside(table: str, *systems: str) -> str:
+    """One of the paper's tables on the WSJ, ours below the published model of their names: mean (best) ± deviation."""
+    rows = of_systems(*systems, *tables.BASELINES)
+    (found,) = tables.beside([row for row in rows if row.language == "wsj"], f"Li2019-{table}")
+    lines = [[each.replace(" (here)", "") for each in line] for line in found.lines]
+    return f"{markdown(lines)}\n\n{made_by(of_systems(*systems))}"
+
+
+def mean(system: str) -> str:
+    """The average of a system over the eight languages, up to 15 / up to 40 words."""
+    own = [row for row in of_systems(system) if row.language in LANGUAGES]
+    both = [tables.figure(own, AVERAGE, length, LANGUAGES) for length in (SHORT, LONG)]
+    return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
+
+
+def difference(system: str, other: str) -> str:
+    """How far the average of one system lies above that of another, in points."""
+    pairs = zip(mean(system).split("/"), mean(other).split("/"))
+    return "/".join(f"{float(a) - float(b):+.1f}" for a, b in pairs)
+
+
+if __name__ == "__main__":
+    add([Path(name) for name in sys.argv[1:]])
