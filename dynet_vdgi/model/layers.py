@@ -255,10 +255,11 @@ NO_SHIFT = (-1e9, 0.0, 0.0)
 """Added to the logits where SHIFT is illegal; where REDUCE is illegal, SHIFT is forced and unscored."""
 
 
-def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, masked: bool) -> Expression:
-    """Logits (3,) for a step where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
+def action_logits(layer: StateLayer, embedding: Expression, can_shift: Sequence[bool], masked: bool) -> Expression:
+    """Logits (3,)xR of R states where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
     logits = layer.logits(embedding)
-    return logits if can_shift or not masked else logits + dy.inputVector(NO_SHIFT)
+    masks = [entry for legal in can_shift for entry in ((0.0, 0.0, 0.0) if legal else NO_SHIFT)]
+    return logits + dy.reshape(dy.inputVector(masks), (3,), batch_size=len(can_shift)) if masked else logits
 
 
 def finite(expression: Expression) -> NDArray[np.float64]:
