@@ -1,6 +1,6 @@
 """The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
 
-All of a sentence's derivations advance together, one action a step. Those that begin alike share all that
+All of a sentence's derivations advance together, one action a step. Derivations that begin alike share all that
 precedes dropout, whose masks are each sample's own. Sampling, forcing and arg-max are one loop.
 """
 
