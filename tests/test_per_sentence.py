@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import brute_force
-import dynet as dy
 import numpy as np
 import pytest
 from networks import WORDS, error_of_gradient, gradients, network, relative_difference, sentence
@@ -49,9 +48,7 @@ def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_di
     for index in np.ndindex(*[2] * n, *[len(words)] * n):
         text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
         new_graph(autobatch=True)
-        embedded, parts = net.decoder.read(text)
-        terms = [dy.esum(net.decoder.nll(text, embedded, parts, a, False)) for a in actions]
-        total += np.exp(-np.array(dy.concatenate(terms).vec_value())).sum()
+        total += np.exp(draw(net, text, len(actions), forcing(actions), training=False).samples.log_p).sum()
     assert total == pytest.approx(1.0, abs=1e-4)
 
 
@@ -98,10 +95,10 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
     text = sentence(n)
     best = per_sentence.parse(net.encoder, text)
     new_graph(False)
-    derivation = per_sentence.derive(net.encoder, text, 1, greedy)[0]
-    assert derivation.heads == best
+    derivation = per_sentence.derive(net.encoder, text, 1, greedy)[0][0]
+    assert tuple(derivation[-1].state.heads) == best
     # Every one-step deviation has a lower local probability: compare prefixes by enumeration.
-    prefix = derivation.actions
+    prefix = [int(prefix.action) for prefix in derivation[1:]]
     all_actions = [a for a, _ in brute_force.derivations(n)]
     new_graph(False)
     log_q = draw(net, text, len(all_actions), forcing(all_actions), training=False).samples.log_q
@@ -164,6 +161,38 @@ def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
         worst_gradient = max(worst_gradient, relative_difference(one, two))
     assert worst_score < 1e-4
     assert worst_gradient < 1e-4
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+@pytest.mark.parametrize("autobatch", [False, True])
+def test_what_derivations_share_changes_neither_scores_nor_gradients(autobatch, word_dim):
+    """Derivations that begin alike, some of them equal, together and each in a graph of its own."""
+    net, rng = network(tag_dim=8, hidden_dim=8, word_dim=word_dim), np.random.default_rng(2)
+    for n in (1, 2, 5, 6):
+        every = [list(actions) for actions, _ in brute_force.derivations(n)]
+        actions = [every[k] for k in rng.integers(0, len(every), 12)]
+        w, v = rng.uniform(0.5, 1.5, (2, 12))  # of one sign, so that no gradient is small by cancellation
+        new_graph(autobatch)
+        together = draw(net, sentence(n), 12, forcing(actions), training=False)
+        loss, shared = per_sentence.backward(together, w, v), gradients(net)
+        apart, scores = 0.0, []
+        for k in range(12):
+            new_graph(False)
+            alone = draw(net, sentence(n), 1, forcing([actions[k]]), training=False)
+            apart += per_sentence.backward(alone, w[k : k + 1], v[k : k + 1])
+            scores.append((alone.samples.log_q[0], alone.samples.log_p[0]))
+        assert loss == pytest.approx(apart, rel=1e-4, abs=1e-4)
+        assert np.allclose((together.samples.log_q, together.samples.log_p), np.transpose(scores), atol=1e-4)
+        assert relative_difference(gradients(net), shared) < 1e-4
+
+
+@pytest.mark.parametrize("autobatch", [False, True])
+def test_every_sample_draws_masks_of_its_own(autobatch):
+    net = network(hidden_dim=16, encoder_dropout=0.5, decoder_dropout=0.5)
+    new_graph(autobatch)
+    same = [list(brute_force.derivations(5)[60][0])] * 12
+    drawn = draw(net, sentence(5), 12, forcing(same), training=True).samples
+    assert len(set(drawn.log_q.tolist())) == len(set(drawn.log_p.tolist())) == 12
 
 
 def test_unknown_tags_can_be_parsed_but_not_generated():

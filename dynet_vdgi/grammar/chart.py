@@ -397,6 +397,13 @@ class State:
         else:
             self.heads[top - 1] = self.stack[-1]
 
+    def after(self, action: int) -> State:
+        """A new state, one action later. Raises: ValueError, the action is illegal here."""
+        later = State(0)
+        later.n, later.read, later.stack, later.heads = self.n, self.read, self.stack.copy(), self.heads.copy()
+        later.apply(action)
+        return later
+
 
 def oracle(heads: Sequence[int]) -> tuple[Action, ...]:
     """The canonical derivation of a tree: reduce as soon as the dependent has all its own dependents.

@@ -36,7 +36,7 @@ from dynet_vdgi.model.network import (
     Decoder,
     Encoder,
     Network,
-    WordSoftmax,
+    Terms,
     forcing,
     legal_log_probabilities,
     new_graph,
@@ -325,14 +325,6 @@ def decoder_pass(decoder: Decoder, rows: Rows, training: bool) -> Expression:
 
 
 # ----------------------------------------------------------------------------------------------------- scores
-@dataclass(frozen=True)
-class Terms:
-    """K terms of -log probabilities (1,)xK, and the visited row that each is of."""
-
-    nll: Expression
-    rows: Ints  # (K,)
-
-
 class Visits:
     """The rows of all steps numbered through: A rows before a step, Z rows after one (visited rows)."""
 
@@ -365,25 +357,8 @@ class Visits:
         rows = np.flatnonzero(self.action == Action.SHIFT)
         parent = self.parent[rows]
         embedding = dy.pick_batch_elems(embedding, parent.tolist())
-        logits = dy.affine_transform([decoder.tags_bias, decoder.tags, embedding])
-        column = self.next_word[parent]
-        terms = [Terms(dy.pickneglogsoftmax_batch(logits, (self.batch.tags[column] - 1).tolist()), rows)]
-        if decoder.words is not None:
-            terms += word_terms(decoder.words, embedding, self.batch.words[column], rows)
-        return terms
-
-
-def word_terms(softmax: WordSoftmax, embedding: Expression, words: Ints, rows: Ints) -> list[Terms]:
-    """Terms of `words` (R,) given u_t (H,)xR: of all classes together, then of each class's words."""
-    classes, inside = np.array([softmax.place[word] for word in words.tolist()]).T
-    logits = dy.affine_transform([softmax.classes_bias, softmax.classes, embedding])
-    terms = [Terms(dy.pickneglogsoftmax_batch(logits, classes.tolist()), rows)]
-    for k in np.unique(classes).tolist():
-        members = np.flatnonzero(classes == k)
-        matrix, bias = softmax.words[k]
-        logits = dy.affine_transform([bias, matrix, dy.pick_batch_elems(embedding, members.tolist())])
-        terms.append(Terms(dy.pickneglogsoftmax_batch(logits, inside[members].tolist()), rows[members]))
-    return terms
+        tags, words = (of_all[self.next_word[parent]].tolist() for of_all in (self.batch.tags, self.batch.words))
+        return decoder.generated(embedding, tags, words, rows)
 
 
 @dataclass

@@ -10,6 +10,7 @@ a sentence share the bidirectional LSTM.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import dynet as dy
 import numpy as np
@@ -29,11 +30,69 @@ from dynet_vdgi.model.layers import (
     action_logits,
 )
 from dynet_vdgi.settings.neural_settings import ModelSettings
-from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.system.arrays import Floats, Ints
+
+
+class Prefix:
+    """The parser after some actions; all derivations of a sentence that begin with them share it.
+
+    A derivation of n words is a list of 2n prefixes: the empty one, and one after each action.
+    """
+
+    def __init__(self, state: State, action: int = Action.SHIFT, shorter: Prefix | None = None) -> None:
+        self.state, self.action, self.shorter = state, action, shorter
+        self.can_shift, self.can_reduce, _ = state.legal()
+        self.longer: dict[int, Prefix] = {}
+
+    def then(self, action: int) -> Prefix:
+        """The prefix with one more action."""
+        if action not in self.longer:
+            self.longer[action] = Prefix(self.state.after(action), action, self)
+        return self.longer[action]
+
+
+@dataclass
+class Reading:
+    """A network's view of one sentence: derivations share all that precedes dropout, computed once a prefix."""
+
+    stack: StackLstm
+    layer: StateLayer
+    embedded: list[Expression]  # e_1..e_n
+    buffer_parts: list[Expression]  # of the state layer, at 0..n words read
+    empty: Expression = None  # the output of an empty stack
+    tops: dict[Prefix, StackItem] = field(default_factory=dict)
+
+    def top(self, prefix: Prefix) -> StackItem | None:
+        """The stack after a prefix; None is the empty stack."""
+        if prefix.shorter is None:
+            return None
+        if prefix not in self.tops:
+            top = self.top(prefix.shorter)
+            if prefix.action == Action.SHIFT:
+                self.tops[prefix] = self.stack.push(top, self.embedded[prefix.state.read - 1])
+            else:
+                assert top is not None
+                self.tops[prefix] = self.stack.reduce(top, prefix.action == Action.LEFT_REDUCE)
+        return self.tops[prefix]
+
+    def embedding(self, prefixes: Sequence[Prefix], training: bool) -> Expression:
+        """v_t of the encoder or u_t of the decoder (H,)xR after R prefixes."""
+        tops = [self.top(prefix) for prefix in prefixes]
+        stack = dy.concatenate_to_batch([self.empty if top is None else top.h for top in tops])
+        buffer = dy.concatenate_to_batch([self.buffer_parts[prefix.state.read] for prefix in prefixes])
+        return self.layer.embedding(stack, buffer, training)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """K terms of -log probabilities (1,)xK, and the row that each is of; a row is a sample in `per_sentence`."""
+
+    nll: Expression
+    rows: Ints  # (K,)
 
 
 class Encoder:
-    """Parameters of q and the expressions for one parser state."""
+    """Parameters of q and the expressions for parser states."""
 
     def __init__(
         self,
@@ -52,18 +111,18 @@ class Encoder:
         self.empty_buffer = parameters.constant("encoder/empty_buffer", 2 * hidden)
         self.masked = settings.mask_illegal
 
-    def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
-        """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words read."""
+    def read(self, sentence: Encoded) -> Reading:
+        """What all derivations of a sentence share."""
         embedded = self.embed(sentence)
         forward = self.forward.over(embedded)
         backward = self.backward.over(embedded[::-1])[::-1]
-        buffers = [dy.concatenate([f, b]) for f, b in zip(forward, backward)]
-        buffers.append(self.empty_buffer)
-        return embedded, [self.state.buffer_part(buffer) for buffer in buffers]
+        buffers = [*(dy.concatenate([f, b]) for f, b in zip(forward, backward)), self.empty_buffer]
+        return Reading(self.stack, self.state, embedded, [self.state.buffer_part(buffer) for buffer in buffers])
 
-    def logits(self, top: StackItem, buffer_part: Expression, can_shift: bool, training: bool) -> Expression:
-        """Scores (3,) of the actions in a state with at least two items on the stack."""
-        return action_logits(self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked)
+    def logits(self, reading: Reading, prefixes: Sequence[Prefix], training: bool) -> Expression:
+        """Scores (3,)xR of the actions after R prefixes with at least two items on the stack."""
+        embedding = reading.embedding(prefixes, training)
+        return action_logits(self.state, embedding, [prefix.can_shift for prefix in prefixes], self.masked)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -89,14 +148,17 @@ class WordSoftmax:
             for k, members in enumerate(classes)
         ]
 
-    def nll(self, embedding: Expression, word: int) -> list[Expression]:
-        """Terms of -log p(word)."""
-        k, i = self.place[word]
-        matrix, bias = self.words[k]
-        return [
-            dy.pickneglogsoftmax(dy.affine_transform([self.classes_bias, self.classes, embedding]), k),
-            dy.pickneglogsoftmax(dy.affine_transform([bias, matrix, embedding]), i),
-        ]
+    def nll(self, embedding: Expression, words: Sequence[int], rows: Ints) -> list[Terms]:
+        """Terms of -log p of `words` (R,) given u_t (H,)xR: of all classes together, then of each class's words."""
+        classes, inside = np.array([self.place[word] for word in words]).T
+        logits = dy.affine_transform([self.classes_bias, self.classes, embedding])
+        terms = [Terms(dy.pickneglogsoftmax_batch(logits, classes.tolist()), rows)]
+        for k in np.unique(classes).tolist():
+            members = np.flatnonzero(classes == k)
+            matrix, bias = self.words[k]
+            logits = dy.affine_transform([bias, matrix, dy.pick_batch_elems(embedding, members.tolist())])
+            terms.append(Terms(dy.pickneglogsoftmax_batch(logits, inside[members].tolist()), rows[members]))
+        return terms
 
 
 def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
@@ -112,7 +174,7 @@ def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
 
 
 class Decoder:
-    """Parameters of p and the loss of one derivation."""
+    """Parameters of p and the loss of derivations."""
 
     def __init__(
         self,
@@ -136,48 +198,35 @@ class Decoder:
         if settings.word_dim:
             self.words = WordSoftmax(parameters, "decoder/words", word_classes(vocabulary), hidden)
 
-    def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
-        """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words generated."""
-        embedded = self.embed(sentence)
-        prefixes = [self.no_prefix, *self.prefix.over(embedded)]
-        return embedded, [self.state.buffer_part(prefix) for prefix in prefixes]
-
-    def nll(
-        self,
-        sentence: Encoded,
-        embedded: list[Expression],
-        buffer_parts: list[Expression],
-        actions: Sequence[int],
-        training: bool,
-    ) -> list[Expression]:
-        """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` come from `read`.
+    def nll(self, sentence: Encoded, derivations: Sequence[Sequence[Prefix]], training: bool) -> list[Terms]:
+        """Terms of -log p(x, a) of derivations of a sentence.
 
         Raises: ValueError, the sentence holds an unknown tag, which the decoder cannot generate.
         """
         if UNKNOWN in sentence.tags:
             raise ValueError("the decoder cannot generate an unknown tag")
-        state = State(len(sentence))
-        top: StackItem | None = None
-        terms: list[Expression] = []
-        for action in actions:
-            stack = self.no_stack if top is None else top.h
-            embedding = self.state.embedding(stack, buffer_parts[state.read], training)
-            can_shift, can_reduce, _ = state.legal()
-            if can_reduce:
-                logits = action_logits(self.state, embedding, can_shift, self.masked)
-                terms.append(dy.pickneglogsoftmax(logits, action))
-            if action == Action.SHIFT:
-                tag, word = sentence.tags[state.read], sentence.words[state.read]
-                tag_logits = dy.affine_transform([self.tags_bias, self.tags, embedding])
-                terms.append(dy.pickneglogsoftmax(tag_logits, tag - 1))
-                if self.words is not None:
-                    terms += self.words.nll(embedding, word)
-                top = self.stack.push(top, embedded[state.read])
-            else:
-                assert top is not None
-                top = self.stack.reduce(top, action == Action.LEFT_REDUCE)
-            state.apply(action)
-        return terms
+        embedded = self.embed(sentence)
+        buffer_parts = [self.state.buffer_part(h) for h in (self.no_prefix, *self.prefix.over(embedded))]
+        reading = Reading(self.stack, self.state, embedded, buffer_parts, self.no_stack)
+        before = [prefix for derivation in derivations for prefix in derivation[:-1]]
+        actions = np.array([prefix.action for derivation in derivations for prefix in derivation[1:]])
+        samples = np.repeat(np.arange(len(derivations)), 2 * len(sentence) - 1)
+        embedding, terms = reading.embedding(before, training), []
+        choices = np.flatnonzero([prefix.can_reduce for prefix in before])
+        if choices.size:
+            can_shift = [before[k].can_shift for k in choices]
+            logits = action_logits(self.state, dy.pick_batch_elems(embedding, choices.tolist()), can_shift, self.masked)
+            terms.append(Terms(dy.pickneglogsoftmax_batch(logits, actions[choices].tolist()), samples[choices]))
+        shifts = np.flatnonzero(actions == Action.SHIFT)
+        generating = dy.pick_batch_elems(embedding, shifts.tolist())
+        tags, words = ([items[before[k].state.read] for k in shifts] for items in (sentence.tags, sentence.words))
+        return terms + self.generated(generating, tags, words, samples[shifts])
+
+    def generated(self, embedding: Expression, tags: Sequence[int], words: Sequence[int], rows: Ints) -> list[Terms]:
+        """Terms of -log p of the next tags and, in lexicalised models, words (R,) given u_t (H,)xR."""
+        logits = dy.affine_transform([self.tags_bias, self.tags, embedding])
+        terms = [Terms(dy.pickneglogsoftmax_batch(logits, [tag - 1 for tag in tags]), rows)]
+        return terms + self.words.nll(embedding, words, rows) if self.words else terms
 
 
 # ----------------------------------------------------------------------------------------------------

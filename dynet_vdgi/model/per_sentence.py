@@ -1,24 +1,26 @@
 """The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
 
-All of a sentence's derivations advance together, one action a step. Sampling, forcing and arg-max are one
-loop that differs only in who chooses; every faster engine is tested against this one.
+All of a sentence's derivations advance together, one action a step. Derivations that begin alike share all that
+precedes dropout, whose masks are each sample's own. Sampling, forcing and arg-max are one loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import dynet as dy
 import numpy as np
 
 from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.grammar.chart import Action, State
-from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
+from dynet_vdgi.model.layers import Expression, finite, seed_dropout
 from dynet_vdgi.model.network import (
     Choose,
     Encoder,
     Network,
+    Prefix,
+    Terms,
     forcing,
     legal_log_probabilities,
     new_graph,
@@ -42,60 +44,31 @@ Phase = Callable[[Encoded, Samples], "tuple[Floats, Floats]"]
 """From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the loss."""
 
 
-@dataclass
-class Derivation:
-    """One derivation while it is built, and after: actions (2n - 1,) and the terms of -log q(a|x)."""
-
-    state: State
-    top: StackItem | None = None
-    actions: list[int] = field(default_factory=list)
-    nll: list[Expression] = field(default_factory=list)
-
-    @property
-    def heads(self) -> tuple[int, ...]:
-        """The tree (n,), once the derivation is complete."""
-        return tuple(self.state.heads)
-
-
 def derive(
     encoder: Encoder, sentence: Encoded, copies: int, choose: Choose, *, training: bool = False
-) -> list[Derivation]:
-    """`copies` derivations of one sentence in the current graph, every choice made by `choose`.
+) -> tuple[list[list[Prefix]], list[Terms]]:
+    """`copies` derivations of one sentence, every choice made by `choose`; in the current graph, -log q(a|x).
 
     A step is scored where REDUCE is legal; before that SHIFT is forced.
     """
-    embedded, buffer_parts = encoder.read(sentence)
-    derivations = [Derivation(State(len(sentence))) for _ in range(copies)]
+    reading, empty, terms = encoder.read(sentence), Prefix(State(len(sentence))), []
+    derivations = [[empty] for _ in range(copies)]
     for step in range(2 * len(sentence) - 1):
-        choosing = [k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]]
-        logits: dict[int, Expression] = {}
-        for k in choosing:
-            derivation = derivations[k]
-            assert derivation.top is not None
-            can_shift = derivation.state.legal()[Action.SHIFT]
-            part = buffer_parts[derivation.state.read]
-            logits[k] = encoder.logits(derivation.top, part, can_shift, training)
         chosen = dict.fromkeys(range(copies), int(Action.SHIFT))
+        choosing = [k for k, derivation in enumerate(derivations) if derivation[-1].can_reduce]
         if choosing:
+            prefixes = [derivations[k][-1] for k in choosing]
+            logits = encoder.logits(reading, prefixes, training)
 
-            def log_probabilities(choosing: list[int] = choosing, logits: dict[int, Expression] = logits) -> Floats:
-                values = finite(dy.concatenate_to_batch([logits[k] for k in choosing]))
-                can_shift = np.array([derivations[k].state.legal()[Action.SHIFT] for k in choosing])
-                return legal_log_probabilities(values.reshape(len(choosing), 3), can_shift)
+            def log_probabilities(prefixes: list[Prefix] = prefixes, logits: Expression = logits) -> Floats:
+                return legal_log_probabilities(finite(logits).reshape(-1, 3), np.array([p.can_shift for p in prefixes]))
 
-            chosen.update(zip(choosing, choose(step, choosing, log_probabilities)))
+            actions = [int(action) for action in choose(step, choosing, log_probabilities)]
+            terms.append(Terms(dy.pickneglogsoftmax_batch(logits, actions), np.array(choosing)))
+            chosen.update(zip(choosing, actions))
         for k, derivation in enumerate(derivations):
-            action = int(chosen[k])
-            if k in logits:
-                derivation.nll.append(dy.pickneglogsoftmax(logits[k], action))
-            if action == Action.SHIFT:
-                derivation.top = encoder.stack.push(derivation.top, embedded[derivation.state.read])
-            else:
-                assert derivation.top is not None
-                derivation.top = encoder.stack.reduce(derivation.top, action == Action.LEFT_REDUCE)
-            derivation.state.apply(action)
-            derivation.actions.append(action)
-    return derivations
+            derivation.append(derivation[-1].then(chosen[k]))
+    return derivations, terms
 
 
 def greedy(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
@@ -108,16 +81,15 @@ def parse(encoder: Encoder, sentence: Encoded) -> tuple[int, ...]:
     if len(sentence) == 0:
         return ()
     new_graph(autobatch=False)
-    return derive(encoder, sentence, 1, greedy)[0].heads
+    return tuple(derive(encoder, sentence, 1, greedy)[0][0][-1].state.heads)
 
 
 @dataclass
 class SentenceSamples:
-    """Samples of one sentence and the expressions, in the current graph, of their scores."""
+    """M samples of one sentence; the terms, in the current graph, of -log q (rows 0..M-1) and -log p (M..2M-1)."""
 
     samples: Samples
-    nll_q: list[Expression]  # M scalars, -log q(a_m|x)
-    nll_p: list[Expression]  # M scalars, -log p(x, a_m)
+    terms: Terms
 
 
 def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True) -> SentenceSamples:
@@ -125,23 +97,23 @@ def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, tr
 
     A sentence of one word has a single derivation without any choice: its log q is 0.
     """
-    derivations = derive(network.encoder, sentence, copies, choose, training=training)
-    embedded, buffer_parts = network.decoder.read(sentence)
-    nll_q = [dy.esum(d.nll) if d.nll else dy.scalarInput(0.0) for d in derivations]
-    nll_p = [dy.esum(network.decoder.nll(sentence, embedded, buffer_parts, d.actions, training)) for d in derivations]
-    values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
-    actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
-    return SentenceSamples(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
+    derivations, of_q = derive(network.encoder, sentence, copies, choose, training=training)
+    of_p = network.decoder.nll(sentence, derivations, training)
+    actions = [[int(prefix.action) for prefix in derivation[1:]] for derivation in derivations]
+    heads = [tuple(derivation[-1].state.heads) for derivation in derivations]
+    nll = dy.concatenate_to_batch([part.nll for part in of_q + of_p])
+    rows = np.concatenate([*(part.rows for part in of_q), *(copies + part.rows for part in of_p)])
+    scores: Floats = np.negative(np.bincount(rows, finite(nll), 2 * copies))
+    return SentenceSamples(Samples(actions, heads, scores[:copies], scores[copies:]), Terms(nll, rows))
 
 
 def backward(drawn: SentenceSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
     """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the sum.
 
-    The weights (M,) are constants. They enter as one input vector: a constant of its own in each term would
-    keep DyNet from batching the terms.
+    The weights (M,) are constants.
     """
-    terms = dy.concatenate(drawn.nll_q + drawn.nll_p)
-    loss = dy.dot_product(terms, dy.inputVector(np.concatenate([encoder_weights, decoder_weights]).tolist()))
+    weights = np.concatenate([encoder_weights, decoder_weights])[drawn.terms.rows].tolist()
+    loss = dy.dot_product(dy.reshape(drawn.terms.nll, (len(weights),), batch_size=1), dy.inputVector(weights))
     value = float(loss.value())
     loss.backward()
     return value
