@@ -56,20 +56,6 @@ def test_training_must_end() -> None:
     assert load_settings("best", ["parser.epochs=1"]).recipe == "taught"  # which has no updates
 
 
-@pytest.mark.parametrize(
-    ("assignments", "message"),
-    [
-        (
-            "teacher.kind=dmv train.updates=0 finetune.updates=3",
-            "'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn from "
-            "its trees; set teacher.kind=none",
-        ),
-    ],
-)
-def test_settings_that_contradict_each_other(assignments: str, message: str) -> None:
-    assert message_of(*assignments.split()).startswith(f"config: {message}")
-
-
 A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["feats"]'
 
 
@@ -154,7 +140,6 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
         (["parser.word_dim=8"], [], ["words", "parser.vector_dim"]),
         (["posterior.dynamics=released"], ["posterior.strength"], ["posterior.lr", "posterior.epsilon"]),
         (["posterior.dynamics=off"], ["rules", "posterior.expectations"], []),
-        (["teacher.kind=dmv"], ["posterior", "train.samples", "train.exponent"], ["rules", "train.lr"]),
         (["finetune.updates=3"], ["language_model"], ["finetune.lr", "finetune.form"]),
         (["finetune.updates=3", "finetune.score=rl-bl"], [], ["language_model", "finetune.form"]),
         (["finetune.updates=3", "train.updates=0"], ["train.lr", "train.clip"], ["train.samples", "rules"]),

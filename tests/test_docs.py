@@ -204,7 +204,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         neural,
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],
-        [*default, "--preset", "best", "--set", "recipe=neural", *small],
+        [*default, "--preset", "pretraining", *small],
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for number, arguments in enumerate(runs):

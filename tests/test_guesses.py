@@ -76,5 +76,5 @@ def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_pa
     said = vdgi("train", "--preset", "best", *names).err
     assert "7 heads without HeadBy=, in trees with others that have it: left out" in said
     assert "7 words of these trees have no head" in said
-    said = vdgi("train", "--preset", "fixed-lambda", "--set", "teacher.kind=dmv", *names).err
+    said = vdgi("train", "--preset", "fixed-lambda", *names).err
     assert "7 heads without HeadBy=, in trees with others that have it: learnt from" in said

@@ -41,7 +41,7 @@ def test_stages_follow_from_updates_and_epochs(train, finetune, expected):
     }
     settings = tiny.settings(changes)
     steps = {"pretrain": (0.5, 0.125), "finetune": (0.25, 2.0)}
-    assert stages(settings, {"text": 6}) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
+    assert stages(settings, 6) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
 
 
 # From one to the other

@@ -1,4 +1,4 @@
-"""The recipe of the paper's neural parser: from the text itself, a teacher's trees, or gold trees."""
+"""The recipe of the paper's neural parser: from the text itself, or from gold trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from dynet_vdgi.recipes.run import (
     chosen_rules,
     no_start,
 )
-from dynet_vdgi.recipes.taught import teach
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.settings.neural_settings import NeuralSettings
@@ -47,11 +46,8 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         super().check(inputs, settings)
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
-        if inputs.facts and not settings.teacher.teaches:
-            raise UsageError(
-                "--language-facts would have no effect: without a teacher, rules are only counted; "
-                "choose a preset with a teacher, such as best"
-            )
+        if inputs.facts:
+            raise UsageError("--language-facts would have no effect: rules are only counted; choose --preset best")
 
     def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
         reading = RunReader(settings.data)
@@ -65,10 +61,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
             material = replace(material, vocabulary=vocabulary, vectors=vectors)
-        has_table = rules.table is not None and bool(rules.table.settings)
-        by_table = settings.teacher.teaches and has_table
-        reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
-        check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
+        check_ignored(settings, has_effect=bool(settings.parser.word_dim) and "forms" in settings.data.ignore)
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Preparation(settings, material, reading, files)
@@ -83,11 +76,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
                 "pip install dyNET38, or train a perceptron, as --preset best does"
             ) from error
 
-        settings, material = prepared.settings, prepared.material
-        if settings.teacher.teaches and material.sentences:
-            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log)
-            material = replace(material, taught=lesson.trees)
-        trainer = Trainer(settings, material, provenance, place.folder)
+        trainer = Trainer(prepared.settings, prepared.material, provenance, place.folder)
         if place.checkpoint:
             trainer.resume(place.checkpoint)
             logger.info("resuming after update %d", trainer.updates)
@@ -128,8 +117,6 @@ class NeuralEngine(GreedyEngine):
 def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
     """The rules, with expectations counted in the training text's trees if the settings ask for it."""
     rules = chosen_rules(inputs, settings)
-    if not settings.learns_from_text:
-        return rules
     posterior = settings.posterior
     if posterior.dynamics != "off" and not len(rules):
         raise ConfigError(

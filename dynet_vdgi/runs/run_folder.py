@@ -200,8 +200,7 @@ class Material:
     `punctuation` is the relation that punctuation had in `trees`, from which it has been removed.
 
     For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of random
-    ones. `taught` are the teachers' trees of the texts, for a first stage that does not see the texts
-    themselves.
+    ones.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -213,7 +212,6 @@ class Material:
     punctuation: str = "punct"
     vectors: Embeddings | None = None
     start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    taught: list[Sentence] = field(default_factory=list)
 
     @property
     def sentences(self) -> list[Sentence]:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import ONLY_TREES, Exclusions, NoTeacher, Section, Settings, TeacherSettings
+from dynet_vdgi.settings.config import ONLY_TREES, Exclusions, Section, Settings
 
 
 class ModelSettings(Section, frozen=True):
@@ -123,7 +123,7 @@ _EXCLUSIONS: Exclusions = (
     ("language_model", "it is for finetune.score=rl-bl",
      lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
     ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
-     lambda s, i: not (i.has_text and s.learns_from_text)),
+     lambda s, i: not i.has_text),
     ("posterior.epsilon posterior.lr", _WITHOUT, lambda s, i: s.posterior.dynamics not in ("dual", "released")),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
     ("posterior.share", "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
@@ -134,11 +134,8 @@ _EXCLUSIONS: Exclusions = (
     ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
     ("posterior.expectations", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
     ("rules", _WITHOUT,
-     lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores and not s.teacher.teaches),
-    ("rules", "nothing learns under them",
-     lambda s, i: s.posterior.dynamics != "off" and not s.teacher.teaches and not s.learns_from_text),
+     lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
     ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
-    ("teacher", ONLY_TREES, lambda s, i: not i.has_text and s.teacher.teaches),  # none is a valid setting
     ("rules language_model finetune.score finetune.form finetune.decoder", ONLY_TREES,
      lambda s, i: not i.has_text),
 )
@@ -146,9 +143,8 @@ _EXCLUSIONS: Exclusions = (
 
 
 class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
-    """The paper's parser, trained on the text itself, on a teacher's trees, or on gold trees."""
+    """The paper's parser, trained on the text itself, or on gold trees."""
 
-    teacher: TeacherSettings = NoTeacher()
     parser: ModelSettings = ModelSettings()
     words: WordSettings = WordSettings()
     posterior: PosteriorSettings = PosteriorSettings()
@@ -169,11 +165,6 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         return bool(self.finetune.updates or self.finetune.epochs)
 
     @property
-    def learns_from_text(self) -> bool:
-        """If a stage learns from the text itself, under posterior regularisation."""
-        return self.finetunes or (self.pretrains and not self.teacher.teaches)
-
-    @property
     def counts_for_scores(self) -> bool:
         """If a score function counts rules, whatever lambda is."""
         return self.finetunes and self.finetune.score in ("rl-c", "rl-pc")
@@ -188,16 +179,11 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
 
     @property
     def counts_rules(self) -> bool:
-        return self.learns_from_text
+        return True
 
     def check_together(self) -> None:
         if not self.pretrains and not self.finetunes:
             raise ConfigError(
                 "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
                 "or epochs: nothing would be trained"
-            )
-        if not self.pretrains and self.teacher.teaches:
-            raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
-                "learn from its trees; set teacher.kind=none"
             )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runs.run_folder import Material, RunLog, console_row, heading
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
-from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
+from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import count
 from dynet_vdgi.system.progress import Bar
@@ -50,9 +49,6 @@ from dynet_vdgi.variational.phases import (
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this share a checkpoint; the last one always writes one."""
 
-TEXT, TEACHER = "text", "teacher"
-"""The sources of a stage: the sentences themselves, or a teacher's trees of them."""
-
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
 
@@ -61,35 +57,23 @@ logger = logging.getLogger("dynet_vdgi")
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1.
-
-    It learns from its source, and from `Material.trees` in any case. Epochs are counted from
-    update `origin` on, where the first stage with this source began.
-    """
+    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1."""
 
     phase: str
     first: int
     last: int
     lr: float
     clip: float
-    source: str = TEXT
-    origin: int = 0
 
 
-def stages(settings: NeuralSettings, per_epoch: Mapping[str, int]) -> list[Stage]:
-    """The stages of a run, in their order, given the number of batches in an epoch of each source."""
-    first_source = TEACHER if settings.teacher.teaches else TEXT
-    parts: tuple[tuple[str, str, TrainSettings | FinetuneSettings], ...] = (
-        ("pretrain", first_source, settings.train),
-        ("finetune", TEXT, settings.finetune),
-    )
+def stages(settings: NeuralSettings, per_epoch: int) -> list[Stage]:
+    """The stages of a run, in their order, given the number of batches in an epoch."""
     found: list[Stage] = []
-    for phase, source, part in parts:
+    for phase, part in (("pretrain", settings.train), ("finetune", settings.finetune)):
         if part.updates or part.epochs:
-            ends = [end for end in (part.updates, part.epochs * per_epoch[source]) if end]
+            ends = [end for end in (part.updates, part.epochs * per_epoch) if end]
             first = found[-1].last if found else 0
-            origin = next((stage.origin for stage in found if stage.source == source), first)
-            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip, source, origin))
+            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip))
     return found
 
 
@@ -114,21 +98,16 @@ class Trainer:
         self.network = Network(data.vocabulary, settings.parser, rng, data.vectors)
         if data.start:
             self.network.parameters.load(dict(data.start))
-        parts = (data.sentences, data.taught, data.trees)
-        every = list(chain(*parts))
-        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in every]
-        ends = [0, *accumulate(map(len, parts))]
-        text, taught, trees = (list(range(*between)) for between in zip(ends, ends[1:]))
-        self.numbers = {TEXT: text + trees, TEACHER: taught + trees}
-        self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
+        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in (*data.sentences, *data.trees)]
+        self.gold = {k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))}
         self.features = RuleCounts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.best_score: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
-        self._per_epoch = {source: len(self._epoch(0, source)) for source in self.numbers}
-        self.stages = stages(settings, self._per_epoch)
+        self.per_epoch = len(self._epoch(0))  # batches; as many in every epoch
+        self.stages = stages(settings, self.per_epoch)
         self.supervised = Supervised()
         self._enter(self.stages[0])
 
@@ -158,11 +137,6 @@ class Trainer:
     def updates(self) -> int:
         """Updates made so far, in all stages."""
         return self.stage.first + self.optimiser.updates
-
-    @property
-    def per_epoch(self) -> int:
-        """Batches in an epoch of the present stage."""
-        return self._per_epoch[self.stage.source]
 
     # ------------------------------------------------------------------------------------- checkpoints
     @property
@@ -228,13 +202,11 @@ class Trainer:
         self.log.restart(self.updates)
 
     # ------------------------------------------------------------------------------------- training
-    def _epoch(self, epoch: int, source: str = "") -> list[list[int]]:
-        """The batches of one epoch of a source, by default the present stage's; as many in every epoch."""
+    def _epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch, as numbers of sentences."""
         rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
-        numbers = self.numbers[source or self.stage.source]
-        kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
-        batches = minibatches(kinds, self.settings.train.batch_size, rng)
-        return [[numbers[place] for place in batch] for batch in batches]
+        kinds = [(len(sentence), k in self.gold) for k, sentence in enumerate(self.encoded)]
+        return minibatches(kinds, self.settings.train.batch_size, rng)
 
     def update(self, batch: Sequence[int]) -> float:
         """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
@@ -270,7 +242,7 @@ class Trainer:
         norms: list[dict[str, float]] = []
         clock, loaded, batches = _clock(), -1, []
         while self.updates < last:
-            epoch, position = divmod(self.updates - self.stage.origin, self.per_epoch)
+            epoch, position = divmod(self.updates, self.per_epoch)
             if epoch != loaded:
                 batches, loaded = self._epoch(epoch), epoch
             norm = self.update(batches[position])
@@ -278,7 +250,7 @@ class Trainer:
             bar.update()
             done = self.updates
             if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
-                row = self._evaluate((done - self.stage.origin) / self.per_epoch, norms, clock)
+                row = self._evaluate(done / self.per_epoch, norms, clock)
                 self.log.append(row)
                 bar.clear()
                 logger.info(console_row(row))
