@@ -95,32 +95,41 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("data.ignore=[1]", f"config: 'data.ignore' {A_LIST}, not [1]"),
         ("data.protocol=x", "config: 'data.protocol' must be one of standard, as_released, not 'x'"),
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
-        (
-            "teacher.kind=dmw",
-            "config: 'teacher.kind' must be one of none, dmv, universal, convex-mst, lc-dmv, hdp-dmv, "
-            "ndmv, rf, not 'dmw'; did you mean 'dmv'?",
-        ),
         ("recipe=3", "config: 'recipe' must be a text, not 3"),
         (
             "recipe=tought",
             "config: 'recipe' must be one of taught, few-trees, neural, universal, not 'tought'; "
             "did you mean 'taught'?",
         ),
-        ("teacher.kind=3", "config: 'teacher.kind' must be a text, not 3"),
         (
             "parser.log2_buckets=3",
             "config: 'parser.log2_buckets' is for recipe=taught or recipe=few-trees, and recipe is neural; "
             "try --preset best",
         ),
-        (
-            "teacher.iterations=3",
-            "config: 'teacher.iterations' is for teacher.kind=dmv or teacher.kind=convex-mst or "
-            "teacher.kind=lc-dmv or teacher.kind=hdp-dmv or teacher.kind=rf, and teacher.kind is none",
-        ),
     ],
 )
 def test_faults_in_assignments(assignment: str, message: str) -> None:
     assert message_of(assignment) == message
+
+
+@pytest.mark.parametrize(
+    ("assignments", "message"),
+    [
+        (
+            "teacher.kind=dmw",
+            "'teacher.kind' must be one of none, dmv, universal, convex-mst, lc-dmv, hdp-dmv, ndmv, rf, not 'dmw'; "
+            "did you mean 'dmv'?",
+        ),
+        ("teacher.kind=3", "'teacher.kind' must be a text, not 3"),
+        (
+            "teacher.kind=none teacher.iterations=3",
+            "'teacher.iterations' is for teacher.kind=dmv or teacher.kind=convex-mst or "
+            "teacher.kind=lc-dmv or teacher.kind=hdp-dmv or teacher.kind=rf, and teacher.kind is none",
+        ),
+    ],
+)
+def test_faults_in_a_teacher(assignments: str, message: str) -> None:
+    assert message_of(*assignments.split(), preset="best") == f"config: {message}"
 
 
 @pytest.mark.parametrize("values", [{3: 4}, {"data": {3: 4}}, {"data": [1]}, {"base": "x"}, {"train": None}])

@@ -31,6 +31,7 @@ from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.runs.model_file import Arrays
 from dynet_vdgi.runs.run_folder import RunLog
 from dynet_vdgi.settings.config import Settings, leaves, resources
+from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import every_setting, from_dict, from_toml, load_settings, merge, nested
 from dynet_vdgi.universal import learning
 
@@ -135,7 +136,7 @@ def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     if isinstance(settings, UniversalSettings):
         text, other = (), {"xx": Given(sentences=LARGE[::2]), "yy": Given(sentences=LARGE[1::2])}
     else:
-        text = MANY if settings.teacher.teaches else FEW
+        text = FEW if isinstance(settings, NeuralSettings) or not settings.teacher.teaches else MANY
     if isinstance(settings, FewTreesSettings):
         trees = Given(sentences=FEW)
     inputs = Inputs({"": Given(sentences=text)}, trees, Given(sentences=FEW[:6]), treebanks=other)

@@ -200,7 +200,7 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
         ("--train a.conllu --language-facts -", 2, "--language-facts -: name a file"),
         ("--train a.conllu --language-facts facts.txt --language-facts facts.txt", 2, "one file of facts"),
         ("--train a.conllu --language-facts none.txt", 4, "none.txt: cannot read the facts"),
-        ("--train a.conllu --language-facts facts.txt --preset paper", 2, "without a teacher, rules"),
+        ("--train a.conllu --language-facts facts.txt --preset paper", 2, "no effect: rules are only counted"),
         ("--train a.conllu --language-facts facts.txt --rules ud", 4, "txt:1: no fact changes anything"),
         ("--trees t.conllu --preset supervised --language-facts facts.txt", 2, "there is no text to learn"),
     ],

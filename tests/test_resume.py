@@ -82,11 +82,10 @@ def test_other_settings_are_refused_by_name(tmp_path):
     )
 
 
-@pytest.mark.parametrize("teacher", ["none", "dmv"])
-def test_other_rules_under_the_same_name_are_refused_but_other_comments_are_not(tmp_path, teacher):
+def test_other_rules_under_the_same_name_are_refused_but_other_comments_are_not(tmp_path):
     rules, table = tmp_path / "rules.txt", "N = NOUN PROPN\nROOT VERB 1\nVERB N 0.5"
     rules.write_text(table, encoding="utf-8")
-    run = Run(tmp_path, {"rules": str(rules), "teacher": {"kind": teacher}})
+    run = Run(tmp_path, {"rules": str(rules)})
     run.train()
     rules.write_text("# mine\n" + table, encoding="utf-8")
     run.train(resume=True)

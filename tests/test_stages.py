@@ -207,7 +207,7 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
         {"train": {"average": 0.9, "select": "dev"}, "finetune": {"score": "rl-sn"}},
         {"dev": True, "trees": True},
     ),
-    "a teacher's trees, then the text": ({"teacher": {"kind": "dmv"}}, {"trees": True}),
+    "dual, with trees": ({"posterior": {"dynamics": "dual", "lr": 0.5}}, {"trees": True}),
 }
 
 
