@@ -71,12 +71,17 @@ def average(chosen: list[Row], column: str) -> str:
 
 
 def cell(page: str, column: str, **where: str) -> str:
-    """A cell of a page's table; `caption` need only begin so."""
+    """A cell of a page's table; `caption` need only begin so, and a row may name the rules of the paper."""
     chosen = [
         row
         for row in rows(f"tables/{page}.csv")
         if row["column"] == column
-        and all(row[key].startswith(value) if key == "caption" else row[key] == value for key, value in where.items())
+        and all(
+            row[key].startswith(value)
+            if key == "caption"
+            else row[key].replace("rules only: ud", "rules only") == value
+            for key, value in where.items()
+        )
     ]
     assert len({(row["table"], row["part"]) for row in chosen}) == len(chosen) > 0, (page, column, where)
     return "/".join(row["mean"] for row in chosen)

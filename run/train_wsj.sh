@@ -30,6 +30,15 @@ absolute() { # PATH as seen from where the script was called
     cd "$CALLED_FROM" && realpath -m "$1"
 }
 
+refuse() { # MESSAGE...
+    echo "$@" >&2
+    exit 2
+}
+
+files() { # PATTERN: the number of files of this name, without .mrg, in the treebank
+    { find -L "$ptb" -iname "$1.mrg" 2>/dev/null || true; } | wc -l
+}
+
 make() { # FILE VDGI_ARGUMENTS...: makes the file in the folder of data if it is not there
     [ -e "$data/$1" ] || "$VENV/bin/vdgi" "${@:2}" -o "$data/$1"
 }
@@ -40,10 +49,13 @@ if [ $# -eq 0 ]; then
     install
     exec bash run/train_ud.sh
 fi
-ptb="" sample="" glove="" chosen=()
+ptb="" sample="" glove="" chosen=() what=""
 while [ $# -gt 0 ] && [ "$1" != "--" ]; do
     case "$1" in
-    --quick) chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised) ;;
+    --quick)
+        chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised)
+        what=$'\n--quick: one seed of two systems, where the paper has means (and bests) of five.'
+        ;;
     --sample) sample=yes ;;
     --glove) [ $# -ge 2 ] && glove="$(absolute "$2")" && shift || wrong_use ;;
     -*) wrong_use ;;
@@ -53,17 +65,32 @@ while [ $# -gt 0 ] && [ "$1" != "--" ]; do
 done
 [ $# -eq 0 ] || shift
 [ -n "$ptb" ] || wrong_use
+[ -d "$ptb" ] || refuse "$ptb: no such folder"
+if [ -n "$glove" ]; then
+    [ -f "$glove" ] || refuse "--glove $glove: no such file"
+else
+    what+=$'\nWord vectors are made from the training text, where the paper has those of GloVe.'
+fi
 
 if [ -z "$sample" ]; then
+    for section in 02 22 23; do
+        n="$(files "wsj_$section[0-9][0-9]")"
+        [ "$n" -gt 0 ] || refuse "$ptb: no files wsj_${section}00.mrg ... of section $section; if it is a sample of the" \
+            "treebank, such as NLTK's: bash run/train_wsj.sh --sample $ptb"
+    done
     train=(--sections 2-21) dev=(--sections 22) test=(--sections 23)
-    what="Trained on sections 2-21 of the WSJ, dev section 22, test section 23."
+    what="The paper's split of the WSJ: trained on sections 2-21, dev section 22, test section 23.$what"
 else
-    n="$(find -L "$ptb" -name 'wsj_[0-9]*.mrg' | wc -l)"
-    [ "$n" -ge 10 ] || { echo "$ptb: $n files wsj_*.mrg; at least 10 are needed" >&2 && exit 2; }
+    every='wsj_[0-9][0-9][0-9][0-9]'
+    n="$(files "$every")"
+    [ "$n" -ge 10 ] || refuse "$ptb: $n files wsj_*.mrg; at least 10 are needed"
+    ptb="$(dirname "$(find -L "$ptb" -iname "$every.mrg" -print -quit)")" # however deep they lie
+    [ "$(files "$every")" -eq "$n" ] || ptb="$(dirname "$ptb")"
     first=$((n * 8 / 10)) second=$((n * 9 / 10))
     train=(--files "1-$first") dev=(--files "$((first + 1))-$second") test=(--files "$((second + 1))-$n")
-    what="A sample of the WSJ, NOT the paper's data: trained on the first 80 % of $n files, dev the next 10 %, test
-the last 10 %, where the paper has sections 2-21, 22 and 23. Its figures cannot be compared with the paper's."
+    what="A sample of the WSJ, NOT the paper's data: trained on the first 80 % of $n files, dev the next 10 %, test the last
+10 %, where the paper has sections 2-21, 22 and 23. So figures here can be compared with each other, not with the
+published ones in the same tables; column WSJ23 is the end of the sample for rows marked (here).$what"
 fi
 
 install
@@ -71,14 +98,15 @@ out="${VDGI_RUN:-runs/wsj}" data="${VDGI_RUN:-runs/wsj}/data"
 mkdir -p "$data"
 origin="$ptb ${sample:+sample }${glove:-no GloVe}"
 if [ "$(cat "$data/origin" 2>/dev/null)" != "$origin" ]; then
-    rm -f "$data"/{train.conllu,dev.conllu,test.conllu,vectors.vec,clusters.paths}
+    rm -f "$data"/{train.conllu,dev.conllu,test.conllu,vectors.vec,vectors.vec.gz,clusters.paths}
     echo "$origin" >"$data/origin"
 fi
 make train.conllu convert wsj "$ptb" "${train[@]}"
 make dev.conllu convert wsj "$ptb" "${dev[@]}"
 make test.conllu convert wsj "$ptb" "${test[@]}"
 if [ -n "$glove" ]; then
-    ln -sfn "$glove" "$data/vectors.vec"
+    [[ "$glove" = *.gz ]] && gz=.gz || gz=""
+    ln -sfn "$glove" "$data/vectors.vec$gz"
 else
     echo "No --glove FILE: word vectors are made from the training text." >&2
     make vectors.vec vectors "$data/train.conllu"

@@ -63,6 +63,7 @@ FORMATS: dict[str, str | bytes] = {
     "glove, no newline at the end": text_of(WORDS)[:-1],
     "glove, byte order mark": "\ufeff" + text_of(WORDS),
     "fasttext": text_of(WORDS, header=True, end=" \n"),
+    "word2vec": text_of(WORDS, header=True),
     "word2vec, byte order mark": "\ufeff" + text_of(WORDS, header=True),
     "binary": binary_of(WORDS),
     "binary, with newlines": binary_of(WORDS, end=b"\n"),
@@ -105,15 +106,16 @@ def test_the_first_of_several_rows_counts_and_only_wanted_numbers_must_be_finite
     assert fault_of(binary, "x") == told
 
 
-NO_VECTORS = "v: this is not a file of word vectors (a download that failed, or an archive?"
+NO_VECTORS = "v: gensim cannot read it: no numbers after the first space (cut off, an archive, or a download"
+LESS = "v: gensim cannot read it: it is empty, or smaller than its header says ("
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", NO_VECTORS),
-        (b"\n<!DOCTYPE html>\n<html>", NO_VECTORS),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", NO_VECTORS),
+        (b"", LESS),
+        (b"\n<!DOCTYPE html>\n<html>", "v: gensim cannot read it: could not convert string to float: 'html>'"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", "v: gensim cannot read it: "),
         (b"PK\x03\x04\x14\x00", NO_VECTORS),
         (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "v: gensim cannot read it"),
         (gzip.compress(b"de 1 2", mtime=0), NO_VECTORS),
@@ -126,7 +128,7 @@ NO_VECTORS = "v: this is not a file of word vectors (a download that failed, or 
         (b". . . 1 2\nde 3 4\nla 3 4\n", "v: gensim cannot read it: could not convert string to float: '.'"),
         (b"3 2\nla 1 2\nde 3 4\n", "v: gensim cannot read it: unexpected end of input; is count"),
         (b"2 5\nla 1 2 3\nde 2 3 4\n", "v: gensim cannot read it: "),
-        (b"999999 999999\nla 1 2 3\n", "v: the file is smaller than its header says (cut off? download it"),
+        (b"999999 999999\nla 1 2 3\n", LESS),
         (binary_of(WORDS)[:-3], "v: gensim cannot read it: unexpected end of input"),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -124,6 +125,37 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     assert average.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
     comparison = tables.compared({"mean": average}, draws=100)
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
+
+
+# ------------------------------------------------------------------------------------------- published
+UD1_WORD, UD2_WORDS = "\tNOUN\t_\t_\t3\tdobj", ("\tNOUN\t_\t_\t3\tobj", "\tCCONJ\t_\t_\t3\tdep")
+
+
+def test_published_figures_stand_beside_ours_with_a_warning_for_ud_2(vdgi: Vdgi, scored: Path) -> None:
+    gold = Path("gold.conllu").read_text(encoding="utf-8")
+    word = "\tNOUN\t_\t_\t3\tdep"
+    for kind in (word, UD1_WORD, *UD2_WORDS):
+        Path("any.conllu").write_text(gold.replace(word, kind), encoding="utf-8")
+        out = vdgi.good("evaluate", "any.conllu", "b.conllu", "--baselines", "--published", "fr").out
+        table, *notes = out.split("\n\n")[4:]
+        rows = [re.split(" {2,}", line.strip()) for line in table.splitlines()]
+        assert rows[0] == ["DDA beside Li2019-T6", "UD1.4-French <=15", "UD1.4-French <=40"]
+        assert ["UnivRules", "59.9 (61.6)", "55.4 (56.3)"] in rows
+        assert [row[0] for row in rows[-2:]] == ["b.conllu (here)", "rules only: best (here)"]
+        assert notes[0].startswith("Rows marked (here) are of this evaluation, the others as published")
+        assert ["any.conllu is of UD 2" in note for note in notes[1:]] == [True] * (kind in UD2_WORDS)
+    assert "Li2019" not in vdgi.good("evaluate", "gold.conllu", "b.conllu").out
+    assert vdgi("evaluate", "gold.conllu", "b.conllu", "--published", "xx").err.startswith(
+        "--published xx: the paper has eu"
+    )
+
+
+def test_releases_of_real_treebanks_are_told_apart(data_dir: Path) -> None:
+    for pattern, is_ud2 in (("ud14/*-ud-test.conllu", False), ("ud2/UD_[PS]*/*-ud-test.conllu", True)):
+        paths = sorted(data_dir.glob(pattern))
+        assert len(paths) > 3
+        for path in paths:
+            assert evaluate(path, path, by=()).is_ud2 == is_ud2, path
 
 
 # ------------------------------------------------------------------------------------------- every word

@@ -314,7 +314,7 @@ def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
     assert log.startswith("INFO vdgi train --train xx-train.conllu --preset paper --set ")
     assert "--init out/xx/first/2/model.vdgi --seed 2 --out out/xx/fine/2\n" in log
     assert table.startswith("DDA, protocol standard, xx\n\n|  | xx <=4 | xx all |\n")
-    assert "| rules only |" in table
+    assert "| rules only: ud |" in table
 
 
 def test_the_command_in_a_log_gives_the_same_model(whole, vdgi, monkeypatch):

@@ -43,11 +43,13 @@ def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tm
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("DDA on 200 of 200 sentences, 1,714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
+    assert [block.split()[0] for block in result.stdout.split("\n\n")[1:]] == ["DDA", "UDA", "root", "LAS", "labels"]
+    assert not re.search(r"  -( |$)", result.stdout, re.MULTILINE)  # no relations, no row
     dda = {line.split("  ")[0]: float(line.split()[-1]) for line in table[3:8]}
     assert table[8].startswith("95 % interval")
     paper, *baselines = dda
     assert paper == "demo-ud-test.parsed.conllu"
-    assert baselines == ["left branching", "right branching", "random", "rules only"]
+    assert baselines == ["left branching", "right branching", "random", "rules only: best"]
     assert dda[paper] > 20 + max(dda[name] for name in baselines[:3])
     assert result.stderr.count("gold trees used: none") == 1
     written = {path.name for path in (tmp_path / "demo" / "paper").iterdir() if path.stat().st_size}
@@ -96,7 +98,8 @@ def on_ud(presets, train, tests, more=""):
         commands += [f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu" for t, path in tests.items()]
     for stem, path in tests.items():
         parses = " ".join(f"out/{preset}/{stem}.parsed.conllu" for preset in presets)
-        commands.append(f"evaluate {path} {parses} --baselines")
+        beside = " --published fr" if "UD_French" in train else ""
+        commands.append(f"evaluate {path} {parses} --baselines{beside}")
         runs = " ".join(f"out/{preset}" for preset in presets)
         commands.append(f"info {runs} --gold {path} -o out/report-{stem}.html")
     return commands
@@ -139,23 +142,33 @@ def test_training_on_ud(noted, tmp_path, arguments, expected):
         ("train_wsj.sh", ["ptb", "ptb"], "bash run/train_wsj.sh PTB_DIR"),
         ("train_wsj.sh", ["ptb", "--glove"], "bash run/train_wsj.sh PTB_DIR"),
         ("train_wsj.sh", ["--sample", "out"], "out: 0 files wsj_*.mrg; at least 10 are needed"),
+        ("train_wsj.sh", ["--sample", "nix"], "nix: no such folder"),
+        ("train_wsj.sh", ["ptb", "--glove", "nix"], "--glove nix: no such file"),
+        ("train_wsj.sh", ["ptb"], "ptb: no files wsj_0200.mrg ... of section 02; if it is a sample"),
+        (
+            "train_wsj.sh",
+            ["few"],
+            "of section 22; if it is a sample of the treebank, such as NLTK's: bash run/train_wsj.sh --sample few",
+        ),
     ],
 )
 def test_wrong_use_of_the_scripts(noted, tmp_path, script, arguments, message):
-    for name in ("out", "ptb"):
-        (tmp_path / name).mkdir()
+    for name in ("out", "ptb", "few/a/b"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "few" / "a" / "b" / "wsj_0200.mrg").touch()
     result, commands = noted(script, *arguments)
     assert (result.returncode, result.stdout, commands) == (2, "", [])
-    assert message in result.stderr
+    assert message in result.stderr.replace(f"{tmp_path}/", "")
 
 
 # ------------------------------------------------------------------------------------------- the WSJ
 @pytest.fixture
 def wsj(noted, tmp_path):
     """A function that runs train_wsj.sh on a treebank of empty files, as `noted` does."""
-    (tmp_path / "ptb" / "02").mkdir(parents=True)
-    for number in range(25):
-        (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")
+    for section in ("02", "22", "23"):
+        (tmp_path / "deep" / "ptb" / section).mkdir(parents=True)
+        for number in range(10):
+            (tmp_path / "deep" / "ptb" / section / f"wsj_{section}{number:02}.mrg").touch()
     return lambda *arguments, **more: noted("train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more})
 
 
@@ -168,14 +181,28 @@ END = ["experiment paper-wsj --data out/data --out out", "experiment table out -
 
 def test_the_treebank_is_converted_and_every_row_is_run(wsj):
     parts = {"train": "2-21", "dev": "22", "test": "23"}
-    made = [f"convert wsj ptb --sections {n} -o out/data/{part}.conllu" for part, n in parts.items()]
-    result, commands = wsj("ptb")
+    made = [f"convert wsj deep/ptb --sections {n} -o out/data/{part}.conllu" for part, n in parts.items()]
+    result, commands = wsj("deep/ptb")
     assert (result.returncode, commands) == (0, [*made, *DATA, *END])
-    assert "Trained on sections 2-21 of the WSJ, dev section 22, test section 23." in result.stdout
+    assert "trained on sections 2-21, dev section 22, test section 23.\nWord vectors are made" in result.stdout
     assert "word vectors are made from the training text" in result.stderr
     # Run again, only what is not there is made; the experiment knows by itself what is done.
-    _, commands = wsj("ptb", "--", "--jobs", "2", "--only", "RL-BL")
+    _, commands = wsj("deep/ptb", "--", "--jobs", "2", "--only", "RL-BL")
     assert commands == [f"{END[0]} --jobs 2 --only RL-BL", END[1]]
+
+
+def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
+    parts = {"train": "1-24", "dev": "25-27", "test": "28-30"}
+    made = [f"convert wsj deep/ptb --files {n} -o out/data/{part}.conllu" for part, n in parts.items()]
+    (tmp_path / "glove.txt.gz").touch()
+    result, commands = wsj("--sample", ".", "--quick", "--glove", "glove.txt.gz")
+    quick = f"{END[0]} --seeds 1 --only UniversalRules L-WeaklySupervised"
+    assert (result.returncode, commands) == (0, [*made, DATA[1], quick, END[1]])
+    assert (tmp_path / "out" / "data" / "vectors.vec.gz").is_symlink()
+    assert "not with the\npublished ones" in result.stdout
+    assert result.stdout.endswith(
+        "\n--quick: one seed of two systems, where the paper has means (and bests) of five.\n\n"
+    )
 
 
 @pytest.mark.slow
@@ -207,12 +234,23 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
         short, every = (float(cell) for cell in rows[name].split(" | "))
         assert 0 <= short == every <= 100  # all sentences have five words
     assert "| UniversalRules | 54.7 (58.2) | 37.8 (39.3) |" in result.stdout
+    own, published = re.split(r"\nA sample of the WSJ, NOT the paper's data: .*\n.*\n.*\n\n", result.stdout)
+    assert (own.count("DDA, protocol"), re.findall(r"^Li\S+", published, re.MULTILINE)) == (
+        1,
+        ["Li2019-T4", "Li2019-T5"],
+    )
+    assert "| rules only: wsj |" in own
+    assert ";rules only: wsj (here) |" in published
+    assert "Over 1 seed." in published
+    assert not re.search("1 seeds|Warning", result.stdout)
     used = "training: expectations of the rules counted in its trees"
     assert f"† L-WeaklySupervised used gold trees: {used}." in result.stdout
     run_folder = tmp_path / "out" / "wsj" / "L-WeaklySupervised" / "1"
     settings = (run_folder / "settings.toml").read_text(encoding="utf-8")
     assert 'tags = "xpos"' in settings
-    assert "NOT the paper's data" in result.stdout
+    log = (run_folder / "log.txt").read_text(encoding="utf-8")
+    assert re.search(r"vectors: 2 of \d+ words .*, 3 dimensions, .*vectors\.vec", log)  # no header: GloVe
+    assert re.search(r"clusters: (\d+) of \1 words, (9|1\d) classes", log)
 
 
 # ------------------------------------------------------------------------------------------- tests

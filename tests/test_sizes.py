@@ -37,10 +37,10 @@ MOST_LINES_OF_A_ROOM = {
     "": 1110,  # modules at the top
     "annotation": 4520,
     "commands": 2230,
-    "data": 3600,
+    "data": 3580,
     "drawing": 660,
     "evaluation": 1870,
-    "experiments": 970,
+    "experiments": 990,
     "grammar": 4270,
     "labels": 1400,
     "model": 1420,

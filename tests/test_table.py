@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import tables as files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
@@ -148,18 +149,33 @@ def test_beside_the_paper():
     assert table["rules only (here)"] == ["40.0", "40.0"]
     assert list(table).index("UniversalRules (here)") == list(table).index("UnivRules") + 1
     assert not [label for label in table if "L-WeaklySup (here)" in label or "best" in label]
-    (speed,) = shown([tables.beside([*BASE, *RUNS], "Li2019-T7")[0]])
-    assert speed["UniversalRules (here)"] == ["–", "–", "2000 (3000) ± 1000"]
+    (found,) = tables.beside([*BASE, *RUNS], "Li2019-T7")
+    assert found.title == "Li2019-T7 beside this experiment: words per CPU second, length all"
+    (speed,) = shown([found])
+    assert speed[""] == ["UD1.4-French"]
+    assert speed["UniversalRules (here)"] == ["2000 (3000) ± 1000"]
     assert not any(name in BASELINES for name in speed)
+    for without in (BASE, [row for row in ROWS if row.language == "eu"]):  # no speed, and no French
+        with pytest.raises(UsageError, match="no published figures .Li2019-T7. for the languages and lengths of these"):
+            tables.beside(without, "Li2019-T7")
+
+
+def test_rows_of_systems_that_learn_nothing_name_their_rules():
+    row = run("rules only", "fr", 0, 1, 2, 3, rules="ud")
+    for found in (tables.overview([row, *RUNS]), tables.beside([row, *RUNS], "paper")):
+        labels = [line[0] for table in found for line in table.lines]
+        assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == ["rules only: ud"] * len(
+            found
+        )
 
 
 def test_other_data_than_the_papers_is_named():
     test = "UD_French-GSD/fr_gsd-ud-test.conllu"
     rows = [
-        run("UniversalRules", "fr", 1, 1, 2, 3, test=test),
+        run("UniversalRules", "fr", 1, 1, 2, 3, test=test, is_ud2=True),
         run("best", "fr", 1, 1, protocol="as_released"),
     ]
     found = notes(tables.beside([*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6"))
     assert f"Test files here: fr {test}; eu ud14/eu-ud-test.conllu." in found
-    assert "Published on UD 1.4, but UD 2 here: fr." in found
+    assert "Warning: published on UD 1.4, but UD 2 here, which cannot be compared: fr." in found
     assert any(note.startswith("Protocol as_released (best): punctuation kept") for note in found)

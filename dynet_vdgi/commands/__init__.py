@@ -202,8 +202,9 @@ APART: dict[str, list[tuple[str, str, str]]] = {
     ],
     "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
     "evaluate": [
-        ("--raw --by --rules --baselines --max-len --protocol --bootstrap", "--agreement", ""),
-        ("--by --rules --baselines --max-len --protocol --bootstrap", "--raw", "it scores all words"),
+        ("--raw --by --rules --baselines --published --max-len --protocol --bootstrap", "--agreement", ""),
+        ("--by --rules --baselines --published --max-len --protocol --bootstrap", "--raw", "it scores all words"),
+        ("--published", "--json", "JSON has our figures only"),
     ],
     "info": [("--json", "-o", "it is a page")],
     "parse": [

@@ -9,7 +9,8 @@ a p value: a bootstrap over the test sentences, which does not cover the variati
 
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
-name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
+name it with --rules. --published sets all beside the figures of Li et al. (2019), and warns if GOLD is of
+UD 2: theirs are of UD 1.4. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
 scorer (CoNLL 2018).
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
@@ -54,6 +55,7 @@ def add_arguments(add: Options) -> None:
     rules = "rules for --by rule and --baselines: a model or run folder, a rule file, or a name such as ud"
     add("--rules MODEL", f"{rules} (default: best)")
     add("--baselines", "also score parsers that learn nothing")
+    add("--published LANG", "also print the paper's figures of this language")
     add("--bootstrap N", "draws for intervals and p values; 0: none", default=10_000, least=0)
     add("--json", "all figures as JSON, accuracies from 0 to 1")
     add("--raw", "score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS")
@@ -86,6 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _score(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.tables import score_files
+    from dynet_vdgi.experiments.tables import beside_scores
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
     try:
@@ -95,6 +98,9 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
     if any(limit < 1 for limit in max_lens):
         raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
+    language = arguments.published
+    if language and language not in tables.DATASETS:
+        raise UsageError(f"--published {language}: the paper has {', '.join(tables.DATASETS)}")
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
         gold,
@@ -106,12 +112,15 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         baselines=arguments.baselines,
         tags=used.tags,
     )
+    if arguments.baselines and not arguments.json:
+        evaluations[f"rules only: {used.name.removesuffix('.txt')}"] = evaluations.pop(tables.RULES_ONLY)
     comparisons = tables.comparisons(evaluations, arguments.bootstrap)
     if arguments.json:
         content = tables.to_dict(evaluations, comparisons)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
-    else:
-        print(plain(tables.format_all(evaluations, by, comparisons)))
+        return
+    published = beside_scores(evaluations, language, gold) if language else ()
+    print(plain("\n\n".join([tables.format_all(evaluations, by, comparisons), *published])))
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:

@@ -59,12 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
         with progress.Bar("epochs", epochs) as bar:
             vectors = embeddings.train(
-                sentences,
-                dim=dim,
-                epochs=epochs,
-                min_count=least,
-                seed=arguments.seed,
-                after_epoch=bar.update,
+                sentences, dim=dim, epochs=epochs, min_count=least, seed=arguments.seed, after_epoch=bar.update
             )
         n_written = embeddings.write(vectors, handle)
     elapsed = time.perf_counter() - start

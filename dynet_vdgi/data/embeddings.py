@@ -107,38 +107,27 @@ def _read(path: str) -> KeyedVectors:
         with files.open_bytes(path) as handle:
             head = handle.read(1 << 16)
         header = _HEADER.match(head)
-        _check(name, path, head, header)
+        most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
+        if not head.strip() or (header and most < 2 * int(header[1]) * int(header[2])):
+            raise ValueError("it is empty, or smaller than its header says")  # gensim would reserve the memory
         from gensim.models import KeyedVectors
         from gensim.models.fasttext import load_facebook_vectors
 
-        if head.startswith(_FASTTEXT):
-            with _quiet_gensim():
-                return load_facebook_vectors(path)
-        is_text = not header or _TEXT.match(head, header.end())
         with _quiet_gensim():
+            if head.startswith(_FASTTEXT):
+                return load_facebook_vectors(path)
             # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
-            vectors = KeyedVectors.load_word2vec_format(
-                path, binary=not is_text, no_header=not header, encoding="utf-8-sig", unicode_errors="replace"
-            )
+            form = {"binary": header and not _TEXT.match(head, header.end()), "no_header": not header}
+            vectors = KeyedVectors.load_word2vec_format(path, encoding="utf-8-sig", unicode_errors="replace", **form)
         if not vectors.vector_size:
             raise ValueError("no numbers after the first space")
         return vectors
     except _GENSIM_FAILS as error:
         counts = Counter(line.count(b" ") for line in head.split(b"\n")[1:100])
         size = counts.most_common(1)[0][0] if counts else 0
-        hint = f"damaged, cut off, or no vectors? A word has no spaces: awk 'NF == {size + 1}' keeps such rows"
+        hint = "cut off, an archive, or a download that failed (git lfs pull)? A word has no spaces: "
+        hint += f"awk 'NF == {size + 1}' keeps such rows"
         raise DataError(name, None, f"gensim cannot read it: {error}", hint) from None
-
-
-def _check(name: str, path: str, head: bytes, header: re.Match[bytes] | None) -> None:
-    """Refuses a file that begins like this, if gensim has no message for it, or would wait for ever."""
-    start = head.lstrip()
-    if not start or start.startswith((b"version https://git-lfs", b"<", b"PK\x03\x04", b"\x1f\x8b")):
-        hint = "a download that failed, or an archive? Fetch it again (git lfs pull), or unpack it"
-        raise DataError(name, None, "this is not a file of word vectors", hint)
-    most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
-    if header and most < 2 * int(header[1]) * int(header[2]):
-        raise DataError(name, None, "the file is smaller than its header says", "cut off? download it again")
 
 
 @contextmanager
@@ -241,7 +230,7 @@ Progress = Callable[[Iterable[int]], Iterable[int]]
 TIE = 1e-9
 """Losses of mutual information, in nats, that differ by no more than this are equal."""
 
-_BITS, _COUNT = re.compile("[01]*"), re.compile("[0-9]{1,18}")
+_PATH = re.compile(r"([01]*)\t([^\t]+)\t([0-9]{1,18})[\r\n]*")
 
 
 @dataclass(frozen=True)
@@ -267,32 +256,22 @@ def read(path: AnyPath) -> Clusters:
     tabs; a word occurs twice; or a bit string is empty although there are several clusters.
     """
     name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
-    without_bits = None
     for number, line in enumerate(lines_of(path), start=1):
         line = line.removeprefix("\ufeff") if number == 1 else line
         if line.isspace():
             continue
-        columns = line.rstrip("\r\n").split("\t")
-        if len(columns) != 3:
-            hint = "bit string, word and count with tabs in between"
-            raise DataError(name, number, f"expected 3 columns, found {len(columns)}", hint)
-        bits, word, count = columns
-        if not _BITS.fullmatch(bits):
-            raise DataError(name, number, f"{bits!r} is not a string of 0 and 1")
-        if not word:
-            raise DataError(name, number, "the word is empty")
-        if not _COUNT.fullmatch(count):
-            raise DataError(name, number, f"the count {count!r} is not a whole number")
+        if not (columns := _PATH.fullmatch(line)):
+            hint = "expected: a string of 0 and 1, a word and a whole number, with tabs in between"
+            raise DataError(name, number, f"no cluster of a word: {line.rstrip()!r:.60}", hint)
+        bits, word, count = columns.groups()
         if word in paths:
             raise DataError(name, number, f"the word {word!r} is here a second time")
-        if not bits and without_bits is None:
-            without_bits = number
         paths[word], counts[word] = bits, int(count)
     clusters = Clusters(paths, counts)
     if not paths:
         raise DataError(name, None, "no word clusters", "the file is empty: was it downloaded in full?")
-    if without_bits is not None and clusters.n_clusters > 1:
-        raise DataError(name, without_bits, "the bit string is empty", "only a single cluster has none")
+    if clusters.n_clusters > 1 and (word := next((word for word, bits in paths.items() if not bits), "")):
+        raise DataError(name, None, f"the bit string of {word!r} is empty", "only a single cluster has none")
     return clusters
 
 

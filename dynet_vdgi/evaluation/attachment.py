@@ -263,6 +263,9 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 
 
 # ------------------------------------------------------------------------------------------- evaluation
+_UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """All figures of one system on one treebank; its printed form names the protocol first.
@@ -270,6 +273,7 @@ class Evaluation:
     `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
     sentences. `significance` needs the number of right heads and of all words of each sentence,
     `per_sentence`, and, if relations were scored, of words whose head and relation are right, `labelled`.
+    `is_ud2`: the gold trees have tags or relations that UD 1 lacks.
     """
 
     protocol: Protocol
@@ -279,6 +283,7 @@ class Evaluation:
     breakdowns: dict[str, dict[str, SentenceTally]] = field(default_factory=dict)
     per_sentence: tuple[tuple[float, int], ...] = ()
     labelled: tuple[float, ...] = ()
+    is_ud2: bool = False
 
     @property
     def policy(self) -> str:
@@ -467,6 +472,7 @@ class GoldTrees:
             {name: tables[name] for name in by if name in tables},
             tuple((tally.directed, tally.words) for tally in tallies),
             labelled if len(labelled) == len(tallies) else (),
+            any(not _UD2.isdisjoint((*sentence.tags, *sentence.deprels)) for sentence in self.sentences),
         )
 
 

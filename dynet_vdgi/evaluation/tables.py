@@ -30,6 +30,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
@@ -157,7 +158,7 @@ def score_files(
     baselines: bool = False,
     tags: str = "upos",
 ) -> dict[str, Evaluation]:
-    """Scores of every parse by its file name, or by its path if the name is taken; then of the baselines.
+    """Scores of every parse by its file name, or by its path if several have this name; then of the baselines.
 
     The rules serve the break-down by rule and the baseline "rules only"; `tags` is the column of the tags in
     these rules.
@@ -167,11 +168,11 @@ def score_files(
     """
     evaluations: dict[str, Evaluation] = {}
     sentences = list(conllu.read(gold, heads="required", tags=tags))
-    for path in parses:
+    names = [Path(path).name for path in parses]
+    for path, name in zip(parses, names):
         parsed = conllu.read(path, heads="required", tags=tags)
         found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
-        name = Path(path).name
-        evaluations[str(path) if name in evaluations else name] = found
+        evaluations[str(path) if names.count(name) > 1 else name] = found
     if baselines:
         trees = GoldTrees.of(sentences, protocol)
         if not trees.sentences:
@@ -181,11 +182,7 @@ def score_files(
 
 
 def evaluate_baselines(
-    gold: GoldTrees,
-    rules: RuleSet,
-    *,
-    max_lens: Sequence[int | None] = MAX_LENS,
-    by: Sequence[str] = BREAKDOWNS,
+    gold: GoldTrees, rules: RuleSet, *, max_lens: Sequence[int | None] = MAX_LENS, by: Sequence[str] = BREAKDOWNS
 ) -> dict[str, Evaluation]:
     """Scores of every baseline by name, as means over its draws; "rules only" uses the given table."""
     return {
@@ -371,20 +368,8 @@ def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
 def read() -> list[PublishedFigure]:
     """All figures of the file, in its order."""
     with open(resources() / "published.csv", encoding="utf-8", newline="") as handle:
-        return [
-            PublishedFigure(
-                row["table"],
-                row["model"],
-                row["dataset"],
-                row["length"],
-                row["metric"],
-                float(row["mean"]),
-                float(row["best"]) if row["best"] else None,
-                float(row["std"]) if row["std"] else None,
-                row["source"],
-            )
-            for row in csv.DictReader(handle)
-        ]
+        _, *rows = csv.reader(handle)
+    return msgspec.convert([[cell or None for cell in row] for row in rows], list[PublishedFigure], strict=False)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -476,14 +461,14 @@ def format_all(
             ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
             ["words", *(str(tally.words) for tally in first.by_length.values())],
         ]
-        for name, evaluation in evaluations.items():
+        shown = {n: each for n, each in evaluations.items() if each.has_labels or measure not in LABEL_MEASURES}
+        for name, evaluation in shown.items():
             rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
         tables = [rows]
         if (comparison := comparisons.get(measure)) is not None:
             intervals = [[f"{_LEVEL} interval", *lengths]]
-            for name in evaluations:
-                cells = [_interval(found.get(name)) for found in comparison.intervals.values()]
-                intervals.append([name, *cells])
+            for name in shown:
+                intervals.append([name, *(_interval(found[name]) for found in comparison.intervals.values())])
             differences = [["difference", *lengths]]
             for name in next(iter(comparison.differences.values())):
                 gaps = [found[name] for found in comparison.differences.values()]
@@ -502,8 +487,8 @@ def format_all(
     return "\n\n".join(parts)
 
 
-def _interval(cell: Interval | None) -> str:
-    return "-" if cell is None or math.isnan(cell.low) else f"{percent(cell.low)}-{percent(cell.high)}"
+def _interval(cell: Interval) -> str:
+    return "-" if math.isnan(cell.low) else f"{percent(cell.low)}-{percent(cell.high)}"
 
 
 def _signed(fraction: float) -> str:
@@ -537,12 +522,7 @@ def to_dict(
         first, *others = next(iter(comparison.intervals.values()))
         prefix = "" if measure == "dda" else f"{measure}_"
         if measure == "dda":
-            bootstrap = {
-                "draws": comparison.draws,
-                "level": LEVEL,
-                "seed": SEED,
-                "note": comparison.note,
-            }
+            bootstrap = {"draws": comparison.draws, "level": LEVEL, "seed": SEED, "note": comparison.note}
         bootstrap[f"{prefix}differences_to"] = first
         bootstrap[f"{prefix}differences"] = {
             name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}

@@ -31,9 +31,9 @@ import msgspec
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate, length_label
-from dynet_vdgi.evaluation.tables import evaluate_baselines
-from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded
+from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate
+from dynet_vdgi.evaluation.tables import RULES_ONLY, evaluate_baselines
+from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
 from dynet_vdgi.grammar.explanation import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.files import FileParser
@@ -229,16 +229,9 @@ def work(folder: Path) -> None:
 
 
 def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
-    return TableRow(
-        system=system,
-        language=job.treebank,
-        seed=job.seed,
-        dda={length_label(m): 100 * each.dda for m, each in scored.by_length.items() if each.dda is not None},
-        commit=commit(),
-        protocol=job.protocol,
-        test=" ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"]),
-        **more,
-    )
+    test = " ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"])
+    more |= {"language": job.treebank, "seed": job.seed, "commit": commit(), "protocol": job.protocol, "test": test}
+    return row_of(scored, system=system, **more)
 
 
 def _run(job: Job) -> list[TableRow]:
@@ -300,4 +293,5 @@ def _baselines(job: Job) -> list[TableRow]:
     gold = [each for test in job.files["test"] for each in conllu.read(test, heads="required", tags=tags)]
     rules, max_lens = load_rules(rules_path(settings.rules)), (*job.lengths, None)
     scored = evaluate_baselines(GoldTrees.of(gold, job.protocol), rules, max_lens=max_lens, by=())
-    return [_row(job, name, each) for name, each in scored.items()]
+    used = {RULES_ONLY: Path(settings.rules).stem}
+    return [_row(job, name, each, rules=used.get(name, "")) for name, each in scored.items()]

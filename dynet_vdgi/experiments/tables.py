@@ -8,9 +8,8 @@ the paper; its deviation is that of the seeds' averages, if all languages have t
 from __future__ import annotations
 
 import json
-import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ import msgspec
 from dynet_vdgi.data import sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.evaluation.attachment import Evaluation, length_label
 from dynet_vdgi.evaluation.tables import DATASETS, PublishedFigure, model_of, same_model
 from dynet_vdgi.system import names as text_tables
 from dynet_vdgi.system.names import did_you_mean
@@ -41,7 +41,7 @@ RESULT = "result.json"  # the file of a run that has its row
 class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one run: DDA in per cent by length (see `length_label`).
 
-    `test` names test files, `gold_trees` each use of trees.
+    `test` names test files, `gold_trees` each use of trees, `rules` the table of "rules only".
     """
 
     system: str
@@ -54,6 +54,8 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str = ""
     test: str = ""
     gold_trees: str = ""
+    rules: str = ""
+    is_ud2: bool = False  # the test files
 
 
 class Cell(NamedTuple):
@@ -78,6 +80,12 @@ Column = tuple[str, str]
 
 
 # ------------------------------------------------------------------------------------------- rows
+def row_of(scored: Evaluation, **more: Any) -> TableRow:
+    """The row of these scores."""
+    dda = {length_label(m): 100 * tally.dda for m, tally in scored.by_length.items() if tally.words}
+    return TableRow(dda=dda, is_ud2=scored.is_ud2, **more)
+
+
 def read(paths: Sequence[Path]) -> list[TableRow]:
     """The rows of experiments' folders.
 
@@ -183,8 +191,8 @@ def overview(rows: Sequence[TableRow]) -> list[FiguresTable]:
         for columns in blocks:
             where = names[0] if len(names) == 1 else f"length {columns[0][1]}"
             lines = [
-                _line(name, own, [figure(own, *column, names) for column in columns], _seeds(group), 1)
-                for name, own in _by_system(group).items()
+                _line("{}", own, [figure(own, *column, names) for column in columns], _seeds(group), 1)
+                for own in _by_system(group).values()
             ]
             title = f"DDA, protocol {protocol}, {where}"
             tables.append(FiguresTable(title, [_heading(columns), *lines], _notes(group)))
@@ -196,8 +204,10 @@ def _heading(columns: Sequence[Column]) -> list[str]:
     return ["", *(name if one_length else f"{name} {length}" for name, length in columns)]
 
 
-def _line(label: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int) -> list[str]:
-    """The line of one of our systems, marked if it used gold trees."""
+def _line(form: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int) -> list[str]:
+    """The line of one of our systems; `form` is its label, but for name, rules and the mark of gold trees."""
+    rules = ", ".join(dict.fromkeys(row.rules for row in own if row.rules))
+    label = form.format(own[0].system + (f": {rules}" if rules else ""))
     mark = " †" if any(row.gold_trees for row in own) else ""
     most = 1 if own[0].system in BASELINES else most
     return [label + mark, *(text(each, most, decimals) for each in cells)]
@@ -209,10 +219,10 @@ def _seeds(rows: Iterable[TableRow]) -> int:
 
 
 def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
-    """Published tables with our systems below the published model of their name (see `files.model_of`).
+    """Published tables with our systems below the published model of their name (see `published.model_of`).
 
-    `like`: `paper`, or the name of a table of resources/published.csv. A table has the languages that were
-    run. It is shown if one of its models was run; if none of any table was, all are, with the other systems.
+    `like`: `paper`, or the name of a table of resources/published.csv. A table has the columns for which there is a
+    figure here. It is shown if one of its models was run; if none of any table was, all are, with the other systems.
 
     Raises: UsageError, an unknown table, or no table is shown.
     """
@@ -238,25 +248,26 @@ def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
     for own in (tables[name] for name in shown or tables):
         several = len({each.dataset for each in own}) > 1  # a table for each length, instead of one for all
         for length in dict.fromkeys(each.length if several else "" for each in own):
-            found.append(_beside([f for f in own if length in ("", f.length)], length, where, systems, models))
+            found += _beside([f for f in own if length in ("", f.length)], where, systems, models)
     if not found:
-        raise UsageError(f"--like {like}: no such table has a language of these rows (known: {', '.join(DATASETS)})")
+        known = f"(known: {', '.join(DATASETS)})"
+        raise UsageError(f"no published figures ({like}) for the languages and lengths of these rows {known}")
     return found
 
 
 def _beside(
     figures: Sequence[PublishedFigure],
-    length: str,
     where: Mapping[str, str],
     systems: Mapping[str, list[TableRow]],
     models: Mapping[str, str],
-) -> FiguresTable:
-    """One published table with ours: below each model our systems of its name, then those of no model."""
-    columns = list(dict.fromkeys((each.dataset, each.length) for each in figures))
+) -> list[FiguresTable]:
+    """One published table with ours: below each model our systems of its name, then those of no model.
+
+    Columns for which we have nothing are left out; [] if none is left.
+    """
     is_speed = figures[0].metric == "tokens_per_second"
     languages = [language for language in where.values() if language != AVERAGE]
     most = _seeds(row for own in systems.values() for row in own)
-    lines, placed = [_heading(columns)], list[TableRow]()
 
     def ours(own: Sequence[TableRow], dataset: str, size: str) -> Cell | None:
         if not is_speed:
@@ -264,17 +275,25 @@ def _beside(
         speeds = [row.words_per_cpu_s for row in own if row.language == where[dataset]]
         return cell(speeds) if size == "all" and any(speeds) else None
 
+    columns = [
+        column
+        for column in dict.fromkeys((each.dataset, each.length) for each in figures)
+        if any(ours(own, *column) for own in systems.values())
+    ]
+    lines, placed = [_heading(columns)], list[TableRow]()
+
     def add(names: Iterable[str]) -> None:
         for name in names:
             cells = [ours(systems[name], *column) for column in columns]
             if any(cells):
-                label = f"&nbsp;&nbsp;{name} (here)"  # spaces at the start of a cell are lost in Markdown
-                lines.append(_line(label, systems[name], cells, most, 0 if is_speed else 1))
+                form = "&nbsp;&nbsp;{} (here)"  # spaces at the start of a cell are lost in Markdown
+                lines.append(_line(form, systems[name], cells, most, 0 if is_speed else 1))
                 placed.extend(systems[name])
 
     for model in dict.fromkeys(each.model for each in figures):
         there = {(f.dataset, f.length): Cell(f.mean, f.best, f.std) for f in figures if f.model == model}
-        lines.append([model, *(text(there.get(column), 1, 0 if is_speed else 1) for column in columns)])
+        if not there.keys().isdisjoint(columns):
+            lines.append([model, *(text(there.get(column), 1, 0 if is_speed else 1) for column in columns)])
         add(name for name, of in models.items() if of and same_model(of) == same_model(model))
     add(name for name, of in models.items() if not of)
     title = f"{figures[0].table} beside this experiment: {'words per CPU second' if is_speed else 'DDA'}"
@@ -283,9 +302,22 @@ def _beside(
         notes.append("Speed here: in one pass over the whole test set, model loaded.")
     tests = dict.fromkeys(f"{row.language} {row.test}" for row in placed if row.test)
     notes += [f"Test files here: {'; '.join(tests)}."] if tests else []
-    newer = [test.partition(" ")[0] for test in tests if re.search(r"UD_\w+-", test)]
-    notes += [f"Published on UD 1.4, but UD 2 here: {', '.join(newer)}."] if newer else []
-    return FiguresTable(f"{title}, length {length}" if length else title, lines, [*notes, *_notes(placed)])
+    newer = ", ".join(dict.fromkeys(row.language for row in placed if row.is_ud2))
+    notes += [f"Warning: published on UD 1.4, but UD 2 here, which cannot be compared: {newer}."] if newer else []
+    sizes = {size for _, size in columns}
+    title += f", length {sizes.pop()}" if len(sizes) == 1 else ""
+    return [FiguresTable(title, lines, [*notes, *_notes(placed)])] if columns else []
+
+
+def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
+    """The paper's tables of a language with the scores of one gold file; a warning if it is of UD 2."""
+    rows = [row_of(each, system=name, language=language, seed=0, commit="") for name, each in evaluations.items()]
+    for title, lines, _ in beside(rows, "paper"):
+        lines[0][0] = f"DDA beside {title.partition(' ')[0]}"
+        yield text_tables.aligned([[each.replace("&nbsp;", " ") for each in line] for line in lines])
+    yield "Rows marked (here) are of this evaluation, the others as published by Li et al. (2019): mean (best)."
+    if rows[0].is_ud2 and language != "wsj":
+        yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
 
 
 # ------------------------------------------------------------------------------------------- notes
