@@ -9,8 +9,9 @@ system, language, seed and protocol, is replaced.
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
+import statistics
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from dynet_vdgi.system.names import markdown
 ROWS = Path(__file__).parent / "results" / "replication.csv"
 COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s")
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
+SPEED, DEV = ROWS.with_name("replication-speed.csv"), ROWS.with_name("replication-dev.csv")
 SHORT, LONG = "<=15", "<=40"
 
 
@@ -120,6 +122,44 @@ def beside(table: str, *systems: str) -> str:
     return f"{markdown(lines)}\n\n{made_by(of_systems(*systems))}"
 
 
+def speed() -> str:
+    """Table 7: words a CPU second by length of the sentences, medians, and the published tokens a second."""
+    lengths = SHORT, LONG, "all"
+    with open(SPEED, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    body = [["parser", "way", *lengths, f"all / {SHORT}"]]
+    for system, way in dict.fromkeys((row["system"], row["way"]) for row in rows):
+        own = [row for row in rows if (row["system"], row["way"]) == (system, way)]
+        found = [statistics.median(float(r["words_per_cpu_s"]) for r in own if r["length"] == n) for n in lengths]
+        body.append([system, way, *(f"{each:,.0f}" for each in found), f"{found[-1] / found[0]:.2f}"])
+    there = [f for f in published.read() if f.table == "Li2019-T7"]
+    for model in dict.fromkeys(f.model for f in there):
+        found = [next(f.mean for f in there if (f.model, f.length) == (model, n)) for n in lengths]
+        name = f"*published:* {model.replace('_', ' ').lower()}"
+        body.append([name, "one at a time", *(f"{each:,.0f}" for each in found), f"{found[-1] / found[0]:.2f}"])
+    return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
+
+
+def on_dev(*variants: str) -> str:
+    """DDA on the dev parts of four languages, up to 15 / up to 40 words, means over seeds."""
+    with open(DEV, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    languages = list(dict.fromkeys(row["language"] for row in rows))
+    body = [["", "seeds", *languages, "mean"]]
+    for variant in variants:
+        own = [row for row in rows if row["variant"] == variant]
+        complete = [s for s in dict.fromkeys(row["seed"] for row in own) if sum(r["seed"] == s for r in own) == 4]
+        of_seeds = [row for row in own if row["seed"] in complete]
+        cells = [
+            [row for row in of_seeds if row["language"] in chosen] for chosen in (*map(list, zip(languages)), languages)
+        ]
+        means = [
+            "/".join(f"{statistics.mean(float(r[c]) for r in cell):.1f}" for c in ("dda15", "dda40")) for cell in cells
+        ]
+        body.append([variant, str(len(complete)), *means])
+    return markdown(body)
+
+
 def mean(system: str) -> str:
     """The average of a system over the eight languages, up to 15 / up to 40 words."""
     own = [row for row in of_systems(system) if row.language in LANGUAGES]
@@ -133,5 +173,11 @@ def difference(system: str, other: str) -> str:
     return "/".join(f"{float(a) - float(b):+.1f}" for a, b in pairs)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="folders of vdgi experiment --out")
+    add(parser.parse_args().folders)
+
+
 if __name__ == "__main__":
-    add([Path(name) for name in sys.argv[1:]])
+    main()

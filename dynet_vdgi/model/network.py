@@ -53,7 +53,7 @@ class Prefix:
 
 @dataclass
 class Reading:
-    """A network's view of one sentence: derivations share all that precedes dropout, computed once a prefix."""
+    """A network's view of one sentence; derivations share the stack LSTM's states, computed once a prefix."""
 
     stack: StackLstm
     layer: StateLayer
@@ -236,7 +236,6 @@ class Decoder:
 # output; it predicts every item of a sentence, not its end (paper, section "Experiments", and the released
 # code). Shapes: H hidden units, V items, B sentences of n items.
 
-
 N_LAYERS = 2
 
 
@@ -278,7 +277,6 @@ class LanguageModel:
 
 # ----------------------------------------------------------------------------------------------------
 # Tools of every engine: the networks over one set of parameters, a new graph, choosing actions.
-
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
 """(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""

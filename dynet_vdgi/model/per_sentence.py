@@ -1,7 +1,7 @@
 """The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
 
-All of a sentence's derivations advance together, one action a step. Derivations that begin alike share all that
-precedes dropout, whose masks are each sample's own. Sampling, forcing and arg-max are one loop.
+All of a sentence's derivations advance together, one action a step. Derivations that begin alike share the
+stack LSTM's states; masks of dropout are each sample's own. Sampling, forcing and arg-max are one loop.
 """
 
 from __future__ import annotations

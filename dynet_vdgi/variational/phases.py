@@ -41,11 +41,9 @@ def minibatches(kinds: Sequence[Hashable], size: int, rng: np.random.Generator) 
 
 # ----------------------------------------------------------------------------------------------------
 # Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 17-20).
-#
-# One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq.
-# 7), `rules` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients.
-#
-# Each has the paper's form and, where the released code differs, that form too (`form="released"`).
+# One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq. 7),
+# `rules` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients. Each has the
+# paper's form and, where the released code differs, that form too (`form="released"`).
 
 
 def rl_sn(elbo: Floats, form: str = "paper") -> Floats:
@@ -98,9 +96,7 @@ def _standardised(values: Floats, ddof: int) -> Floats:
 
 # ----------------------------------------------------------------------------------------------------
 # The input-dependent baseline of RL-BL: alpha L(x) + tau, L(x) = -log p(x) of a language model (Eq. 17).
-#
 # The score is l(x, a) + alpha L(x) + tau, with alpha and tau fitted so that alpha L + tau is close to -l.
-
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -112,7 +108,6 @@ START = np.array([1.0, 0.0])
 
 FORGET = 0.98
 """Weight of a sentence in the fit, relative to the one after it: the scores change as the networks learn."""
-
 
 REMAINING = 0.1
 """Weight, in sentences, that the start keeps for ever."""
@@ -203,12 +198,11 @@ def _nll(model: LanguageModel, items: Sequence[Sequence[int]], batch_size: int) 
 
 # ----------------------------------------------------------------------------------------------------
 # Posterior regularisation (paper, Eqs. 8 to 15), and the phases of learning that weigh samples.
-#
 # The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e = -b, so
 #
-# q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda) Eq. 12 Z(lambda) = E_{q_omega}[exp(lambda . counts)],
-# estimated from M samples Eqs. 13, 15 gamma(a) = exp(lambda . counts) / Z(lambda), so that its mean over
-# samples is 1 Eq. 14
+#     q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda)            Eq. 12
+#     Z(lambda) = E_{q_omega}[exp(lambda . counts)], from M samples   Eqs. 13, 15
+#     gamma(a) = exp(lambda . counts) / Z(lambda), mean 1             Eq. 14
 #
 # and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (Eq. 11 with the sign
 # reversed), for the mean sentence. Shapes: M samples, K rules, J constraints; lambda (J,), gamma (M,). The counts
@@ -292,14 +286,12 @@ class Lambda:
     `dual`: as in the paper, by projected gradient. lambda starts at 0, and after each mini-batch takes a step down
     the mean of the sentences' O(lambda), from their samples. The step is proximal in the norm, which has no
     gradient at 0, so lambda stays 0 while the constraints hold up to epsilon.
-    `off`: no regularisation; every lambda is 0.
-    `fixed`: every lambda stays where it starts, in proportion to the rule's expectation: at
-    `settings.strength` where that is .5, the expectation of all universal rules. `released`: as in the
-    released code. lambda starts at the expectations and takes one projected gradient step with momentum after
-    each sentence. The constraint compares a rate per pair of words with a count per sentence, most rules
-    cannot meet it, and lambda grows without bound: training turns into choosing the best of M samples by a
-    weighted rule count. In fine-tuning (`joint`) lambda starts again, and the networks' optimiser takes the
-    steps, with the sums in `gradient`.
+    `off`: every lambda is 0. `fixed`: every lambda stays where it starts, at `settings.strength` where the rule's
+    expectation is .5, and in proportion to it.
+    `released`: as in the released code. lambda starts at the expectations and takes a projected gradient step with
+    momentum after each sentence. Most constraints cannot be met, and lambda grows without bound: training turns
+    into choosing the best of M samples by a weighted rule count. In fine-tuning (`joint`) lambda starts again, and
+    the networks' optimiser takes the steps, with the sums in `gradient`.
     """
 
     settings: PosteriorSettings
@@ -323,18 +315,14 @@ class Lambda:
 
         `released`, where no rule holds in any sample: no gradient, but momentum goes on, as in the released code.
         """
-        if self.settings.dynamics == "dual":
-            self.gradient += dual_gradient(counts, self.value, expected, epsilon=0.0)
-        if self.settings.dynamics != "released":
-            return
-        gradient = np.zeros_like(self.value)
-        if counts.any():
-            gradient = dual_gradient(counts, self.value, expected, self.settings.epsilon)
-        if self.joint:
+        gradient, is_released = np.zeros_like(self.value), self.settings.dynamics == "released"
+        if counts.any() or not is_released:
+            gradient = dual_gradient(counts, self.value, expected, self.settings.epsilon if is_released else 0.0)
+        if is_released and not self.joint:
+            self.velocity = self.settings.momentum * self.velocity + gradient
+            self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)
+        elif is_released or self.settings.dynamics == "dual":
             self.gradient += gradient
-            return
-        self.velocity = self.settings.momentum * self.velocity + gradient
-        self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)
 
     def end_batch(self, sentences: int) -> None:
         """The step of `dual` after a mini-batch."""
@@ -347,11 +335,9 @@ class Lambda:
 
 # ----------------------------------------------------------------------------------------------------
 # Training phases: functions from the samples of a sentence to their weights in the loss.
-#
 # The weights are constants for the networks' gradients. A phase may keep state of its own, such as lambda.
 # Part of it may be updated jointly with the networks: `joint_values` gives this part, `joint_gradients` its
 # gradients since the last update, and `take` receives the new values.
-
 
 State = dict[str, NDArray[Any]]
 

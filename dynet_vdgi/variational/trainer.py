@@ -51,7 +51,6 @@ SAVE_EVERY_S = 30.0
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
-
 logger = logging.getLogger("dynet_vdgi")
 
 
