@@ -52,7 +52,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
             "training: {trees} trees learnt from",
         ],
     ),
-    "wsj": (BOTH, []),
+    "wsj": (FIRST, []),
     "wsj-strict": ([], []),
 }
 """Which stages each preset has, and what it uses gold trees for."""
