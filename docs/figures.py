@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
+import replication
 
+from dynet_vdgi.experiments import tables
 from dynet_vdgi.parsing.engines import Expectation, on_line
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +34,14 @@ PAGES = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("index.md", "expect.md", "few-trees.md", "results/index.md", "results/few-trees.md")
+        for name in (
+            "index.md",
+            "expect.md",
+            "few-trees.md",
+            "results/index.md",
+            "results/few-trees.md",
+            "results/replication.md",
+        )
     ),
 ]
 LIST = RESULTS / "figures.csv"
@@ -371,11 +380,91 @@ def _of_front(system: str, k: int) -> Figure:
     return Figure(f"docs/results/{_FRONT}", command, lambda: mean(_FRONT, columns, system=system, k=str(k)))
 
 
-def _of_settings(row: str) -> Figure:
-    """The mean of eight treebanks in the page of the paper's settings."""
-    where = "paper-settings", row, "UD1.4-Average", "Li2019-T6 beside this experiment: DDA"
-    return Figure("docs/results/tables/paper-settings.csv", _PLAN, lambda: lengths(*where))
+_REPLICATION = "docs/results/replication.csv"
 
+
+def _replicated(make: Callable[[], str], rows: str = _REPLICATION, command: str = _PLAN) -> Figure:
+    """A figure or table of the page about the paper."""
+    return Figure(rows, command, make)
+
+
+_EIGHT = {
+    "paper": "UniversalRules",
+    "paper.dev": "UniversalRules-dev",
+    "pretraining": "pretraining",
+    "pretraining.dev": "pretraining-dev",
+    "fixed": "fixed-lambda",
+    "released": "UniversalRules-released",
+    "rules": "rules only",
+}
+"""Systems on the eight languages, by the names of their figures."""
+
+_WSJ = "bash run/train_wsj.sh"
+_OWN = "RL-BL", "RL-SN", "RL-C", "WeaklySupervised"
+_LEXICALISED = "UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"
+_TABLES: dict[str, tuple[Any, ...]] = {
+    "t1": (partial(replication.beside, "T1", *tables.BASELINES, "Unsupervised", "L-Unsupervised"), _REPLICATION, _WSJ),
+    "t2": (
+        partial(replication.beside, "T2", "rules only", "No_Pretraining", "Pretraining", "Pretraining-dev"),
+        _REPLICATION,
+        _WSJ,
+    ),
+    "t3": (
+        partial(
+            replication.beside,
+            "T3",
+            "rules only",
+            *_OWN,
+            *(f"{name}-dev" for name in _OWN),
+            *(f"{name}-plain" for name in _OWN),
+        ),
+        _REPLICATION,
+        _WSJ,
+    ),
+    "t4": (
+        partial(replication.beside, "T4", "rules only", *_LEXICALISED, "fixed-lambda", "fixed-lambda-weak"),
+        _REPLICATION,
+        _WSJ,
+    ),
+    "t5": (partial(replication.beside, "T5", "rules only", "UniversalRules", "L-WeaklySupervised"), _REPLICATION, _WSJ),
+    "t6": (
+        partial(
+            replication.eight,
+            "rules only",
+            "pretraining",
+            "UniversalRules",
+            "pretraining-dev",
+            "UniversalRules-dev",
+            "L-WeaklySupervised-dev",
+            "UniversalRules-released",
+            "fixed-lambda",
+            "fixed-lambda-RL-PC",
+            "released-lambda",
+            "WeaklySupervised",
+            "RL-BL",
+            "RL-SN",
+            "RL-SN-dev",
+            "fixed-lambda-RL-SN",
+        ),
+    ),
+    "t7": (replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
+    "dev": (
+        partial(
+            replication.on_dev,
+            "one .95",
+            "one 1.00",
+            "each rule .90",
+            "each rule .95",
+            "each rule 1.00",
+            "one .95 and each rule .50",
+            "one 1.00 and each rule .50",
+            "fixed",
+        ),
+        "docs/results/replication-dev.csv",
+        "vdgi train --preset pretraining",
+    ),
+}
+"""Tables of the page about the paper: what makes them; their rows and command, if not those of the eight languages."""
 
 FIGURES = {
     "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
@@ -400,9 +489,8 @@ FIGURES = {
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
-    "eight.paper": _of_settings("pretraining (here)"),
-    "eight.paper.rl-pc": _of_settings("UniversalRules (here)"),
-    "eight.rules": _of_settings("rules only (here)"),
+    **{f"eight.{name}": _replicated(partial(replication.mean, system)) for name, system in _EIGHT.items()},
+    **{f"replication.{name}": _replicated(make, *rest) for name, (make, *rest) in _TABLES.items()},
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
     "published.UniversalRules": Figure(*_PUBLISHED, lambda: published("UnivRules")),

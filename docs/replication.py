@@ -3,8 +3,8 @@
     python docs/replication.py DIR...    adds the rows of folders of `vdgi experiment` to docs/results/replication.csv
     python docs/figures.py               writes the tables into the page
 
-One line of replication.csv is the DDA of one run at one length, in per cent. A run that is there already, of the same
-system, language, seed and protocol, is replaced.
+One line of replication.csv is the DDA of one run at one length, in per cent; `lambda` is the largest norm of lambda in
+the run's log. A run that is there already, of the same system, language, seed and protocol, is replaced.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from __future__ import annotations
 import argparse
 import csv
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from dynet_vdgi.evaluation import tables as published
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import AVERAGE, TableRow
+from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.settings.config import LOG_NAME
 from dynet_vdgi.system.names import markdown
 
 ROWS = Path(__file__).parent / "results" / "replication.csv"
-COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s")
+COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s", "lambda")
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 SPEED, DEV = ROWS.with_name("replication-speed.csv"), ROWS.with_name("replication-dev.csv")
 SHORT, LONG = "<=15", "<=40"
@@ -33,11 +35,10 @@ def load() -> tuple[TableRow, ...]:
     """The committed rows, one for each run."""
     runs: dict[tuple[str, ...], dict[str, str]] = {}
     figures: dict[tuple[str, ...], dict[str, float]] = {}
-    with open(ROWS, encoding="utf-8", newline="") as lines:
-        for line in csv.DictReader(lines):
-            key = line["system"], line["language"], line["seed"], line["protocol"]
-            runs[key] = line
-            figures.setdefault(key, {})[line["length"]] = float(line["dda"])
+    for line in _lines():
+        key = line["system"], line["language"], line["seed"], line["protocol"]
+        runs[key] = line
+        figures.setdefault(key, {})[line["length"]] = float(line["dda"])
     return tuple(
         TableRow(
             system=line["system"],
@@ -55,15 +56,34 @@ def load() -> tuple[TableRow, ...]:
 
 def add(folders: Sequence[Path]) -> None:
     """Writes the rows of these folders beside those that are there."""
-    known = {(r.language, r.system, r.seed, r.protocol): r for r in (load() if ROWS.exists() else ())}
-    known |= {(row.language, row.system, row.seed, row.protocol): row for row in tables.read(folders)}
+    lines = list(_lines()) if ROWS.exists() else []
+    for folder in folders:
+        for row in tables.read([folder]):
+            run = {"language": row.language, "system": row.system, "seed": str(row.seed), "protocol": row.protocol}
+            lines = [line for line in lines if run.items() - line.items()]
+            of_lambda = _largest_lambda(folder / row.language / row.system / str(row.seed))
+            run |= {
+                "gold_trees": row.gold_trees,
+                "commit": row.commit,
+                "cpu_s": f"{row.cpu_s:.1f}",
+                "lambda": of_lambda,
+            }
+            lines += [{**run, "length": length, "dda": f"{dda:.3f}"} for length, dda in row.dda.items()]
     with open(ROWS, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in (known[key] for key in sorted(known)):
-            for length, dda in row.dda.items():
-                first = row.language, row.system, row.seed, length, f"{dda:.3f}"
-                writer.writerow([*first, row.protocol, row.gold_trees, row.commit, f"{row.cpu_s:.1f}"])
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(lines, key=lambda line: [line[name] for name in COLUMNS]))
+
+
+def _lines() -> Iterator[dict[str, str]]:
+    with open(ROWS, encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def _largest_lambda(run: Path) -> str:
+    """The largest norm of lambda in the log of a run; "" without one."""
+    norms = [row["lambda_norm"] for row in RunLog(run / LOG_NAME).rows() if "lambda_norm" in row]
+    return f"{max(norms):.2f}" if norms else ""
 
 
 # ------------------------------------------------------------------------------------------- tables
@@ -76,9 +96,10 @@ def made_by(rows: Sequence[TableRow]) -> str:
     return f"{len(trained)} runs, seeds {seeds[0]} to {seeds[-1]}, commit {commits}, {spent:.0f} CPU seconds."
 
 
-def of_systems(*systems: str) -> list[TableRow]:
-    """The rows of some systems."""
-    return [row for row in load() if row.system in systems]
+def of_systems(*systems: str, languages: Sequence[str] = LANGUAGES) -> list[TableRow]:
+    """The rows of some systems; those that learn nothing are under protocol `standard`."""
+    chosen = [row for row in load() if row.system in systems and row.language in languages]
+    return [row for row in chosen if row.system not in tables.BASELINES or row.protocol == "standard"]
 
 
 def eight(*systems: str) -> str:
@@ -88,10 +109,10 @@ def eight(*systems: str) -> str:
         there = {(f.dataset, f.length): f.mean for f in published.read() if (f.table, f.model) == ("Li2019-T6", model)}
         names = ["UD1.4-Average", *(published.DATASETS[language] for language in LANGUAGES)]
         cells = ["/".join(f"{there[name, length]:.1f}" for length in (SHORT, LONG)) for name in names]
-        lines.append([f"*published:* {published.same_model(model)}", uses, "5", cells[0], "", *cells[1:]])
+        lines.append([f"published: {published.same_model(model)}", uses, "5", cells[0], "", *cells[1:]])
     used = []
     for system in systems:
-        own = [row for row in load() if row.system == system and row.language in LANGUAGES]
+        own = of_systems(system)
         used += own
         both = [
             [tables.figure(own, name, length, LANGUAGES) for length in (SHORT, LONG)] for name in (AVERAGE, *LANGUAGES)
@@ -116,10 +137,10 @@ def _uses(rows: Sequence[TableRow]) -> str:
 
 def beside(table: str, *systems: str) -> str:
     """One of the paper's tables on the WSJ, ours below the published model of their names: mean (best) ± deviation."""
-    rows = of_systems(*systems, *tables.BASELINES)
-    (found,) = tables.beside([row for row in rows if row.language == "wsj"], f"Li2019-{table}")
+    rows = of_systems(*systems, languages=("wsj",))
+    (found,) = tables.beside(rows, f"Li2019-{table}")
     lines = [[each.replace(" (here)", "") for each in line] for line in found.lines]
-    return f"{markdown(lines)}\n\n{made_by(of_systems(*systems))}"
+    return f"{markdown(lines)}\n\n{made_by(rows)}"
 
 
 def speed() -> str:
@@ -135,36 +156,41 @@ def speed() -> str:
     there = [f for f in published.read() if f.table == "Li2019-T7"]
     for model in dict.fromkeys(f.model for f in there):
         found = [next(f.mean for f in there if (f.model, f.length) == (model, n)) for n in lengths]
-        name = f"*published:* {model.replace('_', ' ').lower()}"
+        name = f"published: {model.replace('_', ' ')}"
         body.append([name, "one at a time", *(f"{each:,.0f}" for each in found), f"{found[-1] / found[0]:.2f}"])
     return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
 
 
 def on_dev(*variants: str) -> str:
-    """DDA on the dev parts of four languages, up to 15 / up to 40 words, means over seeds."""
+    """DDA on the dev parts of four languages, up to 15 / up to 40 words, means over seeds that have all four."""
     with open(DEV, encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     languages = list(dict.fromkeys(row["language"] for row in rows))
     body = [["", "seeds", *languages, "mean"]]
     for variant in variants:
         own = [row for row in rows if row["variant"] == variant]
-        complete = [s for s in dict.fromkeys(row["seed"] for row in own) if sum(r["seed"] == s for r in own) == 4]
-        of_seeds = [row for row in own if row["seed"] in complete]
-        cells = [
-            [row for row in of_seeds if row["language"] in chosen] for chosen in (*map(list, zip(languages)), languages)
-        ]
-        means = [
-            "/".join(f"{statistics.mean(float(r[c]) for r in cell):.1f}" for c in ("dda15", "dda40")) for cell in cells
-        ]
-        body.append([variant, str(len(complete)), *means])
+        has = [row["seed"] for row in own]
+        own = [row for row in own if has.count(row["seed"]) == len(languages)]
+        cells = [[row for row in own if row["language"] == name] for name in languages]
+        body.append([variant, str(len(cells[0])), *map(_both, [*cells, own])])
     return markdown(body)
+
+
+def _both(rows: Sequence[dict[str, str]]) -> str:
+    means = (statistics.mean(float(row[name]) for row in rows) for name in ("dda15", "dda40"))
+    return "/".join(f"{each:.1f}" for each in means)
 
 
 def mean(system: str) -> str:
     """The average of a system over the eight languages, up to 15 / up to 40 words."""
-    own = [row for row in of_systems(system) if row.language in LANGUAGES]
+    own = of_systems(system)
     both = [tables.figure(own, AVERAGE, length, LANGUAGES) for length in (SHORT, LONG)]
     return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
+
+
+def largest_lambda(*systems: str) -> str:
+    """The largest norm of lambda in all runs of some systems."""
+    return f"{max(float(line['lambda']) for line in _lines() if line['system'] in systems and line['lambda']):.0f}"
 
 
 def difference(system: str, other: str) -> str:

@@ -223,7 +223,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
 # ------------------------------------------------------------------------------------------- results
 def test_tables_of_results_are_those_of_the_pages() -> None:
     tables = script("results_to_csv").tables()
-    assert len(tables) == 10
+    assert len(tables) == 8
     assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
         "run python docs/results_to_csv.py"
     )
@@ -231,6 +231,23 @@ def test_tables_of_results_are_those_of_the_pages() -> None:
 
 def test_figures_of_pages_are_those_of_their_rows() -> None:
     assert script("figures").outdated() == [], "run python docs/figures.py"
+
+
+def test_rows_of_experiments_replace_those_of_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replication = script("replication")
+    monkeypatch.setattr(replication, "ROWS", tmp_path / "rows.csv")
+    for dda, seed in ((50.0, 1), (60.0, 2), (70.0, 1)):
+        row = {"system": "pretraining", "language": "eu", "seed": seed, "dda": {"<=15": dda, "<=40": 1.0}}
+        path = tmp_path / f"{dda}" / "eu" / "pretraining" / str(seed) / "result.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"rows": [{**row, "commit": "abc", "protocol": "standard"}]}), encoding="utf-8")
+        replication.load.cache_clear()
+        replication.add([tmp_path / f"{dda}"])
+    replication.load.cache_clear()
+    assert [(row.seed, row.dda) for row in replication.load()] == [
+        (1, {"<=15": 70.0, "<=40": 1.0}),
+        (2, {"<=15": 60.0, "<=40": 1.0}),
+    ]
 
 
 def test_the_page_of_expectations_shows_what_the_command_prints(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def _estimate(arguments: argparse.Namespace) -> None:
     "WeaklySupervised".
 
       vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
-      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
+      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
     from dynet_vdgi.grammar.explanation import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules

@@ -10,7 +10,7 @@ A rule file is plain text, one rule a line, meant to be edited by a linguist:
     VERB NOUN 0.5
 
 A name not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc. Posterior
-regularisation requires the expectation of the rule's count in a sentence; other learners use only the rule's
+regularisation takes it as what a rule arc is worth, or as a rate; other learners use only the rule's
 presence. Order does not matter, except that it is the order of the parameters lambda.
 
 A rule file with parts is a rule table. It says more about arcs, for `prior.Prior`:
