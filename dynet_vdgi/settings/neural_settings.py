@@ -88,7 +88,7 @@ class FinetuneSettings(Section, frozen=True):
     form: Annotated[Literal["paper", "released"], Meta(description="of the paper, or of the released code")] = "paper"
     decoder: Annotated[
         Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
-    ] = "plain"
+    ] = "score"
     lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
