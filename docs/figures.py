@@ -402,6 +402,7 @@ _EIGHT = {
 _WSJ = "bash run/train_wsj.sh"
 _OWN = "RL-BL", "RL-SN", "RL-C", "WeaklySupervised"
 _LEXICALISED = "UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"
+_DUAL = "pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev", "WeaklySupervised"
 _TABLES: dict[str, tuple[Any, ...]] = {
     "t1": (partial(replication.beside, "T1", *tables.BASELINES, "Unsupervised", "L-Unsupervised"), _REPLICATION, _WSJ),
     "t2": (
@@ -448,6 +449,27 @@ _TABLES: dict[str, tuple[Any, ...]] = {
         ),
     ),
     "t7": (replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
+    "effects": (
+        partial(
+            replication.on_dev,
+            "paper",
+            "finetune.lr=0.01",
+            "finetune.decoder=plain",
+            "train.average=0",
+            "parser.mask_illegal=false",
+            "train.exponent=0.8",
+            "finetune.updates=0",
+        ),
+        "docs/results/replication-dev.csv",
+        "vdgi train --preset paper",
+    ),
+    "lambda.released": (partial(replication.largest_lambda, "released-lambda"),),
+    "lambda.dual": (partial(replication.largest_lambda, *_DUAL),),
+    "lengths": (
+        replication.long_sentences,
+        "docs/results/replication-lengths.csv",
+        "python benchmarks/long_sentences.py",
+    ),
     "dev": (
         partial(
             replication.on_dev,

@@ -26,7 +26,7 @@ from dynet_vdgi.system.names import markdown
 ROWS = Path(__file__).parent / "results" / "replication.csv"
 COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s", "lambda")
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
-SPEED, DEV = ROWS.with_name("replication-speed.csv"), ROWS.with_name("replication-dev.csv")
+SPEED, DEV, LENGTHS = (ROWS.with_name(f"replication-{name}.csv") for name in ("speed", "dev", "lengths"))
 SHORT, LONG = "<=15", "<=40"
 
 
@@ -158,6 +158,41 @@ def speed() -> str:
         found = [next(f.mean for f in there if (f.model, f.length) == (model, n)) for n in lengths]
         name = f"published: {model.replace('_', ' ')}"
         body.append([name, "one at a time", *(f"{each:,.0f}" for each in found), f"{found[-1] / found[0]:.2f}"])
+    return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
+
+
+LINES = {
+    ("no learning", "rules, random ties"): "the rules, ties broken at random",
+    (
+        "no learning",
+        "rules, short arcs",
+    ): "the rules, less .05 for each word that an arc skips: the baseline `rules only`",
+    ("no learning", "short arcs, no rules"): "that preference for short arcs alone",
+    ("fixed-lambda, 10", "greedy"): "learnt from up to 10 words, greedy parsing",
+    ("fixed-lambda, 10", "q"): "the same, most probable of 100 samples under q",
+    ("fixed-lambda, 10", "p"): "the same, most probable under the decoder's p(x, a)",
+    ("fixed-lambda, 10", "rules, short arcs"): "the same, most rule arcs, less .05 for each skipped word",
+    ("fixed-lambda, 40", "greedy"): "learnt from up to 40 words, greedy parsing",
+    ("no learning", "gold"): "gold trees",
+}
+"""Lines of the table of long sentences: setting and decoding, and what they are."""
+
+
+def long_sentences() -> str:
+    """DDA / share of rule arcs by length, and words that an arc skips: means over seeds."""
+    with open(LENGTHS, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    buckets = ("1-10", "11-20", "21-40", ">40", "all")
+    body = [["", "seeds", *buckets, "skipped"]]
+    for (setting, decoding), text in LINES.items():
+        own = [row for row in rows if (row["setting"], row["decoding"]) == (setting, decoding)]
+        cells = []
+        for bucket in buckets:
+            of_length = [row for row in own if row["bucket"] == bucket]
+            both = (statistics.mean(float(row[name]) for row in of_length) for name in ("dda", "rule arcs"))
+            cells.append("/".join(f"{each:.0f}" for each in both))
+        skipped = statistics.mean(float(row["skipped"]) for row in own if row["bucket"] == "all")
+        body.append([text, str(len({row["seed"] for row in own})), *cells, f"{skipped:.1f}"])
     return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
 
 
