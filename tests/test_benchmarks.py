@@ -52,6 +52,20 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "long_sentences": (
+        f"--name demo --train '{DEV}' --dev '{DEV}' --max-len 10 --supervised 8 --short-arcs 10 --seeds 1 --samples 3 "
+        "--updates 2 2 --rows rows.csv",
+        [
+            "| no learning: rules, short arcs | ",
+            "| paper, 10: votes, rules, short arcs | ",
+            "| short arcs, 10: greedy | ",
+            "| supervised, 8: gold | 100.0 / ",
+        ],
+    ),
+    "parsing_speed": (
+        f"--train '{DEV}' --test '{DEV}' --repeats 1 --seconds 0 --iterations 1 --rows rows.csv",
+        ["| LC-DMV, published | 663 | 193 | 74 | 0.11 |", "| lexicalised, one at a time (here) | ", "| all / <=15 |"],
+    ),
     "label_table": (f"{LISTED} --tables ud2", ["|  | verbs | ud2 | ud2, nsubj | ud2, obj |", "| xx |"]),
     "own_relations": (f"{LISTED} --trees 5", ["|  | UD | universal part | upper case |", "| xx |"]),
     "whole_program": (
