@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--name", default="dev", help="name of the treebank in the rows")
     parser.add_argument("--train", type=Path, help="without it, rows are only printed")
     parser.add_argument("--dev", type=Path)
-    parser.add_argument("--preset", default="paper")
+    parser.add_argument("--preset", default="fixed-lambda")
     parser.add_argument("--on-top", nargs="*", default=[], metavar="PRESET", help="further presets, such as wsj")
     for option, default in (("--max-len", [10, 15, 20, 40]), ("--supervised", []), ("--short-arcs", [])):
         parser.add_argument(option, type=int, nargs="*", default=default, metavar="WORDS")

@@ -9,7 +9,7 @@ again for --seconds, which is one measurement. Systems take turns; figures are m
 
 The paper's parser has random weights, and in the lexicalised one (parser.word_dim=80) random vectors of the training
 text's words: the number of its steps depends on the sentence's length only. `one at a time` makes a graph of each
-sentence, as the paper's program did; `batched` parses sentences of one length together. LC-DMV learns from sentences
+sentence; `batched` parses sentences of one length together. LC-DMV learns from sentences
 of up to 15 words, for --iterations. Its trees are those with the most arcs expected to be right, which takes sums
 over all trees (the Viterbi tree takes a maximum); it is measured once its kernels are machine code.
 """

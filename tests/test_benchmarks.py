@@ -57,7 +57,7 @@ RUNS = {
         "--updates 2 2 --rows rows.csv",
         [
             "| no learning: rules, short arcs | ",
-            "| paper, 10: votes, rules, short arcs | ",
+            "| fixed-lambda, 10: votes, rules, short arcs | ",
             "| short arcs, 10: greedy | ",
             "| supervised, 8: gold | 100.0 / ",
         ],
