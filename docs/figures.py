@@ -25,7 +25,6 @@ from xml.sax.saxutils import escape
 import numpy as np
 import replication
 
-from dynet_vdgi.experiments import tables
 from dynet_vdgi.parsing.engines import Expectation, on_line
 
 ROOT = Path(__file__).parents[1]
@@ -394,40 +393,40 @@ _EIGHT = {
     "pretraining": "pretraining",
     "pretraining.dev": "pretraining-dev",
     "fixed": "fixed-lambda",
-    "released": "UniversalRules-released",
     "rules": "rules only",
 }
 """Systems on the eight languages, by the names of their figures."""
 
+_DIFFERENCES = {
+    "dual": ("pretraining", "fixed-lambda"),
+    "rl-pc": ("UniversalRules", "pretraining"),
+    "dev": ("UniversalRules-dev", "UniversalRules"),
+    "rl-pc.dev": ("UniversalRules-dev", "pretraining-dev"),
+}
+"""Systems on the eight languages whose averages are compared, first less second."""
+
 _WSJ = "bash run/train_wsj.sh"
-_OWN = "RL-BL", "RL-SN", "RL-C", "WeaklySupervised"
-_LEXICALISED = "UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"
+_ON_WSJ = (
+    *("No_Pretraining", "Pretraining", "RL-BL", "RL-SN", "RL-C", "WeaklySupervised", "UniversalRules"),
+    *("L-WeaklySupervised", "L-UniversalRules", "fixed-lambda", "fixed-lambda-weak", "Unsupervised", "left branching"),
+)
+_PRINTED = {
+    "T2": ("No_Pretraining", "Pretraining"),
+    "T4": ("UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"),
+}
+_CHANGED = "vdgi train --preset paper --set"
+_EFFECTS = {
+    "lr": "finetune.lr=0.01",
+    "plain": "finetune.decoder=plain",
+    "average": "train.average=0",
+    "mask": "parser.mask_illegal=false",
+    "exponent": "train.exponent=0.8",
+}
+"""One change to the preset `paper` each."""
+
 _DUAL = "pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev", "WeaklySupervised"
 _TABLES: dict[str, tuple[Any, ...]] = {
-    "t1": (partial(replication.beside, "T1", *tables.BASELINES, "Unsupervised", "L-Unsupervised"), _REPLICATION, _WSJ),
-    "t2": (
-        partial(replication.beside, "T2", "rules only", "No_Pretraining", "Pretraining", "Pretraining-dev"),
-        _REPLICATION,
-        _WSJ,
-    ),
-    "t3": (
-        partial(
-            replication.beside,
-            "T3",
-            "rules only",
-            *_OWN,
-            *(f"{name}-dev" for name in _OWN),
-            *(f"{name}-plain" for name in _OWN),
-        ),
-        _REPLICATION,
-        _WSJ,
-    ),
-    "t4": (
-        partial(replication.beside, "T4", "rules only", *_LEXICALISED, "fixed-lambda", "fixed-lambda-weak"),
-        _REPLICATION,
-        _WSJ,
-    ),
-    "t5": (partial(replication.beside, "T5", "rules only", "UniversalRules", "L-WeaklySupervised"), _REPLICATION, _WSJ),
+    "english": (replication.english, _REPLICATION, _WSJ),
     "t6": (
         partial(
             replication.eight,
@@ -449,20 +448,7 @@ _TABLES: dict[str, tuple[Any, ...]] = {
         ),
     ),
     "t7": (replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
-    "effects": (
-        partial(
-            replication.on_dev,
-            "paper",
-            "finetune.lr=0.01",
-            "finetune.decoder=plain",
-            "train.average=0",
-            "parser.mask_illegal=false",
-            "train.exponent=0.8",
-            "finetune.updates=0",
-        ),
-        "docs/results/replication-dev.csv",
-        "vdgi train --preset paper",
-    ),
+    "made": (partial(replication.made, "UniversalRules-released"),),
     "lambda.released": (partial(replication.largest_lambda, "released-lambda"),),
     "lambda.dual": (partial(replication.largest_lambda, *_DUAL),),
     "lengths": (
@@ -476,10 +462,8 @@ _TABLES: dict[str, tuple[Any, ...]] = {
             "one .95",
             "one 1.00",
             "each rule .90",
-            "each rule .95",
             "each rule 1.00",
             "one .95 and each rule .50",
-            "one 1.00 and each rule .50",
             "fixed",
         ),
         "docs/results/replication-dev.csv",
@@ -512,6 +496,22 @@ FIGURES = {
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
     **{f"eight.{name}": _replicated(partial(replication.mean, system)) for name, system in _EIGHT.items()},
+    **{
+        f"wsj.{name.replace(' ', '-')}": _replicated(partial(replication.on_wsj, name), _REPLICATION, _WSJ)
+        for name in _ON_WSJ
+    },
+    **{
+        f"published.{table}.{model}": Figure(*_PUBLISHED, partial(replication.printed, table, model))
+        for table, models in _PRINTED.items()
+        for model in models
+    },
+    **{
+        f"difference.{name}": _replicated(partial(replication.difference, *pair)) for name, pair in _DIFFERENCES.items()
+    },
+    **{
+        f"effect.{name}": _replicated(partial(replication.effect, change), "docs/results/replication-dev.csv", _CHANGED)
+        for name, change in _EFFECTS.items()
+    },
     **{f"replication.{name}": _replicated(make, *rest) for name, (make, *rest) in _TABLES.items()},
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),

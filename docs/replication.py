@@ -112,7 +112,8 @@ def eight(*systems: str) -> str:
         lines.append([f"published: {published.same_model(model)}", uses, "5", cells[0], "", *cells[1:]])
     used = []
     for system in systems:
-        own = of_systems(system)
+        if not (own := of_systems(system)):
+            continue
         used += own
         both = [
             [tables.figure(own, name, length, LANGUAGES) for length in (SHORT, LONG)] for name in (AVERAGE, *LANGUAGES)
@@ -135,12 +136,42 @@ def _uses(rows: Sequence[TableRow]) -> str:
     return ", ".join(found) or "none"
 
 
-def beside(table: str, *systems: str) -> str:
-    """One of the paper's tables on the WSJ, ours below the published model of their names: mean (best) ± deviation."""
-    rows = of_systems(*systems, languages=("wsj",))
-    (found,) = tables.beside(rows, f"Li2019-{table}")
-    lines = [[each.replace(" (here)", "") for each in line] for line in found.lines]
-    return f"{markdown(lines)}\n\n{made_by(rows)}"
+_SCORES = ("RL-BL", "RL-SN", "RL-C", "WeaklySupervised")
+ENGLISH = (
+    ("1", "Random", "random"),
+    ("1", "Left_branching", "left branching"),
+    ("1", "Right_branching", "right branching"),
+    ("1", "Unsupervised", "Unsupervised"),
+    ("1", "L-Unsupervised", "L-Unsupervised"),
+    ("2", "No_Pretraining", "No_Pretraining"),
+    ("2", "Pretraining", "Pretraining"),
+    ("2", "", "Pretraining-dev"),
+    *(("3", "RL-PC" if name == "WeaklySupervised" else name, name) for name in _SCORES),
+    *(("3", "", f"{name}-dev") for name in _SCORES),
+    *(("3", "", f"{name}-plain") for name in _SCORES[:2]),
+    *(("4", name, name) for name in ("UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised")),
+    ("4", "", "fixed-lambda"),
+    ("4", "", "fixed-lambda-weak"),
+    ("", "", "rules only"),
+    *(("5", name, "") for name in ("Convex-MST", "HDP-DEP", "RF", "RF+H1+H2")),
+)
+"""The paper's table, its model ("" if it has none), and our system ("" if there is none here)."""
+
+
+def english() -> str:
+    """Tables 1 to 5: as published on section 23, and ours on the end of the sample."""
+    lengths = "<=10", "all"
+    body = [["table", "system", *(f"published, {each}" for each in lengths), *(f"here, {each}" for each in lengths)]]
+    used = []
+    for table, model, system in ENGLISH:
+        there = {f.length: f for f in published.read() if (f.table, f.model) == (f"Li2019-T{table}", model)}
+        own = of_systems(system, languages=("wsj",))
+        used += own
+        cells = [tables.Cell(f.mean, f.best, f.std) if (f := there.get(length)) else None for length in lengths]
+        cells += [tables.figure(own, "wsj", length, ()) for length in lengths]
+        mark = " †" if any(row.gold_trees for row in own) else ""
+        body.append([table or "–", (system or model) + mark, *(tables.text(cell) for cell in cells)])
+    return f"{markdown(body)}\n\n{made_by(used)}"
 
 
 def speed() -> str:
@@ -206,9 +237,23 @@ def on_dev(*variants: str) -> str:
         own = [row for row in rows if row["variant"] == variant]
         has = [row["seed"] for row in own]
         own = [row for row in own if has.count(row["seed"]) == len(languages)]
+        if not own:
+            continue
         cells = [[row for row in own if row["language"] == name] for name in languages]
         body.append([variant, str(len(cells[0])), *map(_both, [*cells, own])])
     return markdown(body)
+
+
+def effect(variant: str, of: str = "paper") -> str:
+    """What one change does to a preset on the dev parts, in points, over the runs that both have."""
+    with open(DEV, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    by_run = [{(r["seed"], r["language"]): r for r in rows if r["variant"] == name} for name in (variant, of)]
+    shared = [run for run in by_run[0] if run in by_run[1]]
+    changes = [
+        [float(by_run[0][run][name]) - float(by_run[1][run][name]) for run in shared] for name in ("dda15", "dda40")
+    ]
+    return "/".join(f"{statistics.mean(each):+.1f}" for each in changes) if shared else "–"
 
 
 def _both(rows: Sequence[dict[str, str]]) -> str:
@@ -223,15 +268,42 @@ def mean(system: str) -> str:
     return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
 
 
+def on_wsj(system: str) -> str:
+    """The mean of a system on the end of the WSJ sample, up to 10 words / all."""
+    own = of_systems(system, languages=("wsj",))
+    return "/".join(f"{statistics.mean(row.dda[length] for row in own):.1f}" for length in ("<=10", "all"))
+
+
+def printed(table: str, model: str) -> str:
+    """What the paper prints for a model, up to 10 words / all."""
+    there = {f.length: f.mean for f in published.read() if (f.table, f.model) == (f"Li2019-{table}", model)}
+    return "/".join(f"{there[length]:.1f}" for length in ("<=10", "all") if length in there)
+
+
 def largest_lambda(*systems: str) -> str:
     """The largest norm of lambda in all runs of some systems."""
-    return f"{max(float(line['lambda']) for line in _lines() if line['system'] in systems and line['lambda']):.0f}"
+    found = [float(line["lambda"]) for line in _lines() if line["system"] in systems and line["lambda"]]
+    return f"{max(found, default=0):,.1f}"
 
 
 def difference(system: str, other: str) -> str:
-    """How far the average of one system lies above that of another, in points."""
-    pairs = zip(mean(system).split("/"), mean(other).split("/"))
-    return "/".join(f"{float(a) - float(b):+.1f}" for a, b in pairs)
+    """How far the average of one system lies above that of another, in points, over the seeds that both have."""
+    both = [of_systems(name) for name in (system, other)]
+    runs = [{(row.seed, row.language) for row in own} for own in both]
+    seeds = [n for n in range(100) if all((n, name) in of for of in runs for name in LANGUAGES)]
+    if not seeds:
+        return "–"
+    means = [
+        [statistics.mean(row.dda[length] for row in own if row.seed in seeds) for length in (SHORT, LONG)]
+        for own in both
+    ]
+    return "/".join(f"{a - b:+.1f}" for a, b in zip(*means))
+
+
+def made(system: str) -> str:
+    """How many runs of a system there are, and of which languages."""
+    own = of_systems(system)
+    return f"{len(own)} ({', '.join(dict.fromkeys(row.language for row in own))})"
 
 
 def main() -> None:

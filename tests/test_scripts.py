@@ -221,9 +221,9 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
     treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
     words = "'parser.word_dim=8', 'words.vectors=vectors.vec', 'words.clusters=clusters.paths'"
     plan.write_text(
-        f"seeds = [1]\n{treebank}[[system]]\nname = 'L-WeaklySupervised'\npresets = ['rl-pc']\n"
+        f"seeds = [1]\n{treebank}[[system]]\nname = 'L-WeaklySupervised'\npresets = ['paper']\n"
         f"set = [{small}, {words}, 'posterior.expectations=trees']\n"
-        f"[[system]]\nname = 'UniversalRules'\npresets = ['rl-pc']\nset = [{small}]\n"
+        f"[[system]]\nname = 'UniversalRules'\npresets = ['paper']\nset = [{small}]\n"
     )
     env = {**environment, "VDGI_RUN": str(tmp_path / "out"), "VDGI_PLAN": "plan.toml"}
     (tmp_path / "glove.txt").write_text("noun0 1 2 3\nverb1 4 5 6\n")

@@ -281,8 +281,7 @@ def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     words += ["--dev", *job.files["dev"]] if job.files["dev"] else []
     words += [word for preset in job.presets for word in ("--preset", preset)]
     words += [word for assignment in job.set for word in ("--set", assignment)]
-    if job.files["expectations"]:
-        words += ["--rules", settings.rules, "--set", "posterior.expectations=rates"]
+    words += ["--rules", settings.rules, "--set", "posterior.expectations=rates"] if job.files["expectations"] else []
     return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
 
 

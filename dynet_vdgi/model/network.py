@@ -52,7 +52,7 @@ class Prefix:
 
 
 @dataclass
-class Reading:
+class SharedStates:
     """A network's view of one sentence; derivations share the stack LSTM's states, computed once a prefix."""
 
     stack: StackLstm
@@ -111,15 +111,15 @@ class Encoder:
         self.empty_buffer = parameters.constant("encoder/empty_buffer", 2 * hidden)
         self.masked = settings.mask_illegal
 
-    def read(self, sentence: Encoded) -> Reading:
+    def read(self, sentence: Encoded) -> SharedStates:
         """What all derivations of a sentence share."""
         embedded = self.embed(sentence)
         forward = self.forward.over(embedded)
         backward = self.backward.over(embedded[::-1])[::-1]
         buffers = [*(dy.concatenate([f, b]) for f, b in zip(forward, backward)), self.empty_buffer]
-        return Reading(self.stack, self.state, embedded, [self.state.buffer_part(buffer) for buffer in buffers])
+        return SharedStates(self.stack, self.state, embedded, [self.state.buffer_part(buffer) for buffer in buffers])
 
-    def logits(self, reading: Reading, prefixes: Sequence[Prefix], training: bool) -> Expression:
+    def logits(self, reading: SharedStates, prefixes: Sequence[Prefix], training: bool) -> Expression:
         """Scores (3,)xR of the actions after R prefixes with at least two items on the stack."""
         embedding = reading.embedding(prefixes, training)
         return action_logits(self.state, embedding, [prefix.can_shift for prefix in prefixes], self.masked)
@@ -207,7 +207,7 @@ class Decoder:
             raise ValueError("the decoder cannot generate an unknown tag")
         embedded = self.embed(sentence)
         buffer_parts = [self.state.buffer_part(h) for h in (self.no_prefix, *self.prefix.over(embedded))]
-        reading = Reading(self.stack, self.state, embedded, buffer_parts, self.no_stack)
+        reading = SharedStates(self.stack, self.state, embedded, buffer_parts, self.no_stack)
         before = [prefix for derivation in derivations for prefix in derivation[:-1]]
         actions = np.array([prefix.action for derivation in derivations for prefix in derivation[1:]])
         samples = np.repeat(np.arange(len(derivations)), 2 * len(sentence) - 1)

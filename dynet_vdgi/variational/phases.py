@@ -400,7 +400,7 @@ class Regularised:
         return {}
 
     def joint_gradients(self, sentences: int) -> State:
-        """Ends a mini-batch of so many sentences; the mean gradients of `joint_values` over them."""
+        """Ends a mini-batch of this many sentences; the mean gradients of `joint_values` over them."""
         self.lam.end_batch(sentences)
         return {}
 
