@@ -406,9 +406,9 @@ _DIFFERENCES = {
 """Systems on the eight languages whose averages are compared, first less second."""
 
 _WSJ = "bash run/train_wsj.sh"
-_ON_WSJ = (
-    *("No_Pretraining", "Pretraining", "RL-BL", "RL-SN", "RL-C", "WeaklySupervised", "UniversalRules"),
-    *("L-WeaklySupervised", "L-UniversalRules", "fixed-lambda", "fixed-lambda-weak", "Unsupervised", "left branching"),
+_ON_WSJ = tuple(
+    "No_Pretraining Pretraining RL-BL RL-SN RL-C WeaklySupervised UniversalRules L-WeaklySupervised L-UniversalRules "
+    "fixed-lambda fixed-lambda-weak Unsupervised left-branching".split()
 )
 _PRINTED = {
     "T2": ("No_Pretraining", "Pretraining"),
@@ -497,7 +497,7 @@ FIGURES = {
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
     **{f"eight.{name}": _replicated(partial(replication.mean, system)) for name, system in _EIGHT.items()},
     **{
-        f"wsj.{name.replace(' ', '-')}": _replicated(partial(replication.on_wsj, name), _REPLICATION, _WSJ)
+        f"wsj.{name}": _replicated(partial(replication.on_wsj, name.replace("left-", "left ")), _REPLICATION, _WSJ)
         for name in _ON_WSJ
     },
     **{
