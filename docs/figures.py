@@ -407,8 +407,21 @@ _DIFFERENCES = {
 
 _WSJ = "bash run/train_wsj.sh"
 _ON_WSJ = tuple(
-    "No_Pretraining Pretraining RL-BL RL-SN RL-C WeaklySupervised UniversalRules L-WeaklySupervised L-UniversalRules "
-    "fixed-lambda fixed-lambda-weak Unsupervised left-branching".split()
+    [
+        "No_Pretraining",
+        "Pretraining",
+        "RL-BL",
+        "RL-SN",
+        "RL-C",
+        "WeaklySupervised",
+        "UniversalRules",
+        "L-WeaklySupervised",
+        "L-UniversalRules",
+        "fixed-lambda",
+        "fixed-lambda-weak",
+        "Unsupervised",
+        "left-branching",
+    ]
 )
 _PRINTED = {
     "T2": ("No_Pretraining", "Pretraining"),
