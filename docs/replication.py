@@ -105,7 +105,7 @@ def of_systems(*systems: str, languages: Sequence[str] = LANGUAGES) -> list[Tabl
 def eight(*systems: str) -> str:
     """DDA up to 15 / up to 40 words on the paper's eight languages: published rows, and ours with these names."""
     lines = [["system", "gold trees", "seeds", "average", "±", *LANGUAGES]]
-    for model, uses in (("UnivRules", "dev"), ("L-WeaklySup", "expectations, dev")):
+    for model, uses in (("UnivRules", "dev (code)"), ("L-WeaklySup", "expectations, dev (code)")):
         there = {(f.dataset, f.length): f.mean for f in published.read() if (f.table, f.model) == ("Li2019-T6", model)}
         names = ["UD1.4-Average", *(published.DATASETS[language] for language in LANGUAGES)]
         cells = ["/".join(f"{there[name, length]:.1f}" for length in (SHORT, LONG)) for name in names]
@@ -114,19 +114,23 @@ def eight(*systems: str) -> str:
     for system in systems:
         if not (own := of_systems(system)):
             continue
+        complete = _complete(own)
+        own = [row for row in own if row.seed in complete] if complete else own
         used += own
         both = [
             [tables.figure(own, name, length, LANGUAGES) for length in (SHORT, LONG)] for name in (AVERAGE, *LANGUAGES)
         ]
         cells = ["/".join("–" if each is None else f"{each.mean:.1f}" for each in pair) for pair in both]
         spread = "/".join("" if each is None or each.std is None else f"{each.std:.1f}" for each in both[0]).strip("/")
-        seeds = "–" if system in tables.BASELINES else str(min(_seeds(own, name) for name in LANGUAGES))
+        seeds = "–" if system in tables.BASELINES else str(len(complete))
         lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:]])
     return f"{markdown(lines)}\n\n{made_by(used)}"
 
 
-def _seeds(rows: Sequence[TableRow], language: str) -> int:
-    return len({row.seed for row in rows if row.language == language})
+def _complete(rows: Sequence[TableRow]) -> list[int]:
+    """The seeds that all eight languages have."""
+    runs = {(row.seed, row.language) for row in rows}
+    return [n for n in sorted({row.seed for row in rows}) if all((n, name) in runs for name in LANGUAGES)]
 
 
 def _uses(rows: Sequence[TableRow]) -> str:
@@ -148,8 +152,9 @@ ENGLISH = (
     ("2", "", "Pretraining-dev"),
     *(("3", "RL-PC" if name == "WeaklySupervised" else name, name) for name in _SCORES),
     *(("3", "", f"{name}-dev") for name in _SCORES),
-    *(("3", "", f"{name}-plain") for name in _SCORES[:2]),
+    *(("3", "", f"{name}-plain") for name in _SCORES),
     *(("4", name, name) for name in ("UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised")),
+    ("4", "", "rules-pretraining"),
     ("4", "", "fixed-lambda"),
     ("4", "", "fixed-lambda-weak"),
     ("", "", "rules only"),
@@ -166,7 +171,7 @@ def english() -> str:
     for table, model, system in ENGLISH:
         there = {f.length: f for f in published.read() if (f.table, f.model) == (f"Li2019-T{table}", model)}
         own = of_systems(system, languages=("wsj",))
-        used += own
+        used += [row for row in own if row not in used]
         cells = [tables.Cell(f.mean, f.best, f.std) if (f := there.get(length)) else None for length in lengths]
         cells += [tables.figure(own, "wsj", length, ()) for length in lengths]
         mark = " †" if any(row.gold_trees for row in own) else ""
@@ -264,6 +269,7 @@ def _both(rows: Sequence[dict[str, str]]) -> str:
 def mean(system: str) -> str:
     """The average of a system over the eight languages, up to 15 / up to 40 words."""
     own = of_systems(system)
+    own = [row for row in own if row.seed in _complete(own)]
     both = [tables.figure(own, AVERAGE, length, LANGUAGES) for length in (SHORT, LONG)]
     return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
 
@@ -289,8 +295,7 @@ def largest_lambda(*systems: str) -> str:
 def difference(system: str, other: str) -> str:
     """How far the average of one system lies above that of another, in points, over the seeds that both have."""
     both = [of_systems(name) for name in (system, other)]
-    runs = [{(row.seed, row.language) for row in own} for own in both]
-    seeds = [n for n in range(100) if all((n, name) in of for of in runs for name in LANGUAGES)]
+    seeds = {*_complete(both[0])} & {*_complete(both[1])}
     if not seeds:
         return "–"
     means = [
@@ -298,6 +303,12 @@ def difference(system: str, other: str) -> str:
         for own in both
     ]
     return "/".join(f"{a - b:+.1f}" for a, b in zip(*means))
+
+
+def difference_on_wsj(system: str, other: str) -> str:
+    """The same on the end of the WSJ sample, up to 10 words / all."""
+    pairs = zip(on_wsj(system).split("/"), on_wsj(other).split("/"))
+    return "/".join(f"{float(a) - float(b):+.1f}" for a, b in pairs)
 
 
 def made(system: str) -> str:
