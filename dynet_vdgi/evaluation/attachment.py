@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -428,6 +429,11 @@ class GoldTrees:
         sentences = list(gold)
         return paired(sentences, map(gold_heads, sentences), protocol).trees
 
+    @cached_property
+    def is_ud2(self) -> bool:
+        """If there are tags or relations that UD 1 lacks."""
+        return any(not _UD2.isdisjoint((*sentence.tags, *sentence.deprels)) for sentence in self.sentences)
+
     def evaluate(
         self,
         predicted: Iterable[Sequence[int]],
@@ -472,7 +478,7 @@ class GoldTrees:
             {name: tables[name] for name in by if name in tables},
             tuple((tally.directed, tally.words) for tally in tallies),
             labelled if len(labelled) == len(tallies) else (),
-            any(not _UD2.isdisjoint((*sentence.tags, *sentence.deprels)) for sentence in self.sentences),
+            self.is_ud2,
         )
 
 

@@ -286,8 +286,7 @@ class Lambda:
     `dual`: as in the paper, by projected gradient. lambda starts at 0, and after each mini-batch takes a step down
     the mean of the sentences' O(lambda), from their samples. The step is proximal in the norm, which has no
     gradient at 0, so lambda stays 0 while the constraints hold up to epsilon.
-    `off`: every lambda is 0. `fixed`: every lambda stays where it starts, at `settings.strength` where the rule's
-    expectation is .5, and in proportion to it.
+    `off`: it is 0. `fixed`: it stays in proportion to a rule's expectation, at `settings.strength` where that is .5.
     `released`: as in the released code. lambda starts at the expectations and takes a projected gradient step with
     momentum after each sentence. Most constraints cannot be met, and lambda grows without bound: training turns
     into choosing the best of M samples by a weighted rule count. In fine-tuning (`joint`) lambda starts again, and
@@ -315,14 +314,16 @@ class Lambda:
 
         `released`, where no rule holds in any sample: no gradient, but momentum goes on, as in the released code.
         """
-        gradient, is_released = np.zeros_like(self.value), self.settings.dynamics == "released"
-        if counts.any() or not is_released:
-            gradient = dual_gradient(counts, self.value, expected, self.settings.epsilon if is_released else 0.0)
-        if is_released and not self.joint:
-            self.velocity = self.settings.momentum * self.velocity + gradient
-            self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)
-        elif is_released or self.settings.dynamics == "dual":
-            self.gradient += gradient
+        if self.settings.dynamics == "dual":
+            self.gradient += dual_gradient(counts, self.value, expected, epsilon=0.0)
+        elif self.settings.dynamics == "released":
+            epsilon, has_rules = self.settings.epsilon, counts.any()
+            gradient = dual_gradient(counts, self.value, expected, epsilon) if has_rules else np.zeros_like(self.value)
+            if self.joint:
+                self.gradient += gradient
+            else:
+                self.velocity = self.settings.momentum * self.velocity + gradient
+                self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)
 
     def end_batch(self, sentences: int) -> None:
         """The step of `dual` after a mini-batch."""

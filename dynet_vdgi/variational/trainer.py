@@ -113,11 +113,10 @@ class Trainer:
     def _enter(self, stage: Stage) -> None:
         """Begins a stage, with the weights the networks have now."""
         self.stage = stage
+        lam = Lambda(self.settings.posterior, self.features.start, joint=stage.phase == "finetune")
         if stage.phase == "pretrain":
-            lam = Lambda(self.settings.posterior, self.features.start)
             self.phase: Pretraining | Finetuning = Pretraining(self.features, lam)
         else:
-            lam = Lambda(self.settings.posterior, self.features.start, joint=True)
             self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
         train = msgspec.structs.replace(self.settings.train, lr=stage.lr, clip=stage.clip)
         self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
