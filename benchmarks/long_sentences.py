@@ -30,13 +30,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import argument_parser, commit, conditions, csv_rows, print_table, write_csv
+from measuring import argument_parser, conditions, csv_rows, print_table, write_csv
 
 from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.data.corpus import Encoded
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation.tables import TIE_SEEDS, break_ties
+from dynet_vdgi.experiments.job import commit
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import SHORT_ARCS, Prior
 from dynet_vdgi.grammar.rules import load_rules

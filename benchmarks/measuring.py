@@ -106,15 +106,6 @@ def conditions() -> str:
     return f"`python benchmarks/{words}`\n\n{machine} at the\n{program}"
 
 
-def commit() -> str:
-    """The commit of the checkout that this script is in, for rows in files; empty if there is none."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        return ""
-
-
 def cell(values: Iterable[float]) -> str:
     """Figures of several length limits in one cell of a table."""
     return " / ".join(f"{value:.1f}" for value in values)

@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 from languages import read
-from measuring import argument_parser, commit, conditions, print_table, write_csv
+from measuring import argument_parser, conditions, print_table, write_csv
 
 from dynet_vdgi.data.corpus import build_vocabulary
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import tables
+from dynet_vdgi.experiments.job import commit
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import per_sentence
@@ -92,6 +93,7 @@ def main() -> None:
     text, test = read([arguments.train], "ignored"), read([arguments.test], "ignored")
     parts = {name: [s for s in test if len(s) <= most] for name, most in LENGTHS.items()}
     rows: list[dict[str, Any]] = []
+    made_at = commit()
     with one_thread():
         systems = {"unlexicalised": neural(text, 0), "lexicalised": neural(text, 80)}
         systems["LC-DMV"] = lc_dmv(text, arguments.iterations)
@@ -102,7 +104,7 @@ def main() -> None:
             for system, way in ((system, way) for system, ways in systems.items() for way in ways):
                 for length, part in parts.items():
                     found = speed(systems[system][way], part, arguments.seconds)
-                    keys = (system, way, length, len(part), sum(map(len, part)), repeat, f"{found:.0f}", commit())
+                    keys = (system, way, length, len(part), sum(map(len, part)), repeat, f"{found:.0f}", made_at)
                     rows.append(dict(zip(COLUMNS, keys)))
     if arguments.rows:
         write_csv(arguments.rows, COLUMNS, rows)
