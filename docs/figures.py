@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -62,8 +62,7 @@ class Figure:
 @cache
 def rows(name: str) -> list[Row]:
     """The rows of a CSV file below docs/results."""
-    with open(RESULTS / name, encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
+    return replication.rows_of(RESULTS / name)
 
 
 def mean(name: str, columns: Iterable[str], **where: str) -> str:
@@ -102,10 +101,7 @@ def lengths(page: str, row: str, column: str = "average", caption: str = "DDA, p
 
 def published(model: str) -> str:
     """The mean of a published system on the eight treebanks of UD 1.4."""
-    with open(ROOT / "resources" / "published.csv", encoding="utf-8") as lines:
-        chosen = [row for row in csv.DictReader(lines) if (row["model"], row["dataset"]) == (model, "UD1.4-Average")]
-    found = {row["length"]: row["mean"] for row in chosen}
-    return f"{found['<=15']}/{found['<=40']}"
+    return replication.printed(model, "UD1.4-Average", (replication.SHORT, replication.LONG))
 
 
 # ------------------------------------------------------------------------------------------- expectation
@@ -391,8 +387,6 @@ _EIGHT = {
     "paper": "UniversalRules",
     "paper.dev": "UniversalRules-dev",
     "pretraining": "pretraining",
-    "pretraining.dev": "pretraining-dev",
-    "fixed": "fixed-lambda",
     "rules": "rules only",
 }
 """Systems on the eight languages, by the names of their figures."""
@@ -406,6 +400,12 @@ _DIFFERENCES = {
 }
 """Systems on the eight languages whose averages are compared, first less second."""
 
+_DIFFERENCES_ON_WSJ = {
+    "weak": ("WeaklySupervised", "UniversalRules"),
+    "weak.pretraining": ("Pretraining", "rules-pretraining"),
+    "weak.fixed": ("fixed-lambda-weak", "fixed-lambda"),
+}
+
 _WSJ = "bash run/train_wsj.sh"
 _ON_WSJ = (
     "No_Pretraining",
@@ -417,11 +417,8 @@ _ON_WSJ = (
     "UniversalRules",
     "L-WeaklySupervised",
     "L-UniversalRules",
-    "rules-pretraining",
-    "fixed-lambda",
-    "fixed-lambda-weak",
     "Unsupervised",
-    "left-branching",
+    "left branching",
 )
 _PRINTED = {
     "T2": ("No_Pretraining", "Pretraining"),
@@ -438,9 +435,9 @@ _EFFECTS = {
 """One change to the preset `paper` each."""
 
 _DUAL = "pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev", "WeaklySupervised"
-_TABLES: dict[str, tuple[Any, ...]] = {
-    "english": (replication.english, _REPLICATION, _WSJ),
-    "t6": (
+_TABLES = {
+    "english": _replicated(replication.english, command=_WSJ),
+    "t6": _replicated(
         partial(
             replication.eight,
             "rules only",
@@ -458,16 +455,16 @@ _TABLES: dict[str, tuple[Any, ...]] = {
             "fixed-lambda-RL-SN",
         ),
     ),
-    "t7": (replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
-    "made": (partial(replication.made, "UniversalRules-released"),),
-    "lambda.released": (partial(replication.largest_lambda, "released-lambda"),),
-    "lambda.dual": (partial(replication.largest_lambda, *_DUAL),),
-    "lengths": (
+    "t7": _replicated(replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
+    "made": _replicated(partial(replication.made, "UniversalRules-released")),
+    "lambda.released": _replicated(partial(replication.largest_lambda, "released-lambda")),
+    "lambda.dual": _replicated(partial(replication.largest_lambda, *_DUAL)),
+    "lengths": _replicated(
         replication.long_sentences,
         "docs/results/replication-lengths.csv",
         "python benchmarks/long_sentences.py",
     ),
-    "dev": (
+    "dev": _replicated(
         partial(
             replication.on_dev,
             "one .95",
@@ -483,7 +480,7 @@ _TABLES: dict[str, tuple[Any, ...]] = {
         "vdgi train --preset pretraining",
     ),
 }
-"""Tables of the page about the paper: what makes them; their rows and command, if not those of the eight languages."""
+"""Tables of the page about the paper, and what is said there of its runs."""
 
 FIGURES = {
     "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
@@ -510,11 +507,13 @@ FIGURES = {
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
     **{f"eight.{name}": _replicated(partial(replication.mean, system)) for name, system in _EIGHT.items()},
     **{
-        f"wsj.{name}": _replicated(partial(replication.on_wsj, name.replace("left-", "left ")), _REPLICATION, _WSJ)
+        f"wsj.{name.replace(' ', '-')}": _replicated(partial(replication.mean, name, *replication.WSJ), command=_WSJ)
         for name in _ON_WSJ
     },
     **{
-        f"published.{table}.{model}": Figure(*_PUBLISHED, partial(replication.printed, table, model))
+        f"published.{table}.{model}": Figure(
+            *_PUBLISHED, partial(replication.printed, model, "WSJ23", replication.WSJ[1])
+        )
         for table, models in _PRINTED.items()
         for model in models
     },
@@ -525,16 +524,11 @@ FIGURES = {
         f"effect.{name}": _replicated(partial(replication.effect, change), "docs/results/replication-dev.csv", _CHANGED)
         for name, change in _EFFECTS.items()
     },
-    "difference.weak": _replicated(
-        partial(replication.difference_on_wsj, "WeaklySupervised", "UniversalRules"), _REPLICATION, _WSJ
-    ),
-    "difference.weak.pretraining": _replicated(
-        partial(replication.difference_on_wsj, "Pretraining", "rules-pretraining"), _REPLICATION, _WSJ
-    ),
-    "difference.weak.fixed": _replicated(
-        partial(replication.difference_on_wsj, "fixed-lambda-weak", "fixed-lambda"), _REPLICATION, _WSJ
-    ),
-    **{f"replication.{name}": _replicated(make, *rest) for name, (make, *rest) in _TABLES.items()},
+    **{
+        f"difference.{name}": _replicated(partial(replication.difference, *pair, *replication.WSJ), command=_WSJ)
+        for name, pair in _DIFFERENCES_ON_WSJ.items()
+    },
+    **{f"replication.{name}": figure for name, figure in _TABLES.items()},
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
     "published.UniversalRules": Figure(*_PUBLISHED, lambda: published("UnivRules")),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,8 @@ COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_tree
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 SPEED, DEV, LENGTHS = (ROWS.with_name(f"replication-{name}.csv") for name in ("speed", "dev", "lengths"))
 SHORT, LONG = "<=15", "<=40"
+WSJ = ("wsj",), ("<=10", "all")
+"""The languages and lengths of the English tables."""
 
 
 @cache
@@ -35,7 +37,7 @@ def load() -> tuple[TableRow, ...]:
     """The committed rows, one for each run."""
     runs: dict[tuple[str, ...], dict[str, str]] = {}
     figures: dict[tuple[str, ...], dict[str, float]] = {}
-    for line in _lines():
+    for line in rows_of(ROWS):
         key = line["system"], line["language"], line["seed"], line["protocol"]
         runs[key] = line
         figures.setdefault(key, {})[line["length"]] = float(line["dda"])
@@ -56,7 +58,7 @@ def load() -> tuple[TableRow, ...]:
 
 def add(folders: Sequence[Path]) -> None:
     """Writes the rows of these folders beside those that are there."""
-    lines = list(_lines()) if ROWS.exists() else []
+    lines = rows_of(ROWS) if ROWS.exists() else []
     for folder in folders:
         for row in tables.read([folder]):
             run = {"language": row.language, "system": row.system, "seed": str(row.seed), "protocol": row.protocol}
@@ -75,9 +77,10 @@ def add(folders: Sequence[Path]) -> None:
         writer.writerows(sorted(lines, key=lambda line: [line[name] for name in COLUMNS]))
 
 
-def _lines() -> Iterator[dict[str, str]]:
-    with open(ROWS, encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with open(path, encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 def _largest_lambda(run: Path) -> str:
@@ -127,10 +130,10 @@ def eight(*systems: str) -> str:
     return f"{markdown(lines)}\n\n{made_by(used)}"
 
 
-def _complete(rows: Sequence[TableRow]) -> list[int]:
-    """The seeds that all eight languages have."""
+def _complete(rows: Sequence[TableRow], languages: Sequence[str] = LANGUAGES) -> set[int]:
+    """The seeds that all these languages have."""
     runs = {(row.seed, row.language) for row in rows}
-    return [n for n in sorted({row.seed for row in rows}) if all((n, name) in runs for name in LANGUAGES)]
+    return {row.seed for row in rows if all((row.seed, name) in runs for name in languages)}
 
 
 def _uses(rows: Sequence[TableRow]) -> str:
@@ -166,10 +169,11 @@ ENGLISH = (
 def english() -> str:
     """Tables 1 to 5: as published on section 23, and ours on the end of the sample."""
     lengths = "<=10", "all"
+    in_print = published.read()
     body = [["table", "system", *(f"published, {each}" for each in lengths), *(f"here, {each}" for each in lengths)]]
     used = []
     for table, model, system in ENGLISH:
-        there = {f.length: f for f in published.read() if (f.table, f.model) == (f"Li2019-T{table}", model)}
+        there = {f.length: f for f in in_print if (f.table, f.model) == (f"Li2019-T{table}", model)}
         own = of_systems(system, languages=("wsj",))
         used += [row for row in own if row not in used]
         cells = [tables.Cell(f.mean, f.best, f.std) if (f := there.get(length)) else None for length in lengths]
@@ -182,8 +186,7 @@ def english() -> str:
 def speed() -> str:
     """Table 7: words a CPU second by length of the sentences, medians, and the published tokens a second."""
     lengths = SHORT, LONG, "all"
-    with open(SPEED, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = rows_of(SPEED)
     body = [["parser", "way", *lengths, f"all / {SHORT}"]]
     for system, way in dict.fromkeys((row["system"], row["way"]) for row in rows):
         own = [row for row in rows if (row["system"], row["way"]) == (system, way)]
@@ -199,10 +202,7 @@ def speed() -> str:
 
 LINES = {
     ("no learning", "rules, random ties"): "the rules, ties broken at random",
-    (
-        "no learning",
-        "rules, short arcs",
-    ): "the rules, less .05 for each word that an arc skips: the baseline `rules only`",
+    ("no learning", "rules, short arcs"): "the rules, less .05 a skipped word: the baseline `rules only`",
     ("no learning", "short arcs, no rules"): "that preference for short arcs alone",
     ("fixed-lambda, 10", "greedy"): "learnt from up to 10 words, greedy parsing",
     ("fixed-lambda, 10", "q"): "the same, most probable of 100 samples under q",
@@ -216,8 +216,7 @@ LINES = {
 
 def long_sentences() -> str:
     """DDA / share of rule arcs by length, and words that an arc skips: means over seeds."""
-    with open(LENGTHS, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = rows_of(LENGTHS)
     buckets = ("1-10", "11-20", "21-40", ">40", "all")
     body = [["", "seeds", *buckets, "skipped"]]
     for (setting, decoding), text in LINES.items():
@@ -234,8 +233,7 @@ def long_sentences() -> str:
 
 def on_dev(*variants: str) -> str:
     """DDA on the dev parts of four languages, up to 15 / up to 40 words, means over seeds that have all four."""
-    with open(DEV, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = rows_of(DEV)
     languages = list(dict.fromkeys(row["language"] for row in rows))
     body = [["", "seeds", *languages, "mean"]]
     for variant in variants:
@@ -251,8 +249,7 @@ def on_dev(*variants: str) -> str:
 
 def effect(variant: str, of: str = "paper") -> str:
     """What one change does to a preset on the dev parts, in points, over the runs that both have."""
-    with open(DEV, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = rows_of(DEV)
     by_run = [{(r["seed"], r["language"]): r for r in rows if r["variant"] == name} for name in (variant, of)]
     shared = [run for run in by_run[0] if run in by_run[1]]
     changes = [
@@ -266,49 +263,36 @@ def _both(rows: Sequence[dict[str, str]]) -> str:
     return "/".join(f"{each:.1f}" for each in means)
 
 
-def mean(system: str) -> str:
-    """The average of a system over the eight languages, up to 15 / up to 40 words."""
-    own = of_systems(system)
-    own = [row for row in own if row.seed in _complete(own)]
-    both = [tables.figure(own, AVERAGE, length, LANGUAGES) for length in (SHORT, LONG)]
+def mean(system: str, languages: Sequence[str] = LANGUAGES, lengths: Sequence[str] = (SHORT, LONG)) -> str:
+    """The average of a system, up to 15 / up to 40 words."""
+    own = of_systems(system, languages=languages)
+    own = [row for row in own if row.seed in _complete(own, languages)]
+    both = [tables.figure(own, AVERAGE, length, languages) for length in lengths]
     return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
 
 
-def on_wsj(system: str) -> str:
-    """The mean of a system on the end of the WSJ sample, up to 10 words / all."""
-    own = of_systems(system, languages=("wsj",))
-    return "/".join(f"{statistics.mean(row.dda[length] for row in own):.1f}" for length in ("<=10", "all"))
-
-
-def printed(table: str, model: str) -> str:
-    """What the paper prints for a model, up to 10 words / all."""
-    there = {f.length: f.mean for f in published.read() if (f.table, f.model) == (f"Li2019-{table}", model)}
-    return "/".join(f"{there[length]:.1f}" for length in ("<=10", "all") if length in there)
+def printed(model: str, dataset: str, lengths: Sequence[str]) -> str:
+    """The published means of a model on a data set."""
+    there = {f.length: f.mean for f in published.read() if (f.model, f.dataset) == (model, dataset)}
+    return "/".join(f"{there[length]:.1f}" for length in lengths)
 
 
 def largest_lambda(*systems: str) -> str:
     """The largest norm of lambda in all runs of some systems."""
-    found = [float(line["lambda"]) for line in _lines() if line["system"] in systems and line["lambda"]]
+    found = [float(line["lambda"]) for line in rows_of(ROWS) if line["system"] in systems and line["lambda"]]
     return f"{max(found, default=0):,.1f}"
 
 
-def difference(system: str, other: str) -> str:
+def difference(
+    system: str, other: str, languages: Sequence[str] = LANGUAGES, lengths: Sequence[str] = (SHORT, LONG)
+) -> str:
     """How far the average of one system lies above that of another, in points, over the seeds that both have."""
-    both = [of_systems(name) for name in (system, other)]
-    seeds = {*_complete(both[0])} & {*_complete(both[1])}
+    both = [of_systems(name, languages=languages) for name in (system, other)]
+    seeds = _complete(both[0], languages) & _complete(both[1], languages)
     if not seeds:
         return "–"
-    means = [
-        [statistics.mean(row.dda[length] for row in own if row.seed in seeds) for length in (SHORT, LONG)]
-        for own in both
-    ]
+    means = [[statistics.mean(row.dda[n] for row in own if row.seed in seeds) for n in lengths] for own in both]
     return "/".join(f"{a - b:+.1f}" for a, b in zip(*means))
-
-
-def difference_on_wsj(system: str, other: str) -> str:
-    """The same on the end of the WSJ sample, up to 10 words / all."""
-    pairs = zip(on_wsj(system).split("/"), on_wsj(other).split("/"))
-    return "/".join(f"{float(a) - float(b):+.1f}" for a, b in pairs)
 
 
 def made(system: str) -> str:
