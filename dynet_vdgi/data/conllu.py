@@ -119,7 +119,7 @@ def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_
 
     Raises: `DataError` for a fault.
     """
-    name, first, lines = block
+    name, first, lines, soft = block
     by_xpos = tags == "xpos"
     check = BlockCheck(name, first)
     (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags)
@@ -140,6 +140,7 @@ def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_
         _known(xpos),
         _known(feats),
         _known(deprels) if tree else (),
+        soft=soft,
     )
 
 

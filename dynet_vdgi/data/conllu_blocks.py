@@ -1,14 +1,19 @@
 """CoNLL-U as blocks of lines, cut without looking into them, and the faults of their form."""
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import limit, to_raise
+
+if TYPE_CHECKING:  # it needs NumPy
+    from dynet_vdgi.data.soft_tags import SoftTags
 
 OnFault = Callable[[DataError], None]
 
@@ -25,6 +30,7 @@ class Block(NamedTuple):
     path: str
     line: int  # number of its first line in the file
     lines: list[str]
+    soft: SoftTags | None = None  # of its words, if a tagger chose tags
 
 
 def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:

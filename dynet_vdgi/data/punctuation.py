@@ -102,6 +102,7 @@ def without_punctuation(
         of_kept(sentence.feats),
         of_kept(sentence.deprels),
         _gaps(sentence, positions),
+        sentence.soft and sentence.soft.of([place - 1 for place in positions]),
     ), positions
 
 

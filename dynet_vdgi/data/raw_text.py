@@ -250,7 +250,7 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
     else:
         if not said[place:].strip():
             return found
-    path, first, _ = sentence.block
+    path, first, *_ = sentence.block
     token = quoted(forms[n])
     message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
     hint = "correct the comment, the forms or SpaceAfter=No"

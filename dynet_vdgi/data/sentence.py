@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.errors import ConfigError, UsageError, check_kind
+
+if TYPE_CHECKING:  # it needs NumPy
+    from dynet_vdgi.data.soft_tags import SoftTags
 
 _SHARED = "ADJ ADP ADV AUX DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 UD1_TAGS = frozenset((*_SHARED.split(), "CONJ"))
@@ -147,7 +151,7 @@ class Sentence:
     The columns below `upos` are empty if nothing is known for any word; otherwise they have one entry a word,
     "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps` records the removed
     punctuation: n + 1 strings, the forms (joined by spaces) before each word and after the last one, "" for
-    none; it is empty if nothing was removed.
+    none; it is empty if nothing was removed. `soft` says how sure a tagger was of the tags that it chose.
     """
 
     forms: tuple[str, ...]
@@ -160,6 +164,7 @@ class Sentence:
     feats: tuple[str, ...] = ()
     deprels: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    soft: SoftTags | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Raises: UsageError, a column has more or fewer entries than there are words."""
@@ -209,6 +214,7 @@ class Sentence:
             xpos=() if "xpos" in known else self.xpos,
             feats=() if "feats" in known else self.feats,
             gaps=() if "punctuation" in known else self.gaps,
+            soft=self.soft.without_features() if self.soft and "feats" in known else self.soft,
         )
 
     def _repr_svg_(self) -> str | None:

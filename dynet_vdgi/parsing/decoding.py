@@ -235,7 +235,7 @@ def _in_batches(
     pieces = [list(_pieces(sentence, keep_heads)) for sentence in sentences]
     flat = [piece for each in pieces for piece in each]
     found: list[Found] = [Found((), NOTHING)] * len(flat)
-    for members in batches(list(map(len, flat))):
+    for members in batches(flat):
         for k, of_piece in zip(members, parse([flat[k] for k in members])):
             found[k] = of_piece
     parts = iter(found)
@@ -258,6 +258,7 @@ def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
             xpos=sentence.xpos[part],
             feats=sentence.feats[part],
             gaps=sentence.gaps[start : start + LONGEST + 1],
+            soft=sentence.soft and sentence.soft.of(part),
         )
 
 

@@ -378,7 +378,7 @@ class Parser:
         """The words of a sentence that the protocol keeps, as the model may see them, and their places."""
         s = sentence
         heads = s.heads if with_heads else None
-        kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+        kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps, s.soft)
         kept, places = without_punctuation(kept, self.protocol.removed_tags)
         kept = kept.ignoring(self.model.settings.data.ignore)
         if not self._known_tags.issuperset(kept.tags):

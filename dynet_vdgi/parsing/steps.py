@@ -191,7 +191,7 @@ class Steps:
             source = (tagged.noted if self.notes else tagged.sentence).source
             assert source is not None
             self.tagged[source.path] += len(tagged.sentence) - tagged.n_given
-            yield Block(source.path, source.line, list(source.lines))
+            yield Block(source.path, source.line, list(source.lines), tagged.sentence.soft)
 
     def filled(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Sentences in memory; those with words without UPOS are tagged."""

@@ -24,7 +24,7 @@ from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.data.raw_text import form_of, nfc
 from dynet_vdgi.data.sentence import UD_TAGS, Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
-from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.arrays import Floats, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, as_python, compiled
 from dynet_vdgi.system.names import count, did_you_mean, listed
 from dynet_vdgi.tagging.chain import Numbers, Sparse
@@ -369,11 +369,48 @@ def best_bundles(
                     best[i], chances[i] = b, chance
 
 
+@compiled
+def expected_parts(
+    first: Ints,
+    features: Numbers,
+    uses: Numbers,
+    known: Sparse,
+    weights: Floats,
+    parts: Parts,
+    of_groups: Floats,
+    column: Ints,
+    expected: Floats32,
+    scores: Floats,
+    found: Floats,
+) -> None:
+    """Adds to expected (N, F) the probabilities of parts; part m is in column[m], or not wanted if that is below 0.
+
+    The other arguments are those of `best_bundles`.
+    """
+    for i in range(len(uses)):
+        scores[:] = 0.0
+        add_part_scores(first, features, uses[i], known, weights, scores)
+        for g in range(len(parts.groups) - 1):
+            start, end = parts.groups[g], parts.groups[g + 1]
+            if of_groups[i, g] < LEAST_CHANCE or start == end:
+                continue
+            bundle_scores(parts, scores, start, end, found)
+            softmax(found, end - start)
+            for b in range(start, end):
+                for m in range(parts.first[b], parts.first[b + 1]):
+                    if column[parts.of_bundle[m]] >= 0:
+                        expected[i, column[parts.of_bundle[m]]] += of_groups[i, g] * found[b - start]
+
+
+LEAST_CHANCE = 1e-3
+"""Less probable tags do not count in expectations of features."""
+
 WORK_OF_A_WORD = 20
 """Of choosing its bundle, in the units of `jit.Kernel`."""
 
 _LOSS = Kernel(add_bundle_loss, "the tagger")
 _BEST = Kernel(best_bundles, "the tagger")
+_EXPECTED = Kernel(expected_parts, "the tagger")
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,6 +457,18 @@ class Bundles:
         data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
         _BEST(*data, self.parts, of_groups, best, chances, *room, work=len(uses) * WORK_OF_A_WORD)
         return best, chances
+
+    def expected(self, tokens: Tokens, of_groups: Floats, column: Ints) -> Floats32:
+        """The probabilities (N, F) that a word's bundle has certain parts: part m is in column[m], if that is not -1.
+
+        of_groups (N, G) are the probabilities of groups.
+        """
+        items, uses, _ = tokens
+        expected = np.zeros((len(uses), int(column.max(initial=-1)) + 1), np.float32)
+        room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
+        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
+        _EXPECTED(*data, self.parts, of_groups, column, expected, *room, work=len(uses) * WORK_OF_A_WORD)
+        return expected
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
         """The probabilities of the bundles of a group, for one of the words."""

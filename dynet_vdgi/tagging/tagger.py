@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.soft_tags import SoftTags
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import Archive, npz, opened
@@ -265,10 +266,31 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
             (learnt.rules, learnt.of_rules.best(with_bundles, of_tags)),
         )
     )
+    soft = _soft(learnt, tokens, marginals)
     ends = words.first.tolist()
     for sentence, start, end in zip(sentences, ends, ends[1:]):
         its = found[start:end], xpos[start:end], rules[start:end], chances[start:end]
-        yield _filled(sentence, learnt.lemmas, *its, retag)
+        filled = _filled(sentence, learnt.lemmas, *its, retag)
+        yield _with_soft(filled, soft.of(slice(start, end)))
+
+
+def _soft(learnt: TaggerState, tokens: Tokens, marginals: Floats) -> SoftTags:
+    """The probabilities of all words' tags, from their marginals (N, T), and of their features."""
+    parts = _named_parts(learnt.bundles, _values)
+    names = [part for part in parts if " " not in part]  # not UPOS and FEATS as a whole
+    column = np.array([names.index(part) if " " not in part else -1 for part in parts], np.int64)
+    expected = learnt.of_feats.expected(tokens, marginals, column)
+    return SoftTags(tuple(learnt.tags), marginals.astype(np.float32), tuple(names), expected)
+
+
+def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
+    """The sentence with what the tagger thinks of its words, unless all of their tags were given."""
+    sentence, chances, n_given = tagged
+    if n_given == len(sentence):
+        return tagged
+    feats = sentence.feats or (UNKNOWN,) * len(sentence)
+    given = [(k, universal(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
+    return tagged._replace(sentence=replace(sentence, soft=soft.settled(given)))
 
 
 def _marginals(learnt: TaggerState, words: WordTypes, tokens: Tokens, tags: Sequence[str]) -> Floats:
@@ -430,7 +452,11 @@ class TaggerState:
 
 def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
     """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
-    return _parts(bundles, tags, lambda feats: [] if feats == UNKNOWN else feats.split("|"))
+    return _parts(bundles, tags, _values)
+
+
+def _values(feats: str) -> list[str]:
+    return [] if feats == UNKNOWN else feats.split("|")
 
 
 def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
@@ -440,15 +466,24 @@ def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
 
 def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Callable[[str], list[str]]) -> Parts:
     """Bundles, sorted by tag, with their parts, of which each name is one."""
-    named = [[*shared(value), f"{tag} {value}"] for tag, value in bundles]
-    names: dict[str, int] = {}
-    parts = [names.setdefault(name, len(names)) for each in named for name in each]
+    named = [_names(tag, value, shared) for tag, value in bundles]
+    number = {name: k for k, name in enumerate(_named_parts(bundles, shared))}
+    parts = [number[name] for each in named for name in each]
     of_tags = Counter(tag for tag, _ in bundles)
     return Parts(
         np.cumsum([0, *(of_tags[tag] for tag in tags)], dtype=np.int64),
         np.cumsum([0, *map(len, named)], dtype=np.int64),
         np.array(parts, np.int32),
     )
+
+
+def _names(tag: str, value: str, shared: Callable[[str], list[str]]) -> list[str]:
+    return [*shared(value), f"{tag} {value}"]
+
+
+def _named_parts(bundles: Sequence[tuple[str, str]], shared: Callable[[str], list[str]]) -> list[str]:
+    """The names of the parts, in the order of their numbers."""
+    return list(dict.fromkeys(name for tag, value in bundles for name in _names(tag, value, shared)))
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.system.arrays import Bytes, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, compiled_floats
+
+if TYPE_CHECKING:
+    from dynet_vdgi.universal.expected import SoftText
 
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 TAGS = tuple(_TAGS.split())
@@ -63,6 +67,7 @@ class CodedText:
     heads: Ints | None = None
     relations: Ints | None = None  # -1: none of RELATIONS
     sentences: tuple[Sentence, ...] = ()  # as given, for the teacher of a text
+    soft: SoftText | None = None  # what is expected of words whose tags are guessed
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -91,6 +96,11 @@ class CodedText:
     def gaps_of(self, s: int) -> Bytes:
         """The kinds (n + 1,) of the gaps around the words of a sentence."""
         return self.gaps[self.start[s] + s : self.start[s + 1] + s + 1]
+
+
+def number_of_tag(tag: str) -> int:
+    """The number of a tag among TAGS; that of X if it is not of UD."""
+    return TAG.get(_OTHER_NAMES.get(tag, tag), TAG["X"])
 
 
 def features_of(feats: str) -> list[str]:
@@ -134,7 +144,7 @@ def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
 def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None) -> CodedText:
     """The sentences as arrays; `bands` are those of the text that they are from."""
     place = {feature: number for number, feature in enumerate(features)}
-    number_of_tag: dict[str, int] = {}
+    numbers_of_tags: dict[str, int] = {}
     number_of_gap: dict[str, int] = {}
     number_of_bundle = {"_": 0}
     values: dict[str, int] = {}
@@ -145,9 +155,9 @@ def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mappin
     for sentence in sentences:
         upos = sentence.upos or sentence.tags
         for tag in upos:
-            if tag not in number_of_tag:
-                number_of_tag[tag] = TAG.get(_OTHER_NAMES.get(tag, tag), TAG["X"])  # X: not of UD
-            tags.append(number_of_tag[tag])
+            if tag not in numbers_of_tags:
+                numbers_of_tags[tag] = number_of_tag(tag)
+            tags.append(numbers_of_tags[tag])
         for feats in sentence.feats or ("_",) * len(sentence):
             bundle.append(number_of_bundle.setdefault(feats, len(number_of_bundle)))
         for gap in sentence.gaps or ("",) * (len(sentence) + 1):
@@ -203,8 +213,9 @@ DISTANCES = 8
 
 PLACE, GAPS, BETWEEN, SAME, AGREE, FROM_ROOT, N_FLAGS = 0, 16, 19, 26, 30, 38, 41
 """First flag of each group."""
-MOST_FLAGS = 20
-"""Most flags of an arc: one place, three gaps, seven between, four of the same tag, four of agreement."""
+MOST_FLAGS = 24
+"""Most flags of an arc: one place, three gaps, seven between, four of the same tag, eight of agreement, of which
+four where tags are certain."""
 
 ROWS_OF_PAIRS = (N_TAGS + 1) * N_TAGS * 2 * DISTANCES
 """Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of distance."""

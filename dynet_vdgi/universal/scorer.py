@@ -6,7 +6,7 @@ The layers of the universal parser's network, and the shapes of its weights; nee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.system.arrays import Floats, Floats32, Ints
+from dynet_vdgi.system.arrays import Bytes, Floats, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled_floats
 from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.universal.channels import (
@@ -33,6 +33,7 @@ from dynet_vdgi.universal.channels import (
     gap_pairs,
     workspace,
 )
+from dynet_vdgi.universal.expected import FLAG_SOFT_TREES, SCORE_SOFT_ARCS, soft_text, soft_workspace
 from dynet_vdgi.universal.typology import (
     PAIR_NUMBERS,
     SHARE,
@@ -288,7 +289,8 @@ class TextScorer:
         self._root = w["arc.head"] @ w["root"]
 
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
-        return encode(sentences, self.scorer.features, self.bands)
+        text = encode(sentences, self.scorer.features, self.bands)
+        return replace(text, soft=soft_text(sentences, self.scorer.features))
 
     def log_probabilities(self, text: CodedText) -> Floats32:
         """log p(h | d) of all sentences in a row, each (n + 1, n) by head; with a teacher's share, if any."""
@@ -299,22 +301,16 @@ class TextScorer:
         lengths = text.lengths
         longest = int(lengths.max(initial=0))
         scores = np.empty(int((lengths * (lengths + 1)).sum()), np.float32)
-        room = *workspace(longest), np.zeros(len(w["arc.bias"]), np.float32)
-        words = text.tags, text.gaps, text.bundle, text.agreeing
+        hidden = np.zeros(len(w["arc.bias"]), np.float32)
         out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
-        SCORE_ARCS(
-            heads,
-            dependents,
-            self._root,
-            self._tables,
-            self._flags,
-            *out,
-            *words,
-            *room,
-            text.start,
-            scores,
-            work=3 * len(scores),
-        )
+        parts = heads, dependents, self._root, self._tables, self._flags, *out
+        if (soft := text.soft) is None:
+            words = text.tags, text.gaps, text.bundle, text.agreeing, *workspace(longest)
+            SCORE_ARCS(*parts, *words, hidden, text.start, scores, work=3 * len(scores))
+        else:
+            tags = soft.chances, soft.n_tags, soft.tag, soft.chance
+            rest = soft.values, soft.ends, text.gaps, *soft_workspace(longest), hidden, text.start, scores
+            SCORE_SOFT_ARCS(*parts, *tags, *rest, work=6 * len(scores))
         if self.teacher is not None:
             scores += np.float32(SHARE) * self.teacher.log_probabilities(text.sentences)
             scores /= np.float32(1 + SHARE)
@@ -327,13 +323,26 @@ class TextScorer:
         n_words = len(text.tags)
         first = np.repeat(text.start[:-1], text.lengths)
         of_head = np.where(heads == 0, n_words, first + heads - 1)
-        tags = text.tags.astype(np.int64)
         side = (heads > np.arange(n_words) - first).astype(np.int64)
-        pairs = self.profile.pairs[np.append(tags, ROOT)[of_head], tags, 1 - side]
+        pairs = self._pairs(text, of_head, 1 - side)
         hidden = np.concatenate([z @ w["relation.head"].T, (w["relation.head"] @ w["root"])[None]])[of_head]
         hidden += z @ w["relation.dependent"].T + w["relation.bias"]
         hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
         return np.asarray(np.maximum(hidden, 0) @ w["relation.out"].T)
+
+    def _pairs(self, text: CodedText, of_head: Ints, side: Ints) -> Floats32:
+        """The numbers (N, K) of the tags of words and of their heads, N being ROOT, with words on these sides."""
+        if text.soft is None:
+            tags = text.tags.astype(np.int64)
+            return np.asarray(self.profile.pairs[np.append(tags, ROOT)[of_head], tags, side])
+        n_words, n_tags = text.soft.chances.shape
+        heads = np.zeros((n_words + 1, n_tags + 1), np.float32)
+        heads[:-1, :-1], heads[-1, ROOT] = text.soft.chances, 1
+        by_side = self.profile.pairs.transpose(2, 1, 0, 3)  # (2, 16, 17, K)
+        of_words = np.empty((n_words, n_tags + 1, by_side.shape[3]), np.float32)
+        for k in range(2):
+            of_words[side == k] = np.tensordot(text.soft.chances[side == k], by_side[k], 1)
+        return np.asarray(np.einsum("nh,nhk->nk", heads[of_head], of_words))
 
     def _words(self, text: CodedText) -> Floats32:
         """`_layered` of a text; kept, because heads and relations of a text need the same."""
@@ -348,26 +357,26 @@ class TextScorer:
         sentence = np.repeat(np.arange(len(text)), text.lengths)
         at = np.arange(len(text.tags)) + sentence
         gaps = gap_pairs(text.gaps[at].astype(np.int64), text.gaps[at + 1])
+        order = Packing(starts)
+        if (soft := text.soft) is not None:
+            x = self._inputs(soft.chances @ w["tag"], soft.features @ w["features"].T, gaps, text.band)
+            y = self._layers[0](order, self._layers[0].inputs(x))
+            return np.concatenate([self._layers[1](order, self._layers[1].inputs(y)), x], 1)
         key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
         known = np.array(sorted({*key.tolist()}), np.int64)  # np.unique would load much of NumPy
         of_word = np.searchsorted(known, key)
         rest, bundle = np.divmod(known, len(text.features))
         rest, band = np.divmod(rest, 8)
         tag, gap = np.divmod(rest, 16)
-        x = np.concatenate(
-            [
-                w["tag"][tag],
-                (text.features @ w["features"].T)[bundle],
-                w["gaps"][gap],
-                w["band"][band],
-                np.broadcast_to(self._language, (len(known), len(self._language))),
-            ],
-            1,
-        )
-        order = Packing(starts)
+        x = self._inputs(w["tag"][tag], (text.features @ w["features"].T)[bundle], gap, band)
         y = self._layers[0](order, self._layers[0].inputs(x)[of_word])
         y = self._layers[1](order, self._layers[1].inputs(y))
         return np.concatenate([y, x[of_word]], 1)
+
+    def _inputs(self, tags: Floats32, features: Floats32, gaps: Ints, bands: Ints | Bytes) -> Floats32:
+        """What the first layer reads of words, from the parts that their tags and features make."""
+        w, language = self.scorer.weights, np.broadcast_to(self._language, (len(tags), len(self._language)))
+        return np.concatenate([tags, features, w["gaps"][gaps], w["band"][bands], language], 1)
 
 
 def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
@@ -382,8 +391,12 @@ def flags_of_arcs(text: CodedText, heads: Ints) -> Floats32:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
     longest = int(text.lengths.max(initial=0))
-    words = text.tags, text.gaps, text.bundle, text.agreeing
-    FLAG_TREES(*words, *workspace(longest), text.start, heads, flags, work=len(heads) // 2)
+    if (soft := text.soft) is None:
+        words = text.tags, text.gaps, text.bundle, text.agreeing, *workspace(longest)
+        FLAG_TREES(*words, text.start, heads, flags, work=len(heads) // 2)
+    else:
+        expected = soft.chances, soft.values, soft.ends, text.gaps, *soft_workspace(longest)
+        FLAG_SOFT_TREES(*expected, text.start, heads, flags, work=len(heads))
     return flags
 
 
@@ -403,10 +416,9 @@ def log_p(scorer: TextScorer, sentences: Sequence[Sentence], heads: Ints) -> Flo
 
     An unknown head, below 0, counts as ROOT.
     """
-    lengths = [len(sentence) for sentence in sentences]
-    first = np.concatenate([[0], np.cumsum(lengths)])
+    first = np.cumsum([0, *map(len, sentences)])
     found = np.zeros((len(heads), len(LABELS)))
-    for members in batches(lengths):
+    for members in batches(sentences):
         words = np.concatenate([np.arange(first[k], first[k + 1]) for k in members])
         encoded = scorer.encode([sentences[k] for k in members])
         found[words] = log_p_of(scorer, encoded, heads[words])
@@ -424,13 +436,14 @@ def log_p_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Floats:
     return found
 
 
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of sentences with words, those of similar length together."""
+def batches(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
+    """The places of sentences with words: similar lengths together, sentences with guessed tags apart."""
     members: list[int] = []
     n_words = n_arcs = 0
-    for k in sorted((k for k, n in enumerate(lengths) if n), key=lambda k: lengths[k]):
-        n = lengths[k]
-        if members and (n_words + n > WORDS or n_arcs + n * (n + 1) > ARCS):
+    kinds = [(sentence.soft is not None, len(sentence)) for sentence in sentences]
+    for k in sorted((k for k, (_, n) in enumerate(kinds) if n), key=kinds.__getitem__):
+        n, is_other = len(sentences[k]), bool(members) and kinds[k][0] != kinds[members[0]][0]
+        if members and (is_other or n_words + n > WORDS or n_arcs + n * (n + 1) > ARCS):
             yield members
             members, n_words, n_arcs = [], 0, 0
         members.append(k)

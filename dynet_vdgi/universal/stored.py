@@ -297,11 +297,12 @@ def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Pr
 
 
 def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
-    """The sentences in parts of about WORDS words."""
+    """The sentences in parts of about WORDS words, those with guessed tags apart from the others."""
     first = n_words = 0
     for k, sentence in enumerate(sentences, 1):
         n_words += len(sentence)
-        if n_words >= WORDS or k == len(sentences):
+        ends = k == len(sentences) or (sentence.soft is None) != (sentences[k].soft is None)
+        if n_words >= WORDS or ends:
             yield sentences[first:k]
             first, n_words = k, 0
 
