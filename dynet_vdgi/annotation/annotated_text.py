@@ -405,4 +405,4 @@ def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> Non
     for wid, form, new in zip(marked.wids, marked.forms, marked.guessed_tags.words):
         old_form, old = known.get(wid, (form, new))
         guesses.append(old if old_form == form else (*old[:2], *new[2:]))
-    marked.guessed_tags = TagGuess(*map(tuple, zip(*guesses)))
+    marked.guessed_tags = TagGuess.of_words(guesses)

@@ -305,11 +305,11 @@ def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, 
     """What the tagger says of the sentences in which a word has no tag; given tags have the probability 1."""
     wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
     found = tagger.stream([sentences[k] for k in wanted])
-    return {
-        k: TagGuess(one.tags, tuple([1.0 if p is None else p for p in each.chances]), one.lemmas, one.xpos, one.feats)
-        for k, each in zip(wanted, found)
-        for one in [each.sentence]
-    }
+    guesses = {}
+    for k, (one, chances, _) in zip(wanted, found):
+        sure = tuple([1.0 if p is None else p for p in chances])
+        guesses[k] = TagGuess(one.tags, sure, one.lemmas, one.xpos, one.feats, one.soft)
+    return guesses
 
 
 class TagLessons:

@@ -27,6 +27,7 @@ from dynet_vdgi.data.punctuation import (
     without_punctuation,
 )
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
+from dynet_vdgi.data.soft_tags import SoftTags
 from dynet_vdgi.errors import DataError, VdgiError
 
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
@@ -100,11 +101,18 @@ class TagGuess(NamedTuple):
     lemmas: tuple[str, ...] = ()
     xpos: tuple[str, ...] = ()
     feats: tuple[str, ...] = ()
+    soft: SoftTags | None = None  # for the parser
+
+    @classmethod
+    def of_words(cls, words: Iterable[tuple[Any, ...]]) -> TagGuess:
+        """The guess with these `words`."""
+        tags, chances, lemmas, xpos, feats = zip(*words)
+        return cls(tags, chances, lemmas, xpos, feats)
 
     @property
     def words(self) -> list[tuple[Any, ...]]:
-        """For each word, what the tagger says of it, in the order of the fields."""
-        return list(zip(*(column or (NOTHING,) * len(self.tags) for column in self)))
+        """For each word, what the tagger says of it, in the order of the columns."""
+        return list(zip(*(column or (NOTHING,) * len(self.tags) for column in self[:5])))
 
 
 NO_TAGS = TagGuess((), ())
@@ -219,8 +227,12 @@ class MarkedSentence:
 
     @property
     def sentence(self) -> Sentence:
-        """The words with their present tags, lemmas and features, without heads."""
-        return self._with(self.columns)
+        """The words with their present tags, lemmas and features, without heads; guesses say how sure they are."""
+        if (soft := self.guessed_tags.soft) is None or len(soft.chances) != len(self):
+            return self._with(self.columns)
+        said = zip(self.state.columns, self.columns)
+        given = [(k, word.upos, word.feats) for k, (own, word) in enumerate(said) if own.upos != NOTHING]
+        return replace(self._with(self.columns), soft=soft.settled(given))
 
     @property
     def known(self) -> Sentence:
@@ -246,7 +258,7 @@ class MarkedSentence:
     def _without_punctuation(self) -> tuple[Sentence, tuple[int, ...]]:
         columns = self.columns
         if self._bare is None or self._bare[0] is not columns:
-            self._bare = columns, *without_punctuation(self._with(columns))
+            self._bare = columns, *without_punctuation(self.sentence)
         return self._bare[1:]
 
     @property
@@ -329,7 +341,7 @@ class MarkedSentence:
         """A guess that changes nothing that is shown, but says something of words without any tag."""
         old = self.guessed_tags.words or [(NOTHING, 0.0, NOTHING, NOTHING, NOTHING)] * len(self)
         words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
-        return self.guessed_tags if words == old else TagGuess(*map(tuple, zip(*words)))
+        return self.guessed_tags if words == old else TagGuess.of_words(words)
 
     def put_xpos(self, likely: Sequence[Sequence[tuple[str, float]]]) -> None:
         """Adopts the likeliest XPOS of words whose tag a person has set, and that have none otherwise."""
