@@ -55,7 +55,6 @@ setup(
         "validate": ["udtools>=0.2.9"],
         "completion": ["argcomplete>=3.0"],
         "spacy": ["spacy>=3.7,<4"],
-        "cluster": ["distributed>=2023.5"],
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5"],
         "dev": [
             "pytest>=8.0",
@@ -70,7 +69,6 @@ setup(
             "matplotlib>=3.8",  # two benchmarks draw learning curves
             "udtools>=0.2.9",
             "argcomplete>=3.0",
-            "distributed>=2023.5",
             "mkdocs>=1.6,<2",
             "mkdocs-material>=9.5",
             "starlette>=0.40",

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_in_a_clone_the_extra_is_named_with_the_path_of_the_clone() -> None:
-    assert how_to_install("cluster") == f"{sys.executable} -m pip install --editable '{ROOT}[cluster]'"
+    assert how_to_install("annotate") == f"{sys.executable} -m pip install --editable '{ROOT}[annotate]'"
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/annotate.md", "docs/command-line.md"])
@@ -32,5 +32,5 @@ def test_every_extra_that_a_message_names_is_one() -> None:
         if path.name != "names.py"
         for call in path.read_text(encoding="utf-8").split("how_to_install(")[1:]
     ]
-    assert sorted(calls) == ["annotate", "cluster", "validate"]
+    assert sorted(calls) == ["annotate", "validate"]
     assert [call for call in calls if f'"{call}": [' not in setup] == []

@@ -28,8 +28,8 @@ from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import FileParser
-from dynet_vdgi.parsing.parser import Parser, load
+from dynet_vdgi.parsing.files import FileParser, parse_window
+from dynet_vdgi.parsing.parser import How, Parser, load
 from dynet_vdgi.recipes.neural import NeuralEngine
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
@@ -84,6 +84,16 @@ def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
     assert sum(part.n_words for part in parsed) == sum(len(block.lines) - 1 for block in texts)
     assert sum((part.unknown_tags for part in parsed), Counter()) == parser.unknown_tags
     assert list(mine.windows(iter([]))) == []
+
+
+def test_a_window_is_told_its_own_unknown_tags_and_leaves_those_of_the_parser(model):
+    parser, window = load(model), list(blocks(20))
+    parser.unknown_tags = before = Counter(OTHER=1)
+    unknown = sum(line.split("\t")[3] == "SYM" for block in window for line in block.lines[1:])
+    assert parse_window(parser, How(), False, window).unknown_tags == {"SYM": unknown}
+    assert unknown > 10
+    assert parser.unknown_tags is before
+    assert before == {"OTHER": 1}
 
 
 def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch):

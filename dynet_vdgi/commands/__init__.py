@@ -210,7 +210,6 @@ APART: dict[str, list[tuple[str, str, str]]] = {
     "parse": [
         ("--exact", "--fast", "a student has no exact trees"),
         ("--confidence", "--exact", "it is about the tree found without it"),
-        ("--jobs", "--scheduler", "a cluster has workers of its own"),
     ],
     "train": [("--train", "--language", "give each language its files")],
 }

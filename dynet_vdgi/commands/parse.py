@@ -44,13 +44,6 @@ that had to be tagged get TagConf=, the probability of their UPOS. Neural models
 --exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
 cubic in the length of a sentence. Parsers that start from the universal one find the best tree anyway;
 without trees of yours they write the most probable one, and with --exact that of most expected right heads.
-
-With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
-but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
-work of a failed worker is repeated.
-
-  dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
-  vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
 """
 
 from __future__ import annotations
@@ -93,7 +86,6 @@ def add_arguments(add: Options) -> None:
     labels = "relations: the name or file of a table of labels, or none for root and dep only"
     add("--labels TABLE", labels, default="ud2")
     add("--jobs N", "worker processes", default=1, least=1)
-    add("--scheduler ADDRESS", "parse on the Dask cluster with this scheduler")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -120,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
     parser = load(arguments.model, fast=arguments.fast, labels=labels)
     if arguments.exact and parser.is_exact:
         logger.warning("--exact had no effect: the trees of this model are exact")
-    files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.scheduler)
+    files_parser = FileParser(parser, how, labels is not None, arguments.jobs)
     steps = _steps(arguments, parser.model, names)
     n_unlabelled, n_unfilled, unknown = 0, 0, Counter[str]()
     for inputs, output in outputs:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:  # it needs NumPy
 OnFault = Callable[[DataError], None]
 
 WINDOW = 1 << 20
-"""Characters of sentences that are handed on together. Dask's client and scheduler keep copies of the last
-thousand messages that have fewer than a million bytes."""
+"""Characters of sentences that are handed on together."""
 
 _LOGGER = logging.getLogger("dynet_vdgi")
 

@@ -102,8 +102,7 @@ class Labeller:
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
         self.alone = self._groups(range(len(ALONE)))
-        # Known words; in dictionaries, because threads of a cluster's worker share a labeller.
-        self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
+        self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}  # of words met
 
     def fit(
         self, trees: Iterable[Sentence], *, verb_order: int = VerbOrder.OTHER, punctuation: str = "punct"

@@ -1,29 +1,26 @@
 """CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
 
-A file is parsed a window at a time. With several jobs, or on a cluster, windows go to worker processes,
-which check, parse and render them; this process only cuts the file and writes. A few windows are under
-way at a time.
+A file is parsed a window at a time. With several jobs, windows go to worker processes, which check, parse and
+render them; this process only cuts the file and writes. A few windows are under way at a time.
 """
 
 import logging
 import math
-import pickle
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dynet_vdgi._version import __version__
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, ignore, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unsuited
 from dynet_vdgi.parsing.decoding import conflict_in
 from dynet_vdgi.parsing.engines import ExpectedShare, universal
@@ -31,7 +28,7 @@ from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_se
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
-from dynet_vdgi.system.processes import connected, processes
+from dynet_vdgi.system.processes import processes
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -82,10 +79,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class FileParser:
-    """How files are parsed: with which trees, with relations or `root` and `dep`, and where.
-
-    `jobs`: processes on this machine; `scheduler`: the address of a Dask cluster's, whose workers receive the
-    parser and the text, and need no files.
+    """How files are parsed: with which trees, with relations or `root` and `dep`, and in how many processes.
 
     Raises: UsageError, the model cannot make such trees.
     """
@@ -94,7 +88,6 @@ class FileParser:
     how: How = PLAIN
     relations: bool = True
     jobs: int = 1
-    scheduler: str | None = None
 
     def __post_init__(self) -> None:
         check(self.parser, self.how)
@@ -107,7 +100,7 @@ class FileParser:
         Raises:
             DataError: an input is malformed, or the model knows none of its tags; the output is then as it
             was.
-            VdgiError: a worker process died, or the cluster failed.
+            VdgiError: a worker process died.
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
         with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
@@ -132,12 +125,12 @@ class FileParser:
 
         Raises:
             DataError: a sentence is malformed; the sentences before it have been yielded.
-            VdgiError: a worker process died, or the cluster failed.
+            VdgiError: a worker process died.
         """
         parser, blocks = self._adapted(iter(given), tag_accuracy)
         named: set[tuple[str, str]] = set()
-        with ExitStack() as resources:
-            for parsed in self._in_order(parser, windows(blocks, parser.engine.windows), resources):
+        with closing(self._in_order(parser, windows(blocks, parser.engine.windows))) as parts:
+            for parsed in parts:
                 for error in parsed.unfilled:
                     logger.error("%s", error)
                 for repair in parsed.repairs:
@@ -180,35 +173,24 @@ class FileParser:
 
         return parser, whole()
 
-    def _in_order(self, parser: Parser, parts: Iterator[Window], resources: ExitStack) -> Iterator[Parsed]:
+    def _in_order(self, parser: Parser, parts: Iterator[Window]) -> Generator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = self.how, self.relations
-        if self.scheduler is not None:
-            client = resources.enter_context(connected(self.scheduler))
-            # Not scattered: a function's result is computed again if the workers that held it have died.
-            sent = client.submit(_received, __version__, pickle.dumps(parser))
-            submit: Callable[[Window], Any]
-            submit = partial(client.get_executor(pure=False).submit, parse_window, sent, *work)
-            n_under_way: Callable[[], int]  # its workers come and go
-            n_under_way = lambda: 2 * max(1, sum(map(int, client.nthreads().values())))  # noqa: E731
-        elif self.jobs > 1:
-            begin = resources.enter_context(processes(self.jobs, _start_worker, parser))
-            submit = partial(begin, _work, *work)
-            n_under_way = lambda: 2 * self.jobs  # noqa: E731
-        else:
+        if self.jobs <= 1:
             yield from (parse_window(parser, *work, window) for window in parts)
             return
         pending: deque[Any] = deque()
         fault = None
-        try:
-            for window in parts:
-                pending.append(submit(window))
-                if len(pending) >= n_under_way():
-                    yield pending.popleft().result()
-        except DataError as error:  # of the file; a fault of a sentence under way comes first
-            fault = error
-        while pending:
-            yield pending.popleft().result()
+        with processes(self.jobs, _start_worker, parser) as begin:
+            try:
+                for window in parts:
+                    pending.append(begin(_work, *work, window))
+                    if len(pending) >= 2 * self.jobs:
+                        yield pending.popleft().result()
+            except DataError as error:  # of the file; a fault of a sentence under way comes first
+                fault = error
+            while pending:
+                yield pending.popleft().result()
         if fault is not None:
             raise fault
 
@@ -241,7 +223,7 @@ class FileParser:
 
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
     """The parsed sentences of a window, up to the first malformed one."""
-    parser = copy(parser)  # threads of a cluster's worker share it
+    parser = copy(parser)  # the caller's own counts stay as they are
     parser.unknown_tags = Counter()
     heads: Heads = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
     tags = parser.model.settings.data.tags
@@ -306,11 +288,3 @@ def _start_worker(parser: Parser) -> None:
 def _work(how: How, relations: bool, window: Window) -> Parsed:
     assert _worker is not None
     return parse_window(_worker, how, relations, window)
-
-
-def _received(version: str, pickled: bytes) -> Parser:
-    """A pickled parser on a worker of a cluster."""
-    if version != __version__:
-        raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
-    parser: Parser = pickle.loads(pickled)
-    return parser

@@ -1,14 +1,13 @@
-"""Processes: locks on files, workers on this machine or a Dask cluster, one thread of BLAS each."""
+"""Processes: locks on files, workers, one thread of BLAS each."""
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError
+from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.system.names import how_to_install
 from dynet_vdgi.system.progress import end_with_parent
 
 if sys.platform != "win32":
@@ -69,9 +67,7 @@ def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Work in processes of this machine or of a Dask cluster, with one thread of BLAS each.
-
-
+# Work in processes, with one thread of BLAS each.
 @contextmanager
 def processes(jobs: int, prepare: Callable[..., None], *arguments: Any) -> Iterator[Callable[..., Any]]:
     """Hands out calls to processes that each call `prepare` first, and that end with this one in any way.
@@ -97,50 +93,6 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     end_with_parent()
     prepare(*arguments)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Work on Dask clusters; needs the optional package distributed.
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
-
-    Raises: UsageError, distributed is not installed; VdgiError, no scheduler answers within the time set in
-    Dask's configuration, or in the block the cluster is lost, or a call failed there.
-    """
-    try:
-        distributed, dask = map(importlib.import_module, ("distributed", "dask"))
-    except ImportError:
-        raise UsageError(f"--scheduler needs the package distributed: {how_to_install('cluster')}") from None
-    # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
-    patience = dask.config.get("distributed.comm.timeouts.connect")
-    for name in logging.root.manager.loggerDict:  # errors are reported once, here
-        if name.partition(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        client = distributed.Client(address, timeout=patience, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise VdgiError(f"--scheduler {address}: no scheduler answers there: {error}") from None
-    try:
-        if not client.nthreads():
-            logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)
-        # A model may be large, but it is sent only once, so Dask's warning is not needed.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            yield client
-    except VdgiError:
-        raise
-    except Exception as error:
-        raise lost_or_failed(error) from error
-    finally:
-        client.close()
-
-
-def lost_or_failed(error: Exception) -> VdgiError:
-    """The error as a message about the cluster, for users."""
-    if isinstance(error, (CancelledError, OSError)):  # futures are cancelled when the client gives up
-        return VdgiError("the cluster is lost: its scheduler no longer answers")
-    said = " ".join(str(error).split())
-    return VdgiError(f"the cluster failed: {type(error).__name__}: {said}")
 
 
 # ----------------------------------------------------------------------------------------------------
