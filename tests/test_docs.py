@@ -200,7 +200,6 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         default,
         [*linear, "--language-facts", "facts.txt"],
         [*linear, "--trees", "train.conllu"],
-        [*linear, "--set", "teacher.kind=convex-mst"],
         neural,
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],

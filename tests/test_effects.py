@@ -60,7 +60,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf")
+PERCEPTRONS = ("best", "lc-dmv", "hdp-dmv", "ndmv")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
@@ -70,7 +70,7 @@ OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("neural", "finetuned")},
     **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
     ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
-    ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
+    ("best", "teacher.kind"): {"teacher": {"kind": "lc-dmv"}},
     ("hdp-dmv", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
     ("finetuned", "rules"): {"rules": "strict"},
@@ -238,7 +238,7 @@ def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, i
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
 
 
-@pytest.mark.parametrize("case", ["best", "convex-mst"])
+@pytest.mark.parametrize("case", ["best", "lc-dmv"])
 def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
     settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
     with pytest.raises(ConfigError, match="'teacher.max_len' would have no effect: the text is cut"):

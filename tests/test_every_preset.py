@@ -37,7 +37,6 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "lc-dmv": ([], []),
     "paper": (BOTH, []),
     "pretraining": (FIRST, []),
-    "rf": ([], []),
     "rl-bl": (BOTH, []),
     "rl-c": (BOTH, []),
     "rl-sn": (BOTH, []),

@@ -19,7 +19,6 @@ from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
-from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.jit import Kernel
@@ -69,7 +68,6 @@ RIVALS = (
     of_a_rival(partial(HdpDmv, iterations=1, subsymbols=2), "hdp-dmv"),
     of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
     of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
-    of_a_rival(partial(RasooliFaili, iterations=2), "rasooli-faili"),
 )
 
 

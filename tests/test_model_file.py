@@ -143,17 +143,27 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
                     pickle.loads(content)
 
 
-def test_a_model_with_settings_that_are_gone_says_how_to_make_it_again(saved: Path) -> None:
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("[parser]\nunknown = 0.03\n", "no key 'parser.unknown'"),
+        (
+            '[teacher]\nkind = "convex-mst"\nridge = 0.01\n',
+            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, hdp-dmv, ndmv, not 'convex-mst'",
+        ),
+    ],
+)
+def test_a_model_with_settings_that_are_gone_says_how_to_make_it_again(
+    saved: Path, vdgi: Vdgi, section: str, reason: str
+) -> None:
     meta = {"format": 3, "version": "0.2", "recipe": "taught", "command": ["vdgi", "train", "--train", "a b"]}
-    old = rewritten(
-        saved,
-        meta_json=json.dumps(meta).encode(),
-        settings_toml=b'recipe = "taught"\n[parser]\nunknown = 0.03\n',
-    )
-    assert message_of(old).endswith(
-        "no key 'parser.unknown'; the model file is damaged, or made by version 0.2, which had other "
+    old = rewritten(saved, meta_json=json.dumps(meta).encode(), settings_toml=f'recipe = "taught"\n{section}'.encode())
+    message = message_of(old)
+    assert message.endswith(
+        f"{reason}; the model file is damaged, or made by version 0.2, which had other "
         "parsers; make it again: vdgi train --train 'a b'"
     )
+    assert vdgi("info", old) == (4, "", f"{old}: {message}\n")
 
 
 # Writing is all or nothing

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
 from dynet_vdgi.settings.config import DmvSettings, bundled, rules_path
 from dynet_vdgi.settings.presets import (
     from_toml,
@@ -158,10 +158,10 @@ def test_one_of_updates_and_epochs_replaces_the_other(section: str) -> None:
 
 
 def test_a_new_kind_of_teacher_drops_what_was_said_of_the_old_one() -> None:
-    """`iterations` of a DMV are not those of Convex-MST, though both have the name."""
+    """`iterations` of a DMV are not those of LC-DMV, though both have the name."""
     settings = load_settings("best", ["teacher.iterations=3"])
     assert settings.teacher == DmvSettings(iterations=3)
-    assert merge(settings, {"teacher": {"kind": "convex-mst"}}).teacher == ConvexMstSettings()
+    assert merge(settings, {"teacher": {"kind": "lc-dmv"}}).teacher == LcDmvSettings()
     assert merge(settings, {"teacher": {"kind": "dmv"}}).teacher == DmvSettings(iterations=3)
 
 

@@ -76,7 +76,7 @@ def refusal(folder: Path, changes: dict[str, Any] | None = None) -> str:
             "settings (teacher.iterations was 2, now 3)",
         ),
         ({"parser": {"log2_buckets": 9}}, "settings (parser.log2_buckets was 8, now 9)"),
-        ({"teacher": {"kind": "convex-mst"}}, "teacher.kind was dmv, now convex-mst"),
+        ({"teacher": {"kind": "lc-dmv"}}, "teacher.kind was dmv, now lc-dmv"),
     ],
 )
 def test_other_settings_are_refused_by_name(finished: Path, changes: dict[str, Any], told: str) -> None:

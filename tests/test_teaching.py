@@ -16,7 +16,7 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import teach, teacher_of_kind
-from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import Material, RunLog
 from dynet_vdgi.settings.config import DmvSettings, TeacherSettings, resources, rules_path
@@ -66,7 +66,7 @@ FINAL_CONJUNCTIONS = [Sentence(("dogs", "and"), ("NOUN", "CONJ"))] * 20
     "settings",
     [
         DmvSettings(iterations=3, valence_iterations=2),
-        ConvexMstSettings(iterations=2),
+        LcDmvSettings(iterations=2),
     ],
 )
 def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(settings: TeacherSettings) -> None:

@@ -33,7 +33,7 @@ import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -82,8 +82,6 @@ class HdpDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-dm
     iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
     share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
-
-    reads_forms: ClassVar[bool] = True
 
 
 # ---------------------------------------------------------------------------------------------- sums

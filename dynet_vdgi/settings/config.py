@@ -64,11 +64,9 @@ TEACHERS: Registry[Any] = Registry(
         "none": "dynet_vdgi.teachers:NONE",
         "dmv": "dynet_vdgi.teachers:DMV",
         "universal": "dynet_vdgi.recipes.universal:KIND",
-        "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
         "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
         "ndmv": "dynet_vdgi.rivals.neural_dmv:KIND",
-        "rf": "dynet_vdgi.rivals.rasooli_faili:KIND",
     },
 )
 """The values of the setting `teacher.kind`, each a `config.TeacherKind`."""
@@ -163,8 +161,6 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
     """If it knows nothing without text beside the rule table."""
     pace: ClassVar[float] = 1.0
     """The factor of the learning rate of a CRF that starts from it."""
-    reads_forms: ClassVar[bool] = False
-    """If the teacher itself reads forms, rather than only the rule table."""
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
         if longest is not None and getattr(self, "max_len", 0) > longest:
