@@ -145,7 +145,8 @@ def test_the_kernel_and_python_agree(in_text):
     found = []
     for function in (expected.score_soft_arcs.plain, ByNumba(expected).score_soft_arcs):
         found.append(np.zeros(5 * 90, np.float32))
-        room = *expected.soft_workspace(9), np.zeros(len(w["arc.bias"]), np.float32)
+        pairs, hidden = np.zeros(in_text._tables[:, 0].shape, np.float32), np.zeros(len(w["arc.bias"]), np.float32)
+        room = *expected.soft_workspace(9), pairs, hidden
         function(*map(np.ascontiguousarray, parts), *words, *room, text.start, found[-1])
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)
 

@@ -9,8 +9,11 @@ Letters: N words in S sentences; n words in one of them; T tags; F known feature
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -33,6 +36,7 @@ from dynet_vdgi.universal.channels import (
     PLACE,
     SAME,
     TAG,
+    TAGS,
     bin_of,
     number_of_tag,
 )
@@ -66,23 +70,16 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
     softs = [sentence.soft for sentence in sentences if sentence.soft is not None]
     if len(softs) < len(sentences) or not softs:
         return None
-    place = {feature: k for k, feature in enumerate(features)}
     names = dict.fromkeys(name for known in dict.fromkeys(soft.features for soft in softs) for name in known)
     of_agreeing = [[name for name in names if name.partition("=")[0] == agreeing] for agreeing in AGREEING]
-    of_value = {name: k for k, name in enumerate(name for each in of_agreeing for name in each)}
-    n_words = sum(map(len, sentences))
-    chances = np.zeros((n_words, N_TAGS), np.float32)
-    known, values = np.zeros((n_words, len(features)), np.float32), np.zeros((n_words, len(of_value)), np.float32)
-    end = 0
-    for soft in softs:
-        start, end = end, end + len(soft.chances)
-        for k, tag in enumerate(soft.tags):
-            if tag != "PUNCT":
-                chances[start:end, number_of_tag(tag)] += soft.chances[:, k]
-        for numbers, table in ((place, known), (of_value, values)):
-            own = [(numbers[name], k) for k, name in enumerate(soft.features) if name in numbers]
-            to, come = np.array(own, np.int64).reshape(-1, 2).T
-            table[start:end, to] = soft.expected[:, come]
+    chances, known, values = (
+        _moved(tables, wanted)
+        for tables, wanted in (
+            ([(_of_ud(soft.tags), soft.chances) for soft in softs], TAGS),
+            ([(soft.features, soft.expected) for soft in softs], features),
+            ([(soft.features, soft.expected) for soft in softs], [name for each in of_agreeing for name in each]),
+        )
+    )
     chances[chances.max(axis=1, initial=0) < LEAST, TAG["X"]] = 1.0  # punctuation, for parsers that keep it
     chances[chances < LEAST] = 0
     chances /= chances.sum(axis=1, keepdims=True)
@@ -96,6 +93,24 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
         values,
         np.cumsum([0, *map(len, of_agreeing)]),
     )
+
+
+@lru_cache
+def _of_ud(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags as the parser names them; punctuation as it is."""
+    return tuple([tag if tag == "PUNCT" else TAGS[number_of_tag(tag)] for tag in tags])
+
+
+def _moved(tables: Iterable[tuple[Sequence[str], Floats32]], wanted: Sequence[str]) -> Floats32:
+    """Tables with named columns, one below the other, with the wanted columns; others of one name are added."""
+    number = {name: k for k, name in enumerate(wanted)}
+    parts = []
+    for names, group in groupby(tables, itemgetter(0)):
+        own = [(k, number[name]) for k, name in enumerate(names) if name in number]
+        to = np.zeros((len(names), len(wanted)), np.float32)
+        to[tuple(np.array(own, np.int64).reshape(-1, 2).T)] = 1
+        parts.append(np.concatenate([table for _, table in group]) @ to)
+    return np.concatenate(parts)
 
 
 def soft_workspace(longest: int) -> tuple[Floats, Ints, Ints, Floats32]:
@@ -241,11 +256,15 @@ def score_soft_arcs(
     gaps_so_far: Ints,
     flags: Ints,
     amounts: Floats32,
+    pairs: Floats32,
     hidden: Floats32,
     start: Ints,
     scores: Floats32,
 ) -> None:
-    """Log-probabilities log p(h | d) of all arcs of sentences in a row, as `channels.score_arcs`."""
+    """Log-probabilities log p(h | d) of all arcs of sentences in a row, as `channels.score_arcs`.
+
+    pairs (17, 2, A + 1 + 8) is workspace.
+    """
     width = len(out)
     at = 0
     for s in range(len(start) - 1):
@@ -254,6 +273,14 @@ def score_soft_arcs(
         sum_words(its, gaps[low + s : low + s + n + 1], so_far, gaps_so_far)
         for dependent in range(1, n + 1):
             d = low + dependent - 1
+            for of_head in range(N_TAGS + 1):  # what each tag of a head makes of this word's tags
+                if of_head == N_TAGS or so_far[n, of_head] > 0:
+                    for side in range(2):
+                        pairs[of_head, side] = 0
+                        for b in range(n_tags[d]):
+                            pair = pair_part[of_head, tags[d, b], side]
+                            for k in range(len(pair)):
+                                pairs[of_head, side, k] += chance[d, b] * pair[k]
             best = np.float32(-1e30)
             for head in range(n + 1):
                 place = at + head * n + dependent - 1
@@ -266,15 +293,13 @@ def score_soft_arcs(
                     hidden[k] = dependent_part[d, k] + other[k]
                 size = expected_flags(head, dependent, its, its_values, ends, so_far, gaps_so_far, flags, amounts)
                 distance = width + 1 + (flags[0] % DISTANCES if head else 0)
-                score = np.float32(0)
+                score, side = np.float32(0), int(dependent > head)
                 for a in range(n_tags[h] if head else 1):
-                    for b in range(n_tags[d]):
-                        of_head = tags[h, a] if head else N_TAGS
-                        amount = (chance[h, a] if head else np.float32(1)) * chance[d, b]
-                        pair = pair_part[of_head, tags[d, b], int(dependent > head)]
-                        score += amount * (pair[width] + pair[distance])
-                        for k in range(width):
-                            hidden[k] += amount * pair[k]
+                    amount = chance[h, a] if head else np.float32(1)
+                    pair = pairs[tags[h, a] if head else N_TAGS, side]
+                    score += amount * (pair[width] + pair[distance])
+                    for k in range(width):
+                        hidden[k] += amount * pair[k]
                 for f in range(size):
                     flag, amount = flag_part[flags[f]], amounts[f]
                     score += amount * straight[flags[f]]

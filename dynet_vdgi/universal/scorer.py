@@ -309,7 +309,8 @@ class TextScorer:
             SCORE_ARCS(*parts, *words, hidden, text.start, scores, work=3 * len(scores))
         else:
             tags = soft.chances, soft.n_tags, soft.tag, soft.chance
-            rest = soft.values, soft.ends, text.gaps, *soft_workspace(longest), hidden, text.start, scores
+            pairs = np.zeros(self._tables[:, 0].shape, np.float32)
+            rest = soft.values, soft.ends, text.gaps, *soft_workspace(longest), pairs, hidden, text.start, scores
             SCORE_SOFT_ARCS(*parts, *tags, *rest, work=6 * len(scores))
         if self.teacher is not None:
             scores += np.float32(SHARE) * self.teacher.log_probabilities(text.sentences)
