@@ -144,6 +144,18 @@ def expected_of_tags() -> str:
     return "\n".join([head, "|---:|---:|---:|---:|---:|---:|", *body])
 
 
+def heads_of_guesses() -> str:
+    """UAS, LAS, UPOS and UPOS with FEATS by the number of tagged sentences and what is done with guessed tags."""
+    made = rows("guessed-tags.csv")
+    head = "| tagged | tags | UAS | LAS | UPOS | UPOS and FEATS |"
+    body = []
+    for k, system in dict.fromkeys((row["tagged"], row["system"]) for row in made):
+        own = [row for row in made if (row["tagged"], row["system"]) == (k, system)]
+        cells = [k, system, *(average(own, column) for column in ("uas", "las", "upos", "both"))]
+        body.append(f"| {' | '.join(cells)} |")
+    return "\n".join([head, "|---:|---|---:|---:|---:|---:|", *body])
+
+
 def _percent(share: str) -> str:
     return f"{100 * float(share):.1f}"
 
@@ -500,6 +512,7 @@ FIGURES = {
     "expect.check": Figure(*_EXPECT, expected_of_check),
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.tags": Figure(*_EXPECT, expected_of_tags),
+    "guessed.heads": Figure("docs/results/guessed-tags.csv", "python benchmarks/guessed_tags.py", heads_of_guesses),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -14,6 +16,7 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.corpus import without_punctuation
 from dynet_vdgi.data.punctuation import heads_without, is_projective
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -203,3 +206,21 @@ def test_treebanks_of_other_languages_are_for_universal_parsers(
     assert status == 2
     assert reason in err
     assert not Path("run").exists()
+
+
+def test_guessed_tags_lower_the_confidences(few: ModelFile, folder: Path, vdgi: Vdgi) -> None:
+    """By the share of wrong tags that the notes of a tagger tell; 4.2 nats if all were wrong."""
+    model_file.save(folder / "few.vdgi", few)
+    gold = "".join(map(unchanged, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
+    noted = re.sub(r"\t[^\t\n]*$", "\tTagConf=0.9", gold, flags=re.MULTILINE)
+    odds = []
+    for name, text in (("given", gold), ("guessed", noted)):
+        (folder / f"{name}.conllu").write_text(text, encoding="utf-8")
+        done = vdgi.good("parse", "few.vdgi", f"{name}.conllu", "--confidence")
+        found = [float(sure) for sure in re.findall(r"HeadConf=([0-9.]+)", done.out)]
+        odds.append([math.log(p / (1 - p)) for p in found])
+        assert ("90 % of the tags are right" in done.err) == (name == "guessed")
+    pairs = [(a, b) for a, b in zip(*odds, strict=True) if abs(a) < 3]
+    assert len(pairs) > 20
+    for given, guessed in pairs:
+        assert given - guessed == pytest.approx(0.42, abs=0.02)

@@ -143,7 +143,8 @@ class FileParser:
 
     def _adapted(self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]) -> tuple[Parser, Iterator[Block]]:
         """The parser for this text, whose beginning is measured, and the text."""
-        if not self.parser.needs_text and self.parser.labeller.verb_order is not None:
+        is_known = not self.parser.needs_text and self.parser.labeller.verb_order is not None
+        if is_known and not self.how.confidence:  # else it depends on the tags of the text
             return self.parser, blocks
         held: list[Block] = []
         faults: list[DataError] = []
@@ -205,10 +206,8 @@ class FileParser:
             what = f"about {share} % of the heads{split} are right ({where})"
             logger.info("%s%s", what, tags)
         elif self.how.confidence and right_tags < 1:
-            logger.warning(
-                "HeadConf= of this model supposes correct tags: where tags are guessed, it is too high, by "
-                "ten points or more"
-            )
+            told = "HeadConf= is lowered, because %.0f %% of the tags are right, by the tagger's own estimate"
+            logger.info(told, 100 * right_tags)
 
     def expected(self, totals: Totals, right_tags: float = 1.0) -> ExpectedShare | None:
         """The expected share of right heads of a text.

@@ -25,7 +25,7 @@ from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.rules import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import decoding
-from dynet_vdgi.parsing.confidence import Calibration, is_in
+from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration, is_in
 from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
 from dynet_vdgi.parsing.engines import (
     LOOKED_AT,
@@ -160,6 +160,7 @@ class Parser:
         self.engine: Engine = self._recipe.engine(model)
         """What parses unless `How.exact` asks for something else."""
         self.verb_order: int | None = None  # of the text, for relations; None: as the model says
+        self.tag_accuracy = 1.0  # of the text, for confidences of a parser that does not measure it
         self.unknown_tags: Counter[str] = Counter()  # never seen by the model, with numbers of words
         self._named: set[str] = set()  # of these, the ones that a warning has named
         self._known_tags = frozenset(model.vocabulary.tags)
@@ -205,6 +206,9 @@ class Parser:
             quiet.unknown_tags = Counter()
             measures = Measures.of(own.scorer, [quiet._bare(s)[0] for s in first])
             adapted = self.in_text(replace(measures, tag_accuracy=tag_accuracy))
+        elif own is None:
+            adapted.tag_accuracy = tag_accuracy
+            vars(adapted).pop("calibration", None)
         tags = (s.upos or s.tags for s in islice(first, LOOKED_AT))
         adapted.verb_order = adapted.labeller.verb_order_in(tags)
         return adapted
@@ -242,7 +246,8 @@ class Parser:
         if not is_in(self.model.parameters):
             raise UsageError(f"this model has no confidence values, because it {self._recipe.lacks_calibration}")
         found, measures = Calibration.from_arrays(self.model.parameters), self.measures
-        return found.shifted(measures.shift) if measures and measures.shift else found
+        shift = (measures.shift or 0.0) if measures else -WRONG_TAGS * (1 - self.tag_accuracy)
+        return found.shifted(shift) if shift else found
 
     @cached_property
     def exact_engine(self) -> ScoringEngine:
