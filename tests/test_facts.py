@@ -123,6 +123,15 @@ def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, 
     assert np.sign(prior.statistics.asymmetry("ADP")) == side
 
 
+@pytest.mark.parametrize(("value", "level"), [("before", 1.0), ("after", 0.0), ("mixed", 0.5)])
+def test_the_side_of_adpositions_is_the_measure_of_prepositions(value, level):
+    text = text_of("NOUN VERB")
+    told = Prior.of_text(BEST, text, parse_facts(f"adpositions = {value} ; cases 10000", BEST)).text.measures
+    assert told["prepositions"] == pytest.approx(level, abs=0.02)
+    with pytest.raises(ConfigError, match="'prepositions' and 'adpositions' are about the same"):
+        parse_facts("adpositions = before\nprepositions = yes", BEST)
+
+
 def test_facts_are_kept_with_the_text():
     facts = parse_facts("objects = before\nadpositions = after", BEST)
     prior = Prior.of_text(BEST, TEXT, facts)

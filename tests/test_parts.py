@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from said import arcs, prior, said, tagged
@@ -12,6 +14,7 @@ from dynet_vdgi.grammar.parts.nominals import objects
 from dynet_vdgi.grammar.parts.verbs import predicate_of
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.table import Fact
 from dynet_vdgi.settings.config import rules_path
 
 
@@ -221,6 +224,57 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
 
 
 @pytest.mark.parametrize(
+    ("conditions", "factor"),
+    [
+        ("", lambda a, b, c: 1.0),
+        ("if a", lambda a, b, c: a),
+        ("if a and b", lambda a, b, c: a * b),
+        ("unless c", lambda a, b, c: 1 - c),
+        ("if a unless c", lambda a, b, c: a * (1 - c)),
+        ("if a and b unless c", lambda a, b, c: a * b * (1 - c)),
+        ("if a unless a", lambda a, b, c: a * (1 - a)),
+    ],
+)
+def test_conditions_multiply_a_lines_number(conditions, factor):
+    sentence = tagged("NOUN PART")
+    for values in product((0.0, 0.25, 0.5, 1.0), repeat=3):
+        lines = [*(f"measure {name} = told" for name in "abc"), f"from previous = 4 PART {conditions}"]
+        facts = {name: Fact(value) for name, value in zip("abc", values)}
+        found = Prior.of_text(parse_rules("\n".join(["[p] (c)", *lines])), [sentence], facts)
+        expected = 4 * factor(*values)
+        assert arcs(found, sentence) == ({(1, 2): pytest.approx(expected, abs=1e-4)} if expected > 0.2 else {})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("from previous = 4 PART if late unless earl", "no measure 'earl'; did you mean 'early'"),
+        ("from previous = 4 PART if lat unless early", "no measure 'lat'; did you mean 'late'"),
+        ("from previous = 4 PART unless early if late", "expected 'if A', "),
+        ("measure m = share A | B if late", "measure m: a measure has no conditions"),
+        ("measure m = share A | B unless late", "measure m: a measure has no conditions"),
+        ("measure m = edge A | B", "2 groups of tags"),
+    ],
+)
+def test_malformed_conditions_are_named_with_their_line(line, message):
+    with pytest.raises(ConfigError, match=f"<rules>:4: .*{message}"):
+        parse_rules(f"[p] (c)\nmeasure late = told\nmeasure early = told\n{line}")
+
+
+def test_with_prepositions_nouns_may_precede_the_nouns_that_depend_on_them():
+    """Objects precede verbs in all texts; the table `best` takes only what it knows of nouns from the first."""
+    rules = load_rules(rules_path("best"))
+    with_table = {}
+    for adposition in ("NOUN ADP NOUN NOUN VERB", "ADP NOUN NOUN NOUN VERB"):
+        of = Prior.of_text(rules, [tagged(adposition)] * 400 + [tagged("NOUN VERB VERB")] * 400)
+        with_table[of.text.measures["prepositions"] > 0.9] = of.potentials(tagged("NOUN NOUN VERB"))
+    difference = with_table[True] - with_table[False]
+    assert difference[1, 2] == pytest.approx(2.5, abs=0.2)
+    difference[1, 2] = 0.0
+    assert np.abs(difference[:, 1:]).max() < 0.2
+
+
+@pytest.mark.parametrize(
     ("line", "share"),
     [
         ("after NOUN | VERB | VERB", 2 / 3),
@@ -228,6 +282,8 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
         ("beginning NOUN | NOUN", 1.0),
         ("ahead NOUN | VERB", 1 / 3),
         ("share NOUN | VERB", 3 / 4),
+        ("edge NOUN", 1 / 2),
+        ("edge VERB", 0.0),
     ],
 )
 def test_kinds_of_measures(line, share):

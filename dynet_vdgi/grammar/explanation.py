@@ -180,8 +180,6 @@ def _named(sentence: Sentence, word: int) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Expectations of rules, counted in gold trees (paper, setting "WeaklySupervised"), and rule tables of them.
-#
 # Expectations of rules, counted in gold trees (paper, setting "WeaklySupervised").
 #
 # expectation(H > M) = gold arcs H > M / ordered pairs of two words of one sentence, tagged H and M

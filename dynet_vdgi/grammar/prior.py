@@ -74,9 +74,8 @@ class Prior:
         self._barred = self._group_flags(self._table.clause_barrier)
         self._settings: list[tuple[Setting, Kind]] = []  # those with an effect, their numbers adapted
         for setting in self._table.settings:
-            if not _silence(setting, self.text):
-                factor = self.text.factor(setting.conditions, setting.negated)
-                counting = replace(setting, weight=setting.weight * factor, cache={})
+            if not _is_silent(setting, self.text):
+                counting = replace(setting, weight=setting.weight * self.text.factor(setting), cache={})
                 self._settings.append((counting, KINDS[setting.name]))
 
     @classmethod
@@ -313,15 +312,11 @@ class _Views(Sequence[View]):
         return len(self._sentences)
 
 
-def _silence(setting: Setting, text: Text) -> str:
-    """Why a setting has no effect in a text; "" if it has one."""
+def _is_silent(setting: Setting, text: Text) -> bool:
+    """Whether a setting has no effect in a text."""
     kind = KINDS[setting.name]
-    if text.factor(setting.conditions, setting.negated) <= LEAST_FACTOR:
-        values = (f"{name}, which is {text.measures.get(name, 0.0):.2f}" for name in setting.conditions)
-        return f"{'unless' if setting.negated else 'if'} {' and '.join(values)}"
-    if kind.measure is not None and setting.name not in text.found:
-        return "nothing was measured"
-    return "no traces of punctuation" if kind.needs_gaps and not text.has_gaps else ""
+    unmeasured = kind.measure is not None and setting.name not in text.found
+    return text.factor(setting) <= LEAST_FACTOR or unmeasured or (kind.needs_gaps and not text.has_gaps)
 
 
 def _mentioned(rules: RuleSet, table: Table) -> list[str]:

@@ -273,6 +273,8 @@ class TableReader(Reader):
             setting = parse_setting(f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number)
         except ValueError as error:
             raise self.fault(str(error)) from None
+        if setting.conditions or setting.unless:
+            raise self.fault(f"measure {name}: a measure has no conditions")
         low, high = setting.number("from", 0.0), setting.number("to", 1.0)
         if low == high:
             raise self.fault(f"measure {name}: 'from' and 'to' are equal")
@@ -339,7 +341,7 @@ class TableReader(Reader):
             raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
         names = list(dict.fromkeys(measure.name for measure in self.measures))
         for setting in self.settings:
-            for condition in setting.conditions:
+            for condition in (*setting.conditions, *setting.unless):
                 if condition not in names:
                     self.number = setting.line
                     raise self.fault(f"no measure '{condition}'{of_these(condition, names, 0.6)}")

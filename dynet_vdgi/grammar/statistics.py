@@ -1,7 +1,5 @@
 """Evidence about a language from a text without trees: word order, and the measures of a table.
 
-Evidence about word order from a text without trees: counts at the edges of its sentences.
-
 Function words stand on one side of the words they belong to, so one edge of a sentence has hardly any of
 them. A verb-final language hides this, because only verbs can end its sentences. There the edge is taken
 before the final verbs; verbs that begin sentences are treated likewise.
@@ -25,7 +23,7 @@ from typing import Annotated, Any
 import msgspec
 
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.grammar.table import FIRST, LAST, Cases, Fact, Measure, Syntax, Table, of_tags, of_verbs
+from dynet_vdgi.grammar.table import FIRST, LAST, Cases, Fact, Measure, Setting, Syntax, Table, of_tags, of_verbs
 from dynet_vdgi.grammar.views import Group, View
 
 MOST_ASYMMETRIC = 3.0
@@ -135,8 +133,6 @@ def _sorted(counts: Mapping[str, float], told: Mapping[str, float]) -> dict[str,
 
 
 # ----------------------------------------------------------------------------------------------------
-# Evidence about a language from a text without trees: word order by construction, and the parts' measures.
-#
 # A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
 #
 # measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
@@ -145,11 +141,14 @@ def _sorted(counts: Mapping[str, float], told: Mapping[str, float]) -> dict[str,
 # values in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n +
 # `table.FEW`). Several lines with one name are averaged. Kinds:
 #
-# ending A | B sentences of three words or more with a word of A; for it: those that end with B beginning A
-# | B the same, that begin with B after A | B | C words of A in sentences with exactly one word of B; for
-# it: those after the last of C ahead A | B words of A in sentences with exactly one word of B; for it:
-# those ahead of it before A | B neighbours of A and B in either order; for it: A before B share A | B words
-# of A and of B; for it: those of A told nothing is counted: 0, unless a fact says otherwise (see `facts`)
+# ending A | B     sentences of three words or more with a word of A; for it: those that end with B
+# beginning A | B  the same, that begin with B
+# edge A           first and last words that are of A, in sentences of two words or more; for it: first ones
+# after A | B | C  words of A in sentences with exactly one word of B; for it: those after the last of C
+# ahead A | B      words of A in sentences with exactly one word of B; for it: those ahead of it
+# before A | B     neighbours of A and B in either order; for it: A before B
+# share A | B      words of A and of B; for it: those of A
+# told             nothing is counted: 0, unless a fact says otherwise (see `facts`)
 
 
 TOLD = "told"
@@ -171,6 +170,12 @@ def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
     found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
     return sum(tag in ends for tag in found), len(found)
+
+
+def _at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    longer = [view.tags for view in views if view.n > 1]
+    first, last = (sum(tags[end] in groups[0].tags for tags in longer) for end in (0, -1))
+    return first, first + last
 
 
 def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
@@ -215,6 +220,7 @@ def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
     "ending": (2, partial(_at_end, end=-1)),
     "beginning": (2, partial(_at_end, end=0)),
+    "edge": (1, _at_one_edge),
     "ahead": (2, _ahead),
     "after": (3, _after),
     "before": (2, _before),
@@ -246,10 +252,10 @@ class Text:
     has_gaps: bool = False
     told: Mapping[str, Fact] = field(default_factory=dict)
 
-    def factor(self, conditions: Sequence[str], negated: bool) -> float:
+    def factor(self, setting: Setting) -> float:
         """The factor for a line's number."""
-        value = math.prod(self.measures.get(name, 0.0) for name in conditions)
-        return 1.0 - value if negated else value
+        value = math.prod(self.measures.get(name, 0.0) for name in setting.conditions)
+        return value * math.prod(1.0 - self.measures.get(name, 0.0) for name in setting.unless)
 
     @property
     def verb_order(self) -> VerbOrder:

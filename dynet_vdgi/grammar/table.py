@@ -1,11 +1,9 @@
-"""The content of a rule table as plain data: rules, parts, measures, settings of parts, word orders.
-
-The content of a rule file, as plain data: rules, parts, measures and the other lines of a table.
-"""
+"""The content of a rule table as plain data: rules, parts, measures, settings of parts, word orders."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
@@ -111,7 +109,7 @@ class Table:
 #
 # Each NAME is registered with its effect, its groups and its options, see `parts`. The number is usually in
 # nats. `if MEASURE` multiplies it by the text's value of the measure, m from 0 to 1, `unless MEASURE` by 1
-# - m, `if MEASURE and MEASURE` by both values.
+# - m, `if MEASURE and MEASURE` by both values; `unless` may follow `if`.
 
 
 Value = Union[float, Group, "tuple[str, ...]"]
@@ -144,14 +142,14 @@ class Syntax:
 
 @dataclass(frozen=True)
 class Setting:
-    """One line. `conditions` are names of measures; `negated`: the only condition counts as 1 - its value."""
+    """One line. `conditions` are measures after `if`; that after `unless`, if any, counts as 1 - its value."""
 
     name: str
     weight: float
     groups: tuple[Group, ...] = ()
     options: Mapping[str, Value] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
-    negated: bool = False
+    unless: tuple[str, ...] = ()
     line: int = field(default=0, compare=False)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Storage for a part's findings about words of one text, see `Prior`."""
@@ -181,7 +179,7 @@ NOBODY = Group(())
 def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setting:
     """A setting from the text behind its `=`. Raises: ValueError, with the fault."""
     tokens = tokens_of(value)
-    tokens, conditions, negated = _conditions(tokens)
+    tokens, conditions, unless = _conditions(tokens)
     body, *tails = _split(tokens, ";")
     weight = 1.0
     if syntax.weighed:
@@ -211,20 +209,21 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         if not isinstance(given, tuple) or len(given) != 1:
             expected = syntax.example(name)
             raise ValueError(f"'{name}' needs the option '{needed}' with one name (expected {expected})")
-    return Setting(name, weight, tuple(groups), options, conditions, negated, line)
+    return Setting(name, weight, tuple(groups), options, conditions, unless, line)
 
 
-def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:
-    """The tokens before the conditions at the end of a line, the conditions, and whether they are negated."""
-    place = len(tokens) - 2
-    while place > 0 and tokens[place] == "and":
-        place -= 2
-    if place < 1 or tokens[place] not in ("if", "unless"):
-        return tokens, (), False
-    names = tuple(tokens[place + 1 :: 2])
-    if tokens[place] == "unless" and len(names) > 1:
-        raise ValueError("'unless' takes one measure")
-    return tokens[:place], names, tokens[place] == "unless"
+_CONDITIONS = re.compile(r"(?:if (\S+(?: and \S+)*)(?: |$))?(?:unless (\S+))?")
+
+
+def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
+    """The tokens before the conditions at the end of a line, the measures after `if`, and that after `unless`."""
+    place = next((k for k, token in enumerate(tokens) if token in ("if", "unless")), len(tokens))
+    tail = " ".join(tokens[place:])
+    match = _CONDITIONS.fullmatch(tail)
+    if match is None:
+        raise ValueError(f"expected 'if A', 'if A and B', 'unless B' or 'if A unless B' (found {tail})")
+    wanted, unless = (tuple(found.split(" and ")) if found else () for found in match.groups())
+    return tokens[:place], wanted, unless
 
 
 class UnknownOption(ValueError):
@@ -323,7 +322,9 @@ ORDERS = {
         verbs_are=LAST,
     ),
     "verb-initial": Order("clauses begin with their verbs", ("verbs-before-nouns",), verbs_are=FIRST, words=YES_OR_NO),
-    "adpositions": Order("their nouns", tag="ADP", settings=("adposition object", "phrase edge", "markers", "words")),
+    "adpositions": Order(
+        "their nouns", ("prepositions",), (), "ADP", settings=("adposition object", "phrase edge", "markers", "words")
+    ),
     "determiners": Order("their nouns", tag="DET", settings=("phrase edge",)),
     "subordinators": Order("their clauses", tag="SCONJ"),
     "adjectives": Order(
