@@ -1,14 +1,15 @@
 """Heads where tags are guessed: words given, k tagged sentences, no tree of the language.
 
     python benchmarks/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko --data DIR --scored test \\
-        --tagged 20 50 100 --systems gold hard soft --out rows.csv
+        --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
 
 Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as many as --raw says,
 are raw. The first sentences of the scored file, as many as --most says, have words without tags. The networks of
 benchmarks/universal.py have seen no tree of the branch of the languages that each parses; they measure the tagged
-sentences and those to parse. `gold`: tags and FEATS of the file. `hard`: the tagger's best. `soft`: its probabilities
-as well. UAS and LAS (relations before the colon) are of words that are no PUNCT, in sentences of up to 40 words, and
-so is UPOS; `both`: UPOS and FEATS.
+sentences and those to parse. `gold`: tags and FEATS of the file. `hard`: the best tags of the tagger's random fields.
+`soft`: their probabilities as well. `retagged`: what the tagger says after a retagger of benchmarks/retagger.py, which
+has seen no treebank of the branch either. UAS and LAS (relations before the colon) are of words that are no PUNCT, in
+sentences of up to 40 words, and so is UPOS; `both`: UPOS and FEATS.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.recipes.universal import pack
+from dynet_vdgi.tagging import retagger
 
 HEADER = ("language", "tagged", "system", "uas", "las", "upos", "both", "words", "cpu_s")
-SYSTEMS = ("gold", "hard", "soft")
+SYSTEMS = ("gold", "hard", "soft", "retagged")
 
 
 def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
@@ -57,10 +59,16 @@ def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
     return [*(100 * hits / max(1, n) for hits in right), n]
 
 
+def by_language(files: list[str]) -> dict[str, str]:
+    """From FILE=CODE,CODE,... to the file of each code."""
+    return {code: name for name, _, codes in (each.partition("=") for each in files) for code in codes.split(",")}
+
+
 def main() -> None:
     """Measures, and prints the means."""
     parser = file_list_parser(__doc__)
     parser.add_argument("networks", nargs="+", metavar="FILE.npz=CODE,CODE,...")
+    parser.add_argument("--retaggers", nargs="*", default=[], metavar="FILE=CODE,CODE,...")
     parser.add_argument("--tagged", type=int, nargs="+", default=[20, 50, 100])
     parser.add_argument("--raw", type=int, default=400)
     parser.add_argument("--most", type=int, default=300)
@@ -69,10 +77,8 @@ def main() -> None:
     arguments = parser.parse_args()
     at_start = conditions()
     rows = list(csv_rows(arguments.out))
+    networks, retaggers = by_language(arguments.networks), by_language(arguments.retaggers)
     done = {(row["language"], row["tagged"], row["system"]) for row in rows}
-    networks = {
-        code: name for name, _, codes in (n.partition("=") for n in arguments.networks) for code in codes.split(",")
-    }
     arguments.languages = arguments.languages or list(networks)
     for files in listed(arguments):
         universal = Parser(pack(load_network(Path(networks[files.name])), {}))
@@ -83,12 +89,17 @@ def main() -> None:
             if all((files.name, str(k), system) in done for system in arguments.systems):
                 continue
             tagger = Tagger().fit(text[:k], [bare(s) for s in text[k : k + arguments.raw]])
-            guessed = tagger.predict([replace(bare(s), heads=None) for s in test])
+            assert tagger.learnt is not None
+            plain = Tagger(replace(tagger.learnt, text=None))
             for system in arguments.systems:
                 if (files.name, str(k), system) in done:
                     continue
+                if system == "retagged":
+                    retagger.FILE = Path(retaggers[files.name])
                 start = time.process_time()
-                words = [replace(s, heads=None, deprels=()) for s in test] if system == "gold" else guessed
+                words = [replace(s, heads=None, deprels=()) for s in test]
+                if system != "gold":
+                    words = (tagger if system == "retagged" else plain).predict(map(bare, words))
                 if system == "hard":
                     words = [replace(s, soft=None) for s in words]
                 found = list(universal.adapted([*text[:k], *words]).pipe(words))
