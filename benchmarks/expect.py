@@ -1,7 +1,8 @@
 """Learns what share of heads a universal parser will find, and checks it on languages kept aside.
 
     python benchmarks/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv
-    python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --data DIR --rows ROWS.csv
+    python benchmarks/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR --rows ROWS.csv
+    python benchmarks/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR
     python benchmarks/expect.py fit --rows ROWS.csv --out FILE.npz
     python benchmarks/expect.py check MODEL --data DIR --set check --rows ROWS.csv
     python benchmarks/expect.py near MODEL --data DIR
@@ -9,13 +10,15 @@
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
 eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the first 400 sentences,
 in random order, of each such treebank of resources/universal/treebanks.csv. `tags` parses sentences of the
-texts of sixteen languages with gold tags and with those of taggers that have learnt from 50, 100 and 300
-other sentences. `fit` fits, to these rows, the line from the mean marginal probability of the heads to the
-share of right ones, and what wrong tags cost. It fits the lines for gold trees to universal.csv and
-few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are interpolated. Widths
-are of lines that were fitted without the branch or language. `check` compares predictions for test files with
-their gold heads. `near` prints the distances of parts of the texts of `choose` and `check` to the nearest
-treebank learnt from, first in languages that the model knows; it reads no heads.
+texts of sixteen languages with gold tags and with those of taggers that have learnt from 50, 100 and 300 other
+sentences; retaggers have not seen the language's branch either. `fit` fits, to these rows, the line from the mean
+marginal probability of the heads to the share of right ones, and what wrong tags cost. It fits the lines for gold trees
+to universal.csv and few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are
+interpolated. Widths are of lines that were fitted without the branch or language. `errors` prints calibration errors
+of HeadConf= on the sentences of `tags`, with gold tags and with those of a tagger of a hundred sentences, of the
+universal parser and of a CRF of the hundred trees. `check` compares predictions for test files with their gold heads.
+`near` prints the distances of parts of the texts of `choose` and `check` to the nearest treebank learnt from, first in
+languages that the model knows; it reads no heads.
 """
 
 from __future__ import annotations
@@ -36,15 +39,25 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import languages
 import numpy as np
 import universal
+from guessed_tags import by_language
 from measuring import argument_parser, csv_rows, write_csv
 from raw_text import bare
 
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, corpus
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration
 from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import Expectation, log_odds, nearest, on_line, sigmoid
-from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.parsing.engines import CrfEngine, Expectation, log_odds, nearest, on_line, sigmoid
+from dynet_vdgi.parsing.parser import Parser, load
+from dynet_vdgi.recipes.few_trees import FewTrees
+from dynet_vdgi.recipes.universal import pack
+from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.tagging import retagger
+from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal.scorer import Scorer
+from dynet_vdgi.universal.stored import Measures, TextBase
 
 SENTENCES = 400
 LEAST = 150
@@ -188,16 +201,64 @@ def of_trees() -> np.ndarray:
 
 def tags(arguments: argparse.Namespace) -> None:
     rows = []
+    for path, code, scorer, text in of_sixteen(arguments):
+        known = {"set": "guessed tags", "network": Path(path).stem, "treebank": code}
+        rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
+        print(code, *(f"{row['tags']:.2f}: {row['right']:.3f}" for row in rows[-1 - len(TAGGED) :]), flush=True)
+    write(arguments.rows, rows, "guessed tags")
+
+
+def of_sixteen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Scorer, list[Sentence]]]:
+    """The file of a network, a language that it has not seen, the network, and the language's text, shuffled."""
+    retaggers = by_language(arguments.retaggers)
     for each in arguments.models:
         path, _, codes = each.partition("=")
         scorer = universal.load(Path(path))
         for row in csv_rows(universal.LISTS / universal.FILES["choose"]):
             if row["set"] == "choose" and row["language"] in codes.split(","):
-                known = {"set": "guessed tags", "network": Path(path).stem, "treebank": row["language"]}
+                retagger.FILE = Path(retaggers[row["language"]])
                 paths = universal.files_of(arguments.data, row["text"])
                 text = [sentence for path in paths for sentence in conllu.read(path)]
-                rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
-    write(arguments.rows, rows, "guessed tags")
+                random.Random(1).shuffle(text)
+                yield path, row["language"], scorer, text
+
+
+def errors(arguments: argparse.Namespace) -> None:
+    rows = []
+    further = {
+        **np.load(universal.TREEBANKS.with_name("calibration.npz")),
+        **np.load(universal.TREEBANKS.with_name("expectation.npz")),
+    }
+    for _, code, scorer, text in of_sixteen(arguments):
+        learnt_from, gold = text[:100], text[max(TAGGED) :][:SENTENCES]
+        tagger = Tagger().fit(learnt_from, map(bare, text[100:]))
+        guessed = [with_punctuation(*pair) for pair in zip(gold, tagger.predict(map(bare, gold)))]
+        bare_parser, crf = Parser(pack(scorer, {}, further=further)), None
+        figures = []
+        for accuracy, sentences in ((1.0, gold), (tagger.accuracy or 0.0, guessed)):
+            words = corpus.prepare(sentences).sentences
+            measures = replace(Measures.of(scorer, words), tag_accuracy=accuracy)
+            found = find(bare_parser.in_text(measures).engine, words, margins=True)
+            figures.append(error(bare_parser.in_text(measures).calibration, words, found))
+            trees = corpus.prepare(learnt_from).sentences
+            base = TextBase.of_text(scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5)
+            crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)
+            crf.crf.base = base
+            assert crf.calibration is not None
+            calibration = crf.calibration.shifted(-WRONG_TAGS * (1 - accuracy))
+            figures.append(error(calibration, words, find(CrfEngine(crf.crf), words, margins=True)))
+        rows.append(figures)
+        print(code, *(f"{figure:.1f}" for figure in figures), flush=True)
+    told = "universal, 100 trees; with guessed tags: universal, 100 trees"
+    print(f"mean of {len(rows)} ({told}):", *(f"{figure:.2f}" for figure in np.mean(rows, 0)))
+
+
+def error(calibration: Calibration, words: list, found: list) -> float:
+    """The calibration error, in points."""
+    trees = [each.heads for each in found]
+    right = np.array([a == b for tree, s in zip(trees, words) for a, b in zip(tree, s.heads)])
+    arcs = calibration.arcs([s.tags for s in words], trees, [each.margins for each in found])
+    return 100 * languages.calibration_error(calibration(arcs), right)
 
 
 def of_tags(line: np.ndarray, rows: list[Row]) -> np.ndarray:
@@ -233,7 +294,6 @@ def slope(x: np.ndarray, y: np.ndarray) -> float:
 
 def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
     """What is measured on sentences of a text, with gold tags first, then with those of taggers."""
-    random.Random(1).shuffle(text)
     gold = text[max(TAGGED) :][:SENTENCES]
     yield {**measured(scorer, corpus.prepare(gold).sentences), "tagged": "", "tags": 1.0}
     for k in TAGGED:
@@ -248,7 +308,7 @@ def with_punctuation(gold: Sentence, guessed: Sentence) -> Sentence:
     tags = tuple(
         "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag for right, tag in zip(gold.tags, guessed.tags)
     )
-    return replace(gold, tags=tags, feats=guessed.feats, xpos=())
+    return replace(gold, tags=tags, feats=guessed.feats, xpos=(), soft=guessed.soft)
 
 
 def check(arguments: argparse.Namespace) -> None:
@@ -299,11 +359,13 @@ def main() -> None:
     task = tasks.add_parser("fit")
     task.add_argument("--rows", type=Path, required=True)
     task.add_argument("--out", type=Path, required=True)
-    for name in ("learn", "tags", "check", "near"):
+    for name in ("learn", "tags", "errors", "check", "near"):
         task = tasks.add_parser(name)
         task.add_argument("models", nargs="+")
         task.add_argument("--data", type=Path, required=True)
-        if name != "near":
+        if name in ("tags", "errors"):
+            task.add_argument("--retaggers", nargs="+", required=True, metavar="FILE=CODE,CODE,...")
+        if name not in ("errors", "near"):
             task.add_argument("--rows", type=Path, required=True)
         if name == "check":
             task.add_argument("--set", choices=sorted(universal.FILES), required=True)
@@ -311,7 +373,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
     print("python benchmarks/expect.py", shlex.join(shown))
-    {task.__name__: task for task in (learn, tags, fit, check, near)}[arguments.task](arguments)
+    {task.__name__: task for task in (learn, tags, errors, fit, check, near)}[arguments.task](arguments)
 
 
 if __name__ == "__main__":
