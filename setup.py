@@ -94,6 +94,7 @@ setup(
             "demo/*",
             "labels/*.txt",
             "models/*.vdgi",
+            "tagging/*.retagger",
         ],
     },
     entry_points={

@@ -89,18 +89,23 @@ def files_of(data: Path, names: str) -> list[Path]:
     ]
 
 
-def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
-    """The treebanks to learn from."""
-    kept = []
+def source_rows(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
+    """The rows of treebanks.csv to learn from."""
     for row in measuring.csv_rows(TREEBANKS):
         branches = set(row["branch"].split("+"))
         if branches & set(arguments.without) or row["code"] in arguments.without_code:
             continue
         if arguments.free and any(mark in row["licence"] for mark in NOT_FREE):
             continue
-        kept.append(
-            GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"])
-        )
+        yield row
+
+
+def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
+    """The treebanks to learn from."""
+    kept = [
+        GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"])
+        for row in source_rows(arguments)
+    ]
     if arguments.treebanks:  # the smaller samples of a seed are parts of the larger ones
         kept = random.Random(arguments.seed).sample(kept, len(kept))[: arguments.treebanks]
     return kept

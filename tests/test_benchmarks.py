@@ -127,6 +127,10 @@ RUNS = {
         f"{LISTED} --tagged 5 --systems vdgi one-pass --out rows.csv",
         ["python benchmarks/raw_text.py", "xx test 5 vdgi", "xx test 5 one-pass"],
     ),
+    "retagger": (
+        "score --data '{folder}' --set demo --tagged 5 --out rows.csv",
+        ["python benchmarks/retagger.py", "yy text 5 ", "5 sentences, 2 texts: "],
+    ),
     "word_orders": (
         f"{LISTED} --tables text --orders original mirror head-final --max-text 40",
         ["| language | text | text, mirror | text, head-final |", "| xx |", "| mean |"],

@@ -251,10 +251,15 @@ class TypeMeans:
 
     def of_words(self, words: WordTypes) -> Floats:
         """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no word."""
-        codes = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
-        place = np.searchsorted(self.keys, codes)
         means = np.zeros((len(words.lower_forms), self.sums.shape[1]))
-        means[1:] = self.sums[place] / self.counts[place, None]
+        means[1:] = self.of_codes(np.array([coded(form) for form in words.lower_forms[1:]], np.uint64))
+        return means
+
+    def of_codes(self, codes: Codes) -> Floats:
+        """The mean (C, T) of each type, by the code of its form; 0 for others."""
+        place = np.minimum(np.searchsorted(self.keys, codes), len(self.keys) - 1)
+        means = self.sums[place] / self.counts[place, None]
+        means[self.keys[place] != codes] = 0.0
         return means
 
     def seen(self, tokens: Tokens, words: WordTypes) -> Tokens:

@@ -47,6 +47,7 @@ from dynet_vdgi.tagging.lemmas import (
     known_lemmas,
     rule_of,
 )
+from dynet_vdgi.tagging.retagger import LearningText, Retagger, Said
 from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes, with_items
 
 FOLDS = 5
@@ -62,6 +63,9 @@ GOOD_ACCURACY = 0.9
 """UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
 
 BELOW = "below 90 %, corrected tags help a parser more than corrected trees"
+
+MOST_RETAGGED = 5000
+"""Tagged words beyond which what other languages teach a tagger of few sentences is not asked for."""
 
 BATCH = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
@@ -139,6 +143,7 @@ class Tagger:
             text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
             first, means, second, of_feats, of_xpos, of_rules,
             jackknifed, len(right),
+            LearningText.of(text.words, text.tag_of_words, more) if len(right) <= MOST_RETAGGED else None,
         )  # fmt: skip
         return self
 
@@ -254,7 +259,9 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
     tokens = words.tokens()
     marginals = _marginals(learnt, words, tokens, gold)
-    best, _ = learnt.of_feats.best(tokens, marginals)
+    # Retagged probabilities are flatter: the tag is chosen before its FEATS then, not both together.
+    of_groups = marginals if learnt.text is None else np.eye(len(learnt.tags))[marginals.argmax(axis=1)]
+    best, _ = learnt.of_feats.best(tokens, of_groups)
     found = [learnt.bundles[k] for k in best.tolist()]
     numbers = np.array([number[tag] for tag, _ in found], np.int64)
     chances = marginals[np.arange(len(numbers)), numbers].tolist()
@@ -294,12 +301,21 @@ def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
 
 
 def _marginals(learnt: TaggerState, words: WordTypes, tokens: Tokens, tags: Sequence[str]) -> Floats:
-    """The probabilities (N, T) of the tags of words, some of which are known (N,)."""
+    """The probabilities (N, T) of the tags of words, some of which are known (N,); retagged after few words."""
     number = {tag: k for k, tag in enumerate(learnt.tags)}
     given = np.array([number.get(tag, FREE) for tag in tags], np.int64)
+    said = said_of(learnt, words, tokens, given)
+    if learnt.text is None:
+        return said.marginals
+    return Retagger.load().retagged(learnt.text, words, said, given == FREE)
+
+
+def said_of(learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints) -> Said:
+    """What the random fields say of words, some of whose tags are given (N,); others are FREE."""
     before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
-    seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
-    return learnt.second.marginals(learnt.second.scores(seen), words.first, given)
+    means = learnt.means.plus(TypeMeans.of(words, before))
+    marginals = learnt.second.marginals(learnt.second.scores(means.seen(tokens, words)), words.first, given)
+    return Said(learnt.tags, learnt.n_words, marginals, means)
 
 
 def universal(sentence: Sentence) -> Sequence[str]:
@@ -326,6 +342,7 @@ class _TaggingText:
         self.bundle_of_words = list(zip(tags, feats))
         if listing is not None:
             tags, self.bundle_of_words = listing.filled(forms, tags, feats)
+        self.tag_of_words = tags
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
         self.bundles = sorted(bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}})
@@ -448,6 +465,7 @@ class TaggerState:
     of_rules: Bundles
     jackknifed: float | None  # share of words whose UPOS the first pass finds without their sentence
     n_words: int  # with tags, learnt from
+    text: LearningText | None = None  # for the retagger; None: it is not asked
 
 
 def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
@@ -489,7 +507,8 @@ def _named_parts(bundles: Sequence[tuple[str, str]], shared: Callable[[str], lis
 # ----------------------------------------------------------------------------------------------------
 # Files of taggers: a zip of plain data, never code, as model files are.
 #
-# `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the arrays.
+# `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the arrays;
+# `text.json`, perhaps, the text that was learnt from.
 FORMAT = 1
 KIND = "tagger"
 
@@ -526,10 +545,12 @@ def members(learnt: TaggerState) -> dict[str, bytes]:
         **learnt.of_xpos.arrays("xpos/"),
         **learnt.of_rules.arrays("rules/"),
     }
+    text = {} if learnt.text is None else {"text.json": msgspec.json.encode(learnt.text)}
     return {
         "meta.json": msgspec.json.encode(meta),
         "tags.json": msgspec.json.encode(texts),
         "weights.npz": npz(arrays),
+        **text,
     }
 
 
@@ -548,6 +569,7 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
             raise ModelError(f"{found}; this program reads taggers of format {FORMAT}: update it")
         texts = archive.content("tags.json", TagTexts)
         arrays: dict[str, Any] = archive.arrays("weights.npz")
+        text = archive.content("text.json", LearningText) if "text.json" in archive.names else None
     _check(texts)
     fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
     if any(field.n_labels != len(texts.tags) for field in fields):
@@ -562,6 +584,7 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
         of_rules=Bundles.from_arrays(arrays, "rules/", plain_parts(texts.rules, texts.tags)),
         jackknifed=meta.jackknifed,
         n_words=meta.n_words,
+        text=text,
     )
 
 

@@ -84,8 +84,8 @@ class UniversalNetwork:
             ]
         )
         x = dropped(x, 0.15)
-        y = self._lstm(0, x, n, size)
-        y = self._lstm(1, dropped(y, 0.2), n, size)
+        y = lstm(p, 0, x, n, size)
+        y = lstm(p, 1, dropped(y, 0.2), n, size)
         z = dropped(dy.concatenate([y, x]), 0.25)
         heads = dy.concatenate_to_batch([z, p["root"] * 1.0])
         of_head = np.concatenate([np.full((1, size), n * size), heads_of]).T  # (B, n + 1)
@@ -134,27 +134,6 @@ class UniversalNetwork:
             of_heads = of_heads * (1 - soft) - dy.sum_batches(dy.sum_elems(by_target)) * soft
         return (of_heads + of_known * weight) * (1.0 / batch.heads.size)
 
-    def _lstm(self, layer: int, x: Expression, n: int, size: int) -> Expression:
-        """Outputs (2 * hidden,)x(n * B) of a layer in both directions."""
-        hidden, outputs = self.sizes.hidden, []
-        for direction, order in (("forward", 1), ("backward", -1)):
-            weights = [self.parameters[f"lstm{layer}.{direction}.{part}"] for part in ("x", "h", "bias")]
-            parts = [[dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)]
-            from_x = [dy.affine_transform([b, w, x]) for w, _, b in parts]
-            h = c = dy.zeros((hidden,), batch_size=size)
-            states = []
-            for first in range(0, n * size, size)[::order]:
-                columns = list(range(first, first + size))
-                i, f, o, g = (
-                    dy.affine_transform([dy.pick_batch_elems(whole, columns), w, h])
-                    for whole, (_, w, _) in zip(from_x, parts)
-                )
-                c = dy.cmult(dy.logistic(f + 1.0), c) + dy.cmult(dy.logistic(i), dy.tanh(g))
-                h = dy.cmult(dy.logistic(o), dy.tanh(c))
-                states.append(h)
-            outputs.append(dy.concatenate_to_batch(states[::order]))
-        return dy.concatenate(outputs)
-
     def _relations(
         self, batch: LearningBatch, heads: Expression, z: Expression, of_head: Ints, columns: Ints
     ) -> Expression:
@@ -184,3 +163,26 @@ def bits(codes: Ints) -> Expression:
 def batched(values: NDArray[Any]) -> Expression:
     """A matrix as a batch of its columns; DyNet refuses a batch of one."""
     return dy.inputTensor(values, batched=True) if values.shape[1] > 1 else dy.inputTensor(values[:, 0])
+
+
+def lstm(parameters: dict[str, Any], layer: int, x: Expression, n: int, size: int) -> Expression:
+    """Outputs (2 * hidden,)x(n * B) of a layer in both directions, of sentences of n words."""
+    outputs = []
+    hidden = parameters[f"lstm{layer}.forward.h"].shape()[1]
+    for direction, order in (("forward", 1), ("backward", -1)):
+        weights = [parameters[f"lstm{layer}.{direction}.{part}"] for part in ("x", "h", "bias")]
+        parts = [[dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)]
+        from_x = [dy.affine_transform([b, w, x]) for w, _, b in parts]
+        h = c = dy.zeros((hidden,), batch_size=size)
+        states = []
+        for first in range(0, n * size, size)[::order]:
+            columns = list(range(first, first + size))
+            i, f, o, g = (
+                dy.affine_transform([dy.pick_batch_elems(whole, columns), w, h])
+                for whole, (_, w, _) in zip(from_x, parts)
+            )
+            c = dy.cmult(dy.logistic(f + 1.0), c) + dy.cmult(dy.logistic(i), dy.tanh(g))
+            h = dy.cmult(dy.logistic(o), dy.tanh(c))
+            states.append(h)
+        outputs.append(dy.concatenate_to_batch(states[::order]))
+    return dy.concatenate(outputs)

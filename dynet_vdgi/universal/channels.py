@@ -121,7 +121,8 @@ def known_features(treebanks: Iterable[Sequence[Sentence]], least: int = 4) -> t
     return tuple(sorted(feature for feature, n in seen.items() if n >= least))
 
 
-def _gap(forms: str) -> int:
+def kind_of_gap(forms: str) -> int:
+    """The kind of gap that punctuation makes; its forms have spaces between."""
     if not forms:
         return NO_GAP
     marks = set(forms.split())
@@ -162,7 +163,7 @@ def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mappin
             bundle.append(number_of_bundle.setdefault(feats, len(number_of_bundle)))
         for gap in sentence.gaps or ("",) * (len(sentence) + 1):
             if gap not in number_of_gap:
-                number_of_gap[gap] = _gap(gap)
+                number_of_gap[gap] = kind_of_gap(gap)
             gaps.append(number_of_gap[gap])
         band += [bands.get(form, BANDS - 1 if form != "_" else 0) for form in sentence.forms] if bands else ()
     of_bundle = np.zeros((max(1, len(number_of_bundle)), len(features)), np.float32)
