@@ -22,7 +22,8 @@ from dynet_vdgi.settings.config import resources
 from dynet_vdgi.tagging import retagger
 from dynet_vdgi.tagging.retagger import LearningText, Retagger, Said, input_of
 from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes
-from dynet_vdgi.tagging.tagger import Tagger, members
+from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tagging.tagger_file import members
 from dynet_vdgi.tagging.word_numbers import BANDS, N_NUMBERS, CountedWords
 from dynet_vdgi.universal.channels import N_TAGS
 

@@ -35,9 +35,9 @@ MOST_LINES_OF_A_MODULE = 600
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
     "": 1110,  # modules at the top
-    "annotation": 4520,
+    "annotation": 4530,
     "commands": 2220,
-    "data": 3580,
+    "data": 3640,
     "drawing": 660,
     "evaluation": 1870,
     "experiments": 990,
@@ -52,10 +52,10 @@ MOST_LINES_OF_A_ROOM = {
     "settings": 1010,
     "students": 730,
     "system": 830,
-    "tagging": 2010,
+    "tagging": 2620,
     "teachers": 1480,
     "tokenising": 1330,
-    "universal": 2330,
+    "universal": 2690,
     "variational": 960,
 }
 

@@ -238,7 +238,7 @@ def description(path: AnyPath) -> list[tuple[str, str]] | None:
 
     Raises: ModelError, the file is missing or damaged.
     """
-    from dynet_vdgi.tagging import tagger as tagger_file
+    from dynet_vdgi.tagging import tagger_file
     from dynet_vdgi.tokenising import tokeniser as tokeniser_file
 
     with opened(os.fspath(path)) as archive:

@@ -1,4 +1,4 @@
-"""The tagger, and its file: UPOS, FEATS, XPOS and lemmas, learnt from tagged sentences and raw ones.
+"""The tagger: UPOS, FEATS, XPOS and lemmas, learnt from tagged sentences and raw ones.
 
 It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
 they say of all occurrences of a word type is a feature of the second random field (`TypeMeans`). FEATS and
@@ -10,45 +10,46 @@ Letters: N words, T tags.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
-from dynet_vdgi._version import __version__
-from dynet_vdgi.data.conllu_blocks import is_feats, quoted
 from dynet_vdgi.data.conllu_writing import with_columns, with_notes
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import as_in, nfc
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.soft_tags import SoftTags
-from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import Archive, npz, opened
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.names import count
 from dynet_vdgi.tagging.chain import FREE
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import (
     Bundles,
-    Parts,
     TagList,
     applied,
-    is_lemma,
     key_of,
     known_lemmas,
     rule_of,
 )
 from dynet_vdgi.tagging.retagger import LearningText, Retagger, Said
 from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes, with_items
+from dynet_vdgi.tagging.tagger_file import (
+    UNKNOWN,
+    TaggerState,
+    feats_parts,
+    load,
+    members,
+    named_parts,
+    plain_parts,
+    values_of,
+)
 
 FOLDS = 5
 """Random fields of the first pass; each leaves out another fifth of the tagged sentences."""
@@ -283,7 +284,7 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
 
 def _soft(learnt: TaggerState, tokens: Tokens, marginals: Floats) -> SoftTags:
     """The probabilities of all words' tags, from their marginals (N, T), and of their features."""
-    parts = _named_parts(learnt.bundles, _values)
+    parts = named_parts(learnt.bundles, values_of)
     names = [part for part in parts if " " not in part]  # not UPOS and FEATS as a whole
     column = np.array([names.index(part) if " " not in part else -1 for part in parts], np.int64)
     expected = learnt.of_feats.expected(tokens, marginals, column)
@@ -439,186 +440,3 @@ def _filled(
             known = lemmas.get(key_of(form, upos[k], own_feats[k]))
             lemma[k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
     return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)
-
-
-# ----------------------------------------------------------------------------------------------------
-# What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code.
-
-
-UNKNOWN = "_"
-
-
-@dataclass
-class TaggerState:
-    """What learning finds, and what a file of a tagger holds."""
-
-    tags: list[str]
-    bundles: list[tuple[str, str]]  # UPOS and FEATS, sorted
-    xpos: list[tuple[str, str]]  # UPOS and XPOS, sorted; empty: no word had one
-    rules: list[tuple[str, str]]  # UPOS and rules of lemmas, sorted; empty: no word had a lemma
-    lemmas: dict[str, str]  # of words, by `key_of`
-    first: Crf
-    means: TypeMeans
-    second: Crf
-    of_feats: Bundles
-    of_xpos: Bundles
-    of_rules: Bundles
-    jackknifed: float | None  # share of words whose UPOS the first pass finds without their sentence
-    n_words: int  # with tags, learnt from
-    text: LearningText | None = None  # for the retagger; None: it is not asked
-
-
-def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
-    return _parts(bundles, tags, _values)
-
-
-def _values(feats: str) -> list[str]:
-    return [] if feats == UNKNOWN else feats.split("|")
-
-
-def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
-    return _parts(pairs, tags, lambda value: [value])
-
-
-def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Callable[[str], list[str]]) -> Parts:
-    """Bundles, sorted by tag, with their parts, of which each name is one."""
-    named = [_names(tag, value, shared) for tag, value in bundles]
-    number = {name: k for k, name in enumerate(_named_parts(bundles, shared))}
-    parts = [number[name] for each in named for name in each]
-    of_tags = Counter(tag for tag, _ in bundles)
-    return Parts(
-        np.cumsum([0, *(of_tags[tag] for tag in tags)], dtype=np.int64),
-        np.cumsum([0, *map(len, named)], dtype=np.int64),
-        np.array(parts, np.int32),
-    )
-
-
-def _names(tag: str, value: str, shared: Callable[[str], list[str]]) -> list[str]:
-    return [*shared(value), f"{tag} {value}"]
-
-
-def _named_parts(bundles: Sequence[tuple[str, str]], shared: Callable[[str], list[str]]) -> list[str]:
-    """The names of the parts, in the order of their numbers."""
-    return list(dict.fromkeys(name for tag, value in bundles for name in _names(tag, value, shared)))
-
-
-# ----------------------------------------------------------------------------------------------------
-# Files of taggers: a zip of plain data, never code, as model files are.
-#
-# `meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the arrays;
-# `text.json`, perhaps, the text that was learnt from.
-FORMAT = 1
-KIND = "tagger"
-
-
-class Meta(Struct, frozen=True, kw_only=True):
-    """What the file is."""
-
-    kind: str
-    format: int
-    version: str = ""
-    n_words: int = 0
-    jackknifed: float | None = None
-
-
-class TagTexts(Struct, frozen=True, kw_only=True):
-    """Everything but numbers."""
-
-    tags: list[str]
-    bundles: list[tuple[str, str]]
-    xpos: list[tuple[str, str]]
-    rules: list[tuple[str, str]]
-    lemmas: dict[str, str]
-
-
-def members(learnt: TaggerState) -> dict[str, bytes]:
-    """What a tagger's file holds, for `model_file.write`."""
-    meta = Meta(kind=KIND, format=FORMAT, version=__version__, n_words=learnt.n_words, jackknifed=learnt.jackknifed)
-    texts = TagTexts(**{name: getattr(learnt, name) for name in TagTexts.__struct_fields__})
-    arrays = {
-        **learnt.first.arrays("first/"),
-        **learnt.means.arrays("means/"),
-        **learnt.second.arrays("second/"),
-        **learnt.of_feats.arrays("feats/"),
-        **learnt.of_xpos.arrays("xpos/"),
-        **learnt.of_rules.arrays("rules/"),
-    }
-    text = {} if learnt.text is None else {"text.json": msgspec.json.encode(learnt.text)}
-    return {
-        "meta.json": msgspec.json.encode(meta),
-        "tags.json": msgspec.json.encode(texts),
-        "weights.npz": npz(arrays),
-        **text,
-    }
-
-
-def load(path: str | Path, content: bytes | None = None) -> TaggerState:
-    """The tagger in a file, which has this content if it is inside a model.
-
-    Raises: ModelError, there is none, it is damaged, or of a newer version.
-    """
-    with opened(path, KIND, content) as archive:
-        archive.check_step(KIND)
-        if "tags.json" not in archive.names:
-            raise ModelError("not a vdgi tagger (it has no tags.json); make one: vdgi tag train")
-        meta = archive.content("meta.json", Meta)
-        if meta.kind != KIND or meta.format > FORMAT:
-            found = f"a {meta.kind} of format {meta.format}"
-            raise ModelError(f"{found}; this program reads taggers of format {FORMAT}: update it")
-        texts = archive.content("tags.json", TagTexts)
-        arrays: dict[str, Any] = archive.arrays("weights.npz")
-        text = archive.content("text.json", LearningText) if "text.json" in archive.names else None
-    _check(texts)
-    fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
-    if any(field.n_labels != len(texts.tags) for field in fields):
-        raise ModelError(f"no tagger: weights are not of {len(texts.tags)} tags")
-    return TaggerState(
-        **{name: getattr(texts, name) for name in TagTexts.__struct_fields__},
-        first=fields[0],
-        means=TypeMeans.from_arrays(arrays, "means/", len(texts.tags)),
-        second=fields[1],
-        of_feats=Bundles.from_arrays(arrays, "feats/", feats_parts(texts.bundles, texts.tags)),
-        of_xpos=Bundles.from_arrays(arrays, "xpos/", plain_parts(texts.xpos, texts.tags)),
-        of_rules=Bundles.from_arrays(arrays, "rules/", plain_parts(texts.rules, texts.tags)),
-        jackknifed=meta.jackknifed,
-        n_words=meta.n_words,
-        text=text,
-    )
-
-
-def describe(archive: Archive) -> list[tuple[str, str]]:
-    """What the file of a tagger is, for people, as pairs of name and text. Raises: ModelError, damaged."""
-    meta, texts = archive.content("meta.json", Meta), archive.content("tags.json", TagTexts)
-    columns = {"FEATS": texts.bundles, "XPOS": texts.xpos}
-    others = [name for name, pairs in columns.items() if any(value != "_" for _, value in pairs)]
-    others += ["lemmas"] if texts.rules or texts.lemmas else []
-    of_upos = "not measured" if meta.jackknifed is None else f"{100 * meta.jackknifed:.1f} % in sentences kept back"
-    return [
-        ("kind", f"{KIND}, for --tagger and vdgi tag"),
-        ("made by", f"dynet_vdgi {meta.version}"),
-        ("learnt from", f"{count(meta.n_words, 'word')} with tags"),
-        ("right UPOS", of_upos),
-        ("tags", " ".join(texts.tags)),
-        ("also gives", ", ".join(others) or "nothing else"),
-    ]
-
-
-def _check(texts: TagTexts) -> None:
-    known = set(texts.tags)
-    if not texts.tags or texts.tags != sorted(known):
-        raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")
-    if {tag for tag, _ in texts.bundles} != known:
-        raise ModelError("the tagger is damaged: its FEATS are not those of its tags")
-    for pairs in (texts.bundles, texts.xpos, texts.rules):
-        if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
-            raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
-    values = (*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs))
-    odd = [value for value in values if not value or any(c.isspace() or c == "\0" for c in value)]
-    odd += [feats for _, feats in texts.bundles if not is_feats(feats)]
-    odd += [lemma for lemma in texts.lemmas.values() if not is_lemma(lemma)]
-    if odd:
-        raise ModelError(f"the tagger is damaged: CoNLL-U cannot hold {quoted(odd[0])}")
-    if not all(rule for _, rule in texts.rules):
-        raise ModelError("the tagger is damaged: a rule is empty")

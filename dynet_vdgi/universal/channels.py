@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,6 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.system.arrays import Bytes, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, compiled_floats
-
-if TYPE_CHECKING:
-    from dynet_vdgi.universal.expected import SoftText
 
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 TAGS = tuple(_TAGS.split())
@@ -46,6 +42,23 @@ _WEAK, _STRONG = frozenset(",、،-"), frozenset(".!?;:。؟।")
 
 BANDS = 8
 """Bands of frequency of a form: 0 unknown; 1 a tenth of all words or more; each next one 2.8 times rarer."""
+
+
+@dataclass(frozen=True)
+class SoftText:
+    """What is expected of the words of sentences in a row.
+
+    Word i may have the first n_tags[i] tags in tag[i], with the probabilities in chance[i]. `values` (N, V) are
+    the probabilities of values of the features that agree; those of feature k are from ends[k] to ends[k + 1].
+    """
+
+    chances: Floats32  # (N, T)
+    n_tags: Ints  # (N,)
+    tag: Bytes  # (N, T)
+    chance: Floats32  # (N, T), the highest first
+    features: Floats32  # (N, F)
+    values: Floats32
+    ends: Ints  # (len(AGREEING) + 1,)
 
 
 @dataclass(frozen=True)

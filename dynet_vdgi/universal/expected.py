@@ -10,7 +10,6 @@ Letters: N words in S sentences; n words in one of them; T tags; F known feature
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -37,6 +36,7 @@ from dynet_vdgi.universal.channels import (
     SAME,
     TAG,
     TAGS,
+    SoftText,
     bin_of,
     number_of_tag,
 )
@@ -46,23 +46,6 @@ LEAST = 0.01
 
 NOTHING = 1e-3
 """A flag whose expectation is below this is not looked at."""
-
-
-@dataclass(frozen=True)
-class SoftText:
-    """What is expected of the words of sentences in a row.
-
-    Word i may have the first n_tags[i] tags in tag[i], with the probabilities in chance[i]. `values` (N, V) are
-    the probabilities of values of the features that agree; those of feature k are from ends[k] to ends[k + 1].
-    """
-
-    chances: Floats32  # (N, T)
-    n_tags: Ints  # (N,)
-    tag: Bytes  # (N, T)
-    chance: Floats32  # (N, T), the highest first
-    features: Floats32  # (N, F)
-    values: Floats32
-    ends: Ints  # (len(AGREEING) + 1,)
 
 
 def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftText | None:
