@@ -39,6 +39,7 @@ PAGES = [
             "few-trees.md",
             "results/index.md",
             "results/few-trees.md",
+            "results/raw-text.md",
             "results/replication.md",
         )
     ),
@@ -154,6 +155,20 @@ def heads_of_guesses() -> str:
         cells = [k, system, *(average(own, column) for column in ("uas", "las", "upos", "both"))]
         body.append(f"| {' | '.join(cells)} |")
     return "\n".join([head, "|---:|---|---:|---:|---:|---:|", *body])
+
+
+def retagged() -> str:
+    """UPOS without and with the retagger by language, and the means of UPOS with all FEATS."""
+    chosen = rows("retagger.csv")
+    languages = list(dict.fromkeys(row["language"] for row in chosen))
+    body = []
+    for tagged in dict.fromkeys(row["tagged"] for row in chosen):
+        for system in ("crf", "retagged"):
+            of = [row for row in chosen if (row["tagged"], row["system"]) == (tagged, system)]
+            cells = [average(of, "UPOS"), average(of, "both"), *(f"{float(row['UPOS']):.1f}" for row in of)]
+            body.append(f"| {system} | {tagged} | {' | '.join(cells)} |")
+    head = f"| | tagged | UPOS | and FEATS | {' | '.join(languages)} |"
+    return "\n".join([head, "|---|" + "---:|" * (len(languages) + 3), *body])
 
 
 def _percent(share: str) -> str:
@@ -515,6 +530,7 @@ FIGURES = {
     "guessed.heads": Figure("docs/results/guessed-tags.csv", "python benchmarks/guessed_tags.py", heads_of_guesses),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
+    "retagger": Figure("docs/results/retagger.csv", "python benchmarks/retagger.py score", retagged),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),
