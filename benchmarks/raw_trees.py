@@ -12,7 +12,8 @@ says, paragraphs by empty lines. Scores are F1 of the CoNLL 2018 shared task, pu
 and from the raw text; the parser starts from a universal one. --universal names networks of
 benchmarks/universal.py and the languages that each parses, so that none has seen trees of the language's own
 branch; for languages without one it is the shipped model. `trees`: the same with the trees of the k
-sentences. `best`, `best and trees`: the same with the rule table `best` instead of a universal parser.
+sentences. --retaggers names those of benchmarks/retagger.py as --universal does networks. `best`, `best and
+trees`: the same with the rule table `best` instead of a universal parser.
 `no features`: `tags`, but the parser does not see FEATS. With --scored text, further sentences of the text
 are scored, as many as --raw says.
 `udpipe`: UDPipe's tokeniser (--epochs), tagger and parser with default settings and the k trees; its models
@@ -31,6 +32,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
+from guessed_tags import by_language
 from languages import file_list_parser, listed
 from measuring import conditions, csv_rows, print_table, write_csv
 from tokenising import blocks, joined, udpipe_model, write
@@ -41,8 +43,10 @@ from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.evaluation.raw_scores import score_files
 from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs import model_file
+from dynet_vdgi.tagging import retagger
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "UFeats", "Lemmas", "UAS", "LAS")
+SHIPPED = retagger.FILE
 HEADER = ("language", "system", *METRICS, "learning, s", "parsing, s")
 SYSTEMS = ("udpipe", "tags", "trees", "best", "best and trees", "no features")
 
@@ -92,6 +96,7 @@ def main() -> None:
     parser.add_argument("--raw", type=int, default=500, metavar="N", help="sentences of raw text at most")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS[:3])
     parser.add_argument("--universal", nargs="*", default=[], metavar="FILE.npz=CODE,CODE,...")
+    parser.add_argument("--retaggers", nargs="*", default=[], metavar="FILE=CODE,CODE,...")
     parser.add_argument("--epochs", type=int, default=10, help="of UDPipe's tokeniser (its default: 100)")
     parser.add_argument("--models", type=Path, default=Path("."), help="folder for UDPipe's models")
     parser.add_argument("--out", type=Path, required=True, help="rows, as CSV; those there are not made again")
@@ -99,6 +104,7 @@ def main() -> None:
     at_start = conditions()
     rows = [list(row.values()) for row in csv_rows(arguments.out)]
     done = {tuple(row[:2]) for row in rows}
+    retaggers = by_language(arguments.retaggers)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         networks = packed(arguments.universal, folder)
@@ -115,6 +121,7 @@ def main() -> None:
             scored = held if arguments.scored == "text" else blocks(files.scored)
             gold = write(folder / "gold.conllu", scored)
             raw, network = joined(gold), networks.get(files.name)
+            retagger.FILE = Path(retaggers.get(files.name, SHIPPED))
             for system in arguments.systems:
                 if (files.name, system) in done:
                     continue
