@@ -4,7 +4,7 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all sentences; heads in the
-training files are not read. --teachers names them: dmv, lc-dmv, hdp-dmv, ndmv (with siblings),
+training files are not read. --teachers names them: dmv, lc-dmv, ndmv (with siblings),
 ndmv-first-order, or ndmv-started (the table only affects the DMV that it starts from). The last four draw
 random numbers, and so learn once for each of --seeds; the table shows the mean and, in a row of its own, each
 language's best seed by the first column. --ablate removes each part of a table in turn, for teachers only.
@@ -34,14 +34,13 @@ from dynet_vdgi.evaluation.tables import TIE_SEEDS, break_ties
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.settings.config import DmvSettings, rules_path
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv
 
-RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started")
+RANDOM = ("ndmv", "ndmv-first-order", "ndmv-started")
 KINDS = ("dmv", "lc-dmv", *RANDOM)
 TABLES = ("strict", "text", "best")
 
@@ -145,7 +144,6 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
     makers: dict[str, Callable[[int], Teacher]] = {
         "dmv": lambda seed: Dmv(settings),
         "lc-dmv": lambda seed: LcDmv(),
-        "hdp-dmv": lambda seed: HdpDmv(seed=seed),
         "ndmv": lambda seed: NeuralDmv(seed=seed),
         "ndmv-first-order": lambda seed: NeuralDmv(siblings=False, seed=seed),
         "ndmv-started": lambda seed: NeuralDmv(start="dmv", potentials="start", seed=seed),

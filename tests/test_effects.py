@@ -60,7 +60,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "lc-dmv", "hdp-dmv", "ndmv")
+PERCEPTRONS = ("best", "lc-dmv", "ndmv")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
@@ -71,7 +71,6 @@ OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
     ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
     ("best", "teacher.kind"): {"teacher": {"kind": "lc-dmv"}},
-    ("hdp-dmv", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
     ("finetuned", "rules"): {"rules": "strict"},
     ("finetuned", "finetune.decoder"): {"finetune": {"decoder": "score"}},

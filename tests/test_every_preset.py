@@ -33,7 +33,6 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "best": ([], []),
     "few-trees": ([], ["training: {trees} trees learnt from"]),
     "fixed-lambda": (FIRST, []),
-    "hdp-dmv": ([], []),
     "lc-dmv": ([], []),
     "paper": (BOTH, []),
     "pretraining": (FIRST, []),

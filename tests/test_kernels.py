@@ -16,7 +16,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels import label_table
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.settings.config import resources, rules_path
@@ -65,7 +64,6 @@ def of_a_rival(teacher, rules):
 
 
 RIVALS = (
-    of_a_rival(partial(HdpDmv, iterations=1, subsymbols=2), "hdp-dmv"),
     of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
     of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
 )

@@ -47,7 +47,7 @@ MOST_LINES_OF_A_ROOM = {
     "parsing": 2380,
     "recipes": 2140,
     "reports": 310,
-    "rivals": 1240,
+    "rivals": 770,
     "runs": 670,
     "settings": 1010,
     "students": 730,

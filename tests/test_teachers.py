@@ -18,7 +18,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import teacher_of_kind
 from dynet_vdgi.recipes.universal import UniversalTeacherSettings
-from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.settings.config import DmvSettings, NoTeacher, rules_path
@@ -31,7 +30,6 @@ Make = Callable[[], SymbolTeacher[Any]]
 TEACHERS: dict[str, Make] = {
     "DMV": Dmv,
     "LC-DMV": lambda: LcDmv(iterations=4),
-    "HDP-DMV": lambda: HdpDmv(iterations=2, subsymbols=2),
     "neural DMV": lambda: NeuralDmv(epochs=1),
 }
 
@@ -94,7 +92,6 @@ def test_wrong_numbers_are_refused():
             "dmv: give settings or single numbers such as iterations, not both",
         ),
         (LcDmv, {"chunk": 0}, "lc-dmv: 'chunk' must be at least 1, not 0"),
-        (HdpDmv, {"share": 1.5}, "hdp-dmv: 'share' must be from 0 to 0.99, not 1.5"),
         (NeuralDmv, {"start": "k&m"}, "ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"),
         (NeuralDmv, {"seed": -1}, f"ndmv: 'seed' must be from 0 to {2**63 - 1}, not -1"),
     ]
@@ -107,7 +104,6 @@ def test_wrong_numbers_are_refused():
 SETTINGS: dict[str, tuple[Any, str]] = {
     "dmv": (DmvSettings(iterations=4), "DMV"),
     "lc-dmv": (LcDmvSettings(iterations=4), "LC-DMV"),
-    "hdp-dmv": (HdpDmvSettings(iterations=2, subsymbols=2), "HDP-DMV"),
     "ndmv": (NeuralDmvSettings(epochs=1), "neural DMV"),
     "universal": (UniversalTeacherSettings(table=0.3), "universal parser"),
 }
