@@ -151,6 +151,10 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
             '[teacher]\nkind = "convex-mst"\nridge = 0.01\n',
             "'teacher.kind' must be one of none, dmv, universal, lc-dmv, ndmv, not 'convex-mst'",
         ),
+        (
+            '[teacher]\nkind = "hdp-dmv"\nshare = 0.9\n',
+            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, ndmv, not 'hdp-dmv'; did you mean 'lc-dmv'?",
+        ),
     ],
 )
 def test_a_model_with_settings_that_are_gone_says_how_to_make_it_again(

@@ -248,7 +248,7 @@ def expected_counts(model: DmvModel, text: Packed, chunk: int) -> tuple[Counts, 
     """Expected counts over trees within the bound, and the sum of the sentences' log Z in nats."""
     longest = int(np.diff(text.first).max(initial=0))
     more, planes = (len(model.root), chunk), WHOLE + min(chunk, longest)
-    found = summed(SUM_BOUNDED, model.factors(), text, [text.tags], more, planes=planes)
+    found = summed(SUM_BOUNDED, model.factors(), text, more, planes=planes)
     return Counts(*found.counts), found.log_z
 
 

@@ -111,7 +111,7 @@ SUM_SIBLINGS = Kernel(sum_siblings, "the neural DMV teacher")
 
 def expected(text: Packed, tables: SiblingTables) -> TreeSums:
     """Expected counts of what the tables are the factors of."""
-    return summed(SUM_SIBLINGS, tables, text, [text.tags], (len(tables.root),), planes=N_PLANES)
+    return summed(SUM_SIBLINGS, tables, text, (len(tables.root),), planes=N_PLANES)
 
 
 # ---------------------------------------------------------------------------------------------- network

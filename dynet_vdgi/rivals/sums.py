@@ -3,9 +3,7 @@
 A model's *sweep* says once, with `add`, which products of cells are added to which cells. Forwards it gives
 Z, the sum over all projective trees with one root of the products of their factors. Backwards, taking the
 same steps in reverse, it gives the derivatives of log Z. A factor times its derivative is how often trees are
-expected to have it. Words are 0..n-1 here.
-
-Letters: n words, N words of all sentences, K rows of a word (1, or its hidden subsymbols).
+expected to have it. The n words of a sentence are 0..n-1 here.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 from dynet_vdgi.teachers.common import LARGEST_SUM, SMALLEST_SUM
 from dynet_vdgi.teachers.dmv import Packed, checked_log_z
@@ -26,19 +24,19 @@ ONE, Z, TABLES = range(3)
 
 
 class Cells(NamedTuple):
-    """All numbers of a sum: ONE, Z, the tables, the sentence's potentials, and then planes of rows x rows."""
+    """All numbers of a sum: ONE, Z, the tables, the sentence's potentials, and then planes of n x n."""
 
     values: Floats
     gradients: Floats  # the derivatives of log Z; those by tables add up over sentences
     potentials: int  # the cell of the first potential
     planes: int  # the first cell of the first plane
-    rows: int  # n * K
+    n: int
 
 
 @compiled
 def at(cells: Cells, plane: int, i: int, j: int) -> int:
     """The cell of a plane."""
-    return cells.planes + (plane * cells.rows + i) * cells.rows + j
+    return cells.planes + (plane * cells.n + i) * cells.n + j
 
 
 @compiled
@@ -62,29 +60,17 @@ class TreeSums(NamedTuple):
     log_z: float  # the sum over the sentences, in nats
 
 
-def summed(
-    sweep: Kernel,
-    tables: Sequence[Floats],
-    text: Packed,
-    words: Sequence[Ints],
-    more: tuple[int, ...],
-    *,
-    planes: int,
-    rows: int = 1,
-    work: int = 40,
-) -> TreeSums:
+def summed(sweep: Kernel, tables: Sequence[Floats], text: Packed, more: tuple[int, ...], *, planes: int) -> TreeSums:
     """The sums over a text.
 
     Args:
-        sweep: called with cells, direction, the sentence's part of each of `words` (N,), and `more`.
-        rows: K.
-        work: of a sentence, by that of finding its best tree.
+        sweep: called with cells, direction, the sentence's tags (n,), and `more`.
 
     Raises: ArithmeticError, potentials are too far apart to sum over trees.
     """
     flat = np.concatenate([table.ravel() for table in tables])
     longest = int(np.diff(text.first).max(initial=0))
-    n_cells = TABLES + len(flat) + (longest + 1) * longest + planes * (longest * rows) ** 2
+    n_cells = TABLES + len(flat) + (longest + 1) * longest + planes * longest**2
     values, gradients = np.zeros(n_cells), np.zeros(n_cells)
     first_potential = TABLES + len(flat)
     values[ONE], values[TABLES:first_potential] = 1.0, flat
@@ -95,13 +81,10 @@ def summed(
         if not n:
             continue
         first_plane = first_potential + (n + 1) * n
-        own, chart = (
-            slice(first_potential, first_plane),
-            slice(first_plane, first_plane + planes * (n * rows) ** 2),
-        )
-        cells = Cells(values, gradients, first_potential, first_plane, n * rows)
-        arguments = *(each[start:stop] for each in words), *more
-        cost, scale, step = work * work_of_trees(n), 0.0, min(1.0, 200.0 / n)  # cannot jump over the range
+        own, chart = slice(first_potential, first_plane), slice(first_plane, first_plane + planes * n**2)
+        cells = Cells(values, gradients, first_potential, first_plane, n)
+        arguments = text.tags[start:stop], *more
+        cost, scale, step = 40 * work_of_trees(n), 0.0, min(1.0, 200.0 / n)  # cannot jump over the range
         for _ in range(500 + n):  # no scale exceeds exp(700)
             values[own] = text.potentials[place:end] * math.exp(scale)
             values[Z] = values[chart] = 0.0

@@ -104,7 +104,6 @@ def is_voter(sentence: Sentence) -> bool:
 class SymbolText(NamedTuple):
     """The text that a teacher of symbols learns from."""
 
-    sentences: list[Sentence]
     symbols: list[list[int]]  # ids (n,) of each sentence
     potentials: list[Floats]  # (n + 1, n + 1) of each sentence
     n_symbols: int  # all ids are below
@@ -161,7 +160,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
             potentials.append(prior.potentials_of(view))
         self.symbols = with_coarse(rows)
         ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
-        model = self._learnt(SymbolText(learnt_from, ids, potentials, n_symbols, prior, rows, finer))
+        model = self._learnt(SymbolText(ids, potentials, n_symbols, prior, rows, finer))
         self.prior, self._model = prior, model
         return self
 
