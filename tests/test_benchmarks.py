@@ -127,6 +127,10 @@ RUNS = {
         f"{LISTED} --tagged 5 --systems vdgi one-pass --out rows.csv",
         ["python benchmarks/raw_text.py", "xx test 5 vdgi", "xx test 5 one-pass"],
     ),
+    "guessed_tags": (
+        f"universal=xx {LISTED} --tagged 20 --most 20 --out rows.csv",
+        ["python benchmarks/guessed_tags.py", "20 gold mean of 1 uas ", "20 retagged mean of 1 uas "],
+    ),
     "retagger": (
         "score --data '{folder}' --set demo --tagged 5 --out rows.csv",
         ["python benchmarks/retagger.py", "yy text 5 ", "5 sentences, 2 texts: "],
