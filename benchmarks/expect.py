@@ -39,7 +39,6 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import languages
 import numpy as np
 import universal
-from guessed_tags import by_language
 from measuring import argument_parser, csv_rows, write_csv
 from raw_text import bare
 
@@ -47,7 +46,7 @@ from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration
+from dynet_vdgi.parsing.confidence import WRONG_TAGS
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import CrfEngine, Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import Parser, load
@@ -210,7 +209,7 @@ def tags(arguments: argparse.Namespace) -> None:
 
 def of_sixteen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Scorer, list[Sentence]]]:
     """The file of a network, a language that it has not seen, the network, and the language's text, shuffled."""
-    retaggers = by_language(arguments.retaggers)
+    retaggers = languages.by_language(arguments.retaggers)
     for each in arguments.models:
         path, _, codes = each.partition("=")
         scorer = universal.load(Path(path))
@@ -239,26 +238,18 @@ def errors(arguments: argparse.Namespace) -> None:
             words = corpus.prepare(sentences).sentences
             measures = replace(Measures.of(scorer, words), tag_accuracy=accuracy)
             found = find(bare_parser.in_text(measures).engine, words, margins=True)
-            figures.append(error(bare_parser.in_text(measures).calibration, words, found))
+            figures.append(universal.error(bare_parser.in_text(measures).calibration, words, found))
             trees = corpus.prepare(learnt_from).sentences
             base = TextBase.of_text(scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5)
             crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)
             crf.crf.base = base
             assert crf.calibration is not None
             calibration = crf.calibration.shifted(-WRONG_TAGS * (1 - accuracy))
-            figures.append(error(calibration, words, find(CrfEngine(crf.crf), words, margins=True)))
+            figures.append(universal.error(calibration, words, find(CrfEngine(crf.crf), words, margins=True)))
         rows.append(figures)
         print(code, *(f"{figure:.1f}" for figure in figures), flush=True)
     told = "universal, 100 trees; with guessed tags: universal, 100 trees"
     print(f"mean of {len(rows)} ({told}):", *(f"{figure:.2f}" for figure in np.mean(rows, 0)))
-
-
-def error(calibration: Calibration, words: list, found: list) -> float:
-    """The calibration error, in points."""
-    trees = [each.heads for each in found]
-    right = np.array([a == b for tree, s in zip(trees, words) for a, b in zip(tree, s.heads)])
-    arcs = calibration.arcs([s.tags for s in words], trees, [each.margins for each in found])
-    return 100 * languages.calibration_error(calibration(arcs), right)
 
 
 def of_tags(line: np.ndarray, rows: list[Row]) -> np.ndarray:

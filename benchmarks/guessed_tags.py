@@ -8,8 +8,8 @@ are raw. The first sentences of the scored file, as many as --most says, have wo
 benchmarks/universal.py have seen no tree of the branch of the languages that each parses; they measure the tagged
 sentences and those to parse. `gold`: tags and FEATS of the file. `hard`: the best tags of the tagger's random fields.
 `soft`: their probabilities as well. `retagged`: what the tagger says after a retagger of benchmarks/retagger.py, which
-has seen no treebank of the branch either. UAS and LAS (relations before the colon) are of words that are no PUNCT, in
-sentences of up to 40 words, and so is UPOS; `both`: UPOS and FEATS.
+has seen no treebank of the branch either; by default the shipped one. UAS and LAS (relations before the colon) are of
+words that are no PUNCT, in sentences of up to 40 words, and so is UPOS; `both`: UPOS and FEATS.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
-from languages import file_list_parser, listed
+from languages import by_language, file_list_parser, listed
 from measuring import conditions, csv_rows, write_csv
 from raw_text import bare
 from universal import load as load_network
@@ -36,6 +36,7 @@ from dynet_vdgi.tagging import retagger
 
 HEADER = ("language", "tagged", "system", "uas", "las", "upos", "both", "words", "cpu_s")
 SYSTEMS = ("gold", "hard", "soft", "retagged")
+SHIPPED = retagger.FILE
 
 
 def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
@@ -57,11 +58,6 @@ def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
                 for k, hit in enumerate((h == head, h == head and same, t == tag, t == tag and f == feats)):
                     right[k] += hit
     return [*(100 * hits / max(1, n) for hits in right), n]
-
-
-def by_language(files: list[str]) -> dict[str, str]:
-    """From FILE=CODE,CODE,... to the file of each code."""
-    return {code: name for name, _, codes in (each.partition("=") for each in files) for code in codes.split(",")}
 
 
 def main() -> None:
@@ -94,8 +90,7 @@ def main() -> None:
             for system in arguments.systems:
                 if (files.name, str(k), system) in done:
                     continue
-                if system == "retagged":
-                    retagger.FILE = Path(retaggers[files.name])
+                retagger.FILE = Path(retaggers.get(files.name, SHIPPED))
                 start = time.process_time()
                 words = [replace(s, heads=None, deprels=()) for s in test]
                 if system != "gold":

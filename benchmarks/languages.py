@@ -72,6 +72,11 @@ def listed(arguments: argparse.Namespace) -> list[Listed]:
     return result
 
 
+def by_language(files: Iterable[str]) -> dict[str, str]:
+    """From FILE=CODE,CODE,... to the file of each code."""
+    return {code: name for name, _, codes in (each.partition("=") for each in files) for code in codes.split(",")}
+
+
 # ------------------------------------------------------------------------------------------- sentences
 def read(paths: Iterable[Path], heads: conllu.Heads = "optional", max_len: int | None = None) -> list[Sentence]:
     """The sentences of files, without punctuation."""

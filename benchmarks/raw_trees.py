@@ -32,8 +32,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
-from guessed_tags import by_language
-from languages import file_list_parser, listed
+from languages import by_language, file_list_parser, listed
 from measuring import conditions, csv_rows, print_table, write_csv
 from tokenising import blocks, joined, udpipe_model, write
 from universal import load as load_network
@@ -80,13 +79,11 @@ def without_heads(block: str) -> str:
 
 def packed(networks: list[str], folder: Path) -> dict[str, Path]:
     """Model files of the networks of --universal, by language."""
-    found = {}
-    for each in networks:
-        name, _, codes = each.partition("=")
-        path = folder / f"{Path(name).stem}.vdgi"
+    found = by_language(networks)
+    paths = {name: folder / f"{Path(name).stem}.vdgi" for name in found.values()}
+    for name, path in paths.items():
         model_file.save(path, pack(load_network(Path(name)), {}))
-        found |= dict.fromkeys(codes.split(","), path)
-    return found
+    return {code: paths[name] for code, name in found.items()}
 
 
 def main() -> None:

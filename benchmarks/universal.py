@@ -203,12 +203,17 @@ def confidence(arguments: argparse.Namespace) -> None:
     for code, text, test in texts(arguments):
         parser = bare.in_text(Measures.of(scorer, text))
         found = find(parser.engine, test, margins=True)
-        trees, margins = [each.heads for each in found], [each.margins for each in found]
-        right = np.array([a == b for tree, s in zip(trees, test) for a, b in zip(tree, s.heads)])
-        arcs = parser.calibration.arcs([s.tags for s in test], trees, margins)
-        rows.append([100 * calibration_error(each.calibration(arcs), right) for each in (bare, parser)])
+        rows.append([error(each.calibration, test, found) for each in (bare, parser)])
         print("{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True)
     print("mean ECE: {:.2f} without the shift, {:.2f} with it".format(*np.mean(rows, 0)))
+
+
+def error(calibration: Calibration, words: list, found: list) -> float:
+    """The calibration error, in points."""
+    trees = [each.heads for each in found]
+    right = np.array([a == b for tree, s in zip(trees, words) for a, b in zip(tree, s.heads)])
+    arcs = calibration.arcs([s.tags for s in words], trees, [each.margins for each in found])
+    return 100 * calibration_error(calibration(arcs), right)
 
 
 def relations(arguments: argparse.Namespace) -> None:

@@ -451,11 +451,10 @@ class Bundles:
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
         """The most probable bundle (N,) of each word, and its probability, given that of groups (N, G)."""
-        items, uses, _ = tokens
-        best, chances = np.zeros(len(uses), np.int64), np.zeros(len(uses))
-        room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
-        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
-        _BEST(*data, self.parts, of_groups, best, chances, *room, work=len(uses) * WORK_OF_A_WORD)
+        n_words = len(tokens.uses)
+        best, chances = np.zeros(n_words, np.int64), np.zeros(n_words)
+        data, room = self._data_and_room(tokens)
+        _BEST(*data, of_groups, best, chances, *room, work=n_words * WORK_OF_A_WORD)
         return best, chances
 
     def expected(self, tokens: Tokens, of_groups: Floats, column: Ints) -> Floats32:
@@ -463,12 +462,17 @@ class Bundles:
 
         of_groups (N, G) are the probabilities of groups.
         """
-        items, uses, _ = tokens
-        expected = np.zeros((len(uses), int(column.max(initial=-1)) + 1), np.float32)
-        room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
-        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values
-        _EXPECTED(*data, self.parts, of_groups, column, expected, *room, work=len(uses) * WORK_OF_A_WORD)
+        n_words = len(tokens.uses)
+        expected = np.zeros((n_words, int(column.max(initial=-1)) + 1), np.float32)
+        data, room = self._data_and_room(tokens)
+        _EXPECTED(*data, of_groups, column, expected, *room, work=n_words * WORK_OF_A_WORD)
         return expected
+
+    def _data_and_room(self, tokens: Tokens) -> tuple[tuple[Any, ...], tuple[Floats, Floats]]:
+        """What the kernels read of the words and of this model, and their workspace."""
+        items, uses, _ = tokens
+        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values, self.parts
+        return data, (np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first))))
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
         """The probabilities of the bundles of a group, for one of the words."""

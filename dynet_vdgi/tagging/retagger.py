@@ -31,7 +31,7 @@ from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.arrays import Flags, Floats, Floats32, Ints
 from dynet_vdgi.tagging.crf import checked
 from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes
-from dynet_vdgi.tagging.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords
+from dynet_vdgi.tagging.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
 from dynet_vdgi.universal.channels import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
 
 MOST_WORDS = 20_000
@@ -196,7 +196,7 @@ def _flags(words: WordTypes, is_mark: Flags, at: Ints, first: Ints) -> Floats:
     lengths = np.diff(first)
     place = np.arange(len(at)) - np.repeat(first[:-1], lengths)
     to_end = np.repeat(lengths, lengths) - 1 - place
-    capital, upper = np.array([(f[:1].isupper(), len(f) > 1 and f.isupper()) for f in words.forms])[words.types[at]].T
+    capital, upper = cases_of(words)[at].T
     # A sentence of n words has n + 1 gaps. The kind of a gap is that of its mark that is last in _GAPS.
     marks, rank = np.flatnonzero(is_mark), np.array([_GAPS.index(kind_of_gap(form)) for form in words.forms])
     gaps = np.zeros(len(at) + len(first) - 1, np.int64)

@@ -49,6 +49,11 @@ def spelt(form: str) -> tuple[bool, ...]:
     )  # fmt: skip
 
 
+def cases_of(words: WordTypes) -> Flags:
+    """Whether words (N, 2) begin with a capital, and whether they are all capitals, of two letters or more."""
+    return np.array([(form[:1].isupper(), len(form) > 1 and form.isupper()) for form in words.forms])[words.types]
+
+
 @dataclass(frozen=True, eq=False)
 class CountedWords:
     """The words of a text, and the numbers of their types and of the text."""
@@ -59,7 +64,7 @@ class CountedWords:
     lengths: Ints  # (V,)
     sides: Ints  # (V, SIDES): equal where letters are
     types: Ints  # (N,)
-    cases: Flags  # (N, 2): a capital; all capitals, of two letters or more
+    cases: Flags  # (N, 2): `cases_of`
     first: Ints  # (S + 1,)
 
     @classmethod
@@ -69,12 +74,11 @@ class CountedWords:
         number = {**known, **{form: k for k, form in enumerate(forms, len(known))}}
         of_lower = np.array([number[form] for form in words.lower_forms], np.int64)
         sides = [[*map(hash, (f[-1:], f[-2:], f[-3:], f[:2], f[:3], f[: max(3, len(f) - 2)]))] for f in forms]
-        cases = [(f[:1].isupper(), len(f) > 1 and f.isupper()) for f in words.forms]
         return cls(
             number, np.array([coded(form) for form in forms], np.uint64),
             np.array([spelt(form) for form in forms], np.bool_).reshape(-1, 8),
             np.array([len(form) for form in forms], np.int64), np.array(sides, np.int64).reshape(-1, len(SIDES)),
-            of_lower[words.lower][words.types], np.array(cases)[words.types], words.first,
+            of_lower[words.lower][words.types], cases_of(words), words.first,
         )  # fmt: skip
 
     def plus(self, words: WordTypes) -> CountedWords:

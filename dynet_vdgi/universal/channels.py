@@ -253,40 +253,37 @@ def bin_of(distance: int) -> int:
 
 
 @compiled
-def count_words(tags: Bytes, gaps: Bytes, so_far: Ints, gaps_so_far: Ints) -> None:
-    """Running counts: so_far[i, t] words of tag t among the first i; gaps_so_far[i] any and strong gaps."""
-    n = len(tags)
-    for tag in range(N_TAGS):
-        so_far[0, tag] = 0
+def count_gaps(gaps: Bytes, gaps_so_far: Ints) -> None:
+    """Running counts: gaps_so_far[i] any and strong ones among the first i gaps of a sentence."""
     gaps_so_far[0, 0] = gaps_so_far[0, 1] = 0
-    for i in range(n):
-        for tag in range(N_TAGS):
-            so_far[i + 1, tag] = so_far[i, tag]
-        so_far[i + 1, tags[i]] += 1
-    for i in range(n + 1):
+    for i in range(len(gaps)):
         gaps_so_far[i + 1, 0] = gaps_so_far[i, 0] + (gaps[i] > 0)
         gaps_so_far[i + 1, 1] = gaps_so_far[i, 1] + (gaps[i] > 1)
 
 
 @compiled
-def flags_of(
-    head: int,
-    dependent: int,
-    tags: Bytes,
-    agreeing: Ints,
-    bundle: Ints,
-    so_far: Ints,
-    gaps_so_far: Ints,
-    flags: Ints,
-) -> int:
-    """Writes the flags of an arc (head 0 is ROOT, dependent from 1); how many there are, the place first."""
+def count_words(tags: Bytes, gaps: Bytes, so_far: Ints, gaps_so_far: Ints) -> None:
+    """Running counts: so_far[i, t] words of tag t among the first i; gaps as in `count_gaps`."""
+    n = len(tags)
+    for tag in range(N_TAGS):
+        so_far[0, tag] = 0
+    for i in range(n):
+        for tag in range(N_TAGS):
+            so_far[i + 1, tag] = so_far[i, tag]
+        so_far[i + 1, tags[i]] += 1
+    count_gaps(gaps, gaps_so_far)
+
+
+@compiled
+def flags_of_place(head: int, dependent: int, n: int, gaps_so_far: Ints, flags: Ints) -> int:
+    """Writes the flags of an arc that no tag changes, of a sentence of n words; how many there are, the place first."""
     if head == 0:
         flags[0] = FROM_ROOT
         size = 1
         if dependent == 1:
             flags[size] = FROM_ROOT + 1
             size += 1
-        if dependent == len(tags):
+        if dependent == n:
             flags[size] = FROM_ROOT + 2
             size += 1
         return size
@@ -303,6 +300,25 @@ def flags_of(
         if gaps_so_far[high, 1] > gaps_so_far[low, 1]:
             flags[size] = GAPS + 2
             size += 1
+    return size
+
+
+@compiled
+def flags_of(
+    head: int,
+    dependent: int,
+    tags: Bytes,
+    agreeing: Ints,
+    bundle: Ints,
+    so_far: Ints,
+    gaps_so_far: Ints,
+    flags: Ints,
+) -> int:
+    """Writes the flags of an arc (head 0 is ROOT, dependent from 1); how many there are, the place first."""
+    size = flags_of_place(head, dependent, len(tags), gaps_so_far, flags)
+    if head == 0:
+        return size
+    low, high = min(head, dependent), max(head, dependent)
     if high - low > 1:
         after, before = so_far[high - 1], so_far[low]
         for k in range(7):

@@ -28,16 +28,14 @@ from dynet_vdgi.universal.channels import (
     AGREEING,
     BETWEEN,
     DISTANCES,
-    FROM_ROOT,
-    GAPS,
     MOST_FLAGS,
     N_TAGS,
-    PLACE,
     SAME,
     TAG,
     TAGS,
     SoftText,
-    bin_of,
+    count_gaps,
+    flags_of_place,
     number_of_tag,
 )
 
@@ -104,17 +102,14 @@ def soft_workspace(longest: int) -> tuple[Floats, Ints, Ints, Floats32]:
 
 @compiled
 def sum_words(chances: Floats32, gaps: Bytes, so_far: Floats, gaps_so_far: Ints) -> None:
-    """Running sums: so_far[i, t] of the chances of tag t among the first i words; gaps as in `channels.count_words`."""
+    """Running sums: so_far[i, t] of the chances of tag t among the first i words; gaps as in `count_gaps`."""
     n = len(chances)
     for tag in range(N_TAGS):
         so_far[0, tag] = 0
-    gaps_so_far[0, 0] = gaps_so_far[0, 1] = 0
     for i in range(n):
         for tag in range(N_TAGS):
             so_far[i + 1, tag] = so_far[i, tag] + chances[i, tag]
-    for i in range(n + 1):
-        gaps_so_far[i + 1, 0] = gaps_so_far[i, 0] + (gaps[i] > 0)
-        gaps_so_far[i + 1, 1] = gaps_so_far[i, 1] + (gaps[i] > 1)
+    count_gaps(gaps, gaps_so_far)
 
 
 @compiled
@@ -131,29 +126,10 @@ def expected_flags(
 ) -> int:
     """Writes the flags of an arc and what is expected of each; how many there are. As `channels.flags_of`."""
     amounts[:] = 1.0
+    size = flags_of_place(head, dependent, len(chances), gaps_so_far, flags)
     if head == 0:
-        flags[0] = FROM_ROOT
-        size = 1
-        if dependent == 1:
-            flags[size] = FROM_ROOT + 1
-            size += 1
-        if dependent == len(chances):
-            flags[size] = FROM_ROOT + 2
-            size += 1
         return size
     low, high = min(head, dependent), max(head, dependent)
-    flags[0] = PLACE + DISTANCES * (dependent > head) + bin_of(high - low)
-    size = 1
-    n_gaps = gaps_so_far[high, 0] - gaps_so_far[low, 0]
-    if n_gaps > 0:
-        flags[size] = GAPS
-        size += 1
-        if n_gaps > 1:
-            flags[size] = GAPS + 1
-            size += 1
-        if gaps_so_far[high, 1] > gaps_so_far[low, 1]:
-            flags[size] = GAPS + 2
-            size += 1
     if high - low > 1:
         after, before = so_far[high - 1], so_far[low]
         for k in range(7):
