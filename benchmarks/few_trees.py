@@ -10,6 +10,7 @@ total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the s
 The system `universal` starts from a universal parser instead of the rule table. --universal names its model
 file; {} stands for the language, so that each can have a parser that has seen none of its relatives. The
 system `relations` measures the relations of `universal`, and those of a labeller that starts from the table.
+With --scored text, half of the sentences of each text, at random, are the text, and the others are scored.
 """
 
 from __future__ import annotations
@@ -66,10 +67,13 @@ class Language:
     def __init__(self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = "") -> None:
         self.name, self.both, self.rules = files.name, both, rules
         self.universal = universal.format(files.name)
-        gold = pairs(files.text)
+        gold, test = pairs(files.text), pairs(files.scored)
+        if files.scored == files.text:
+            random.Random(0).shuffle(gold)
+            gold, test = gold[::2], gold[1::2]
         self.text = [pair.bare for pair in gold]
         random.Random(shuffle).shuffle(gold)
-        self.gold, self.test = gold, pairs(files.scored)
+        self.gold, self.test = gold, test
         start = time.process_time()
         self.prior = Prior.of_text(load_rules(rules_path(rules)), self.text)
         self.measuring_s = time.process_time() - start

@@ -256,6 +256,43 @@ def few_trees(row: str, k: int) -> Callable[[], str]:
     return lambda: cell("few-trees", f"k = {k}", row=row, caption="DDA, test", section=_RULE_TABLE)
 
 
+_WEAK = "few-trees-weak.csv"
+
+
+def weak(k: int, *columns: str, language: str = "") -> str:
+    """Means of the languages of which few heads are right, or of one; each is the mean of three draws of k trees."""
+    chosen = [row for row in rows(_WEAK) if row["k"] == str(k) and language in ("", row["language"])]
+    return "/".join(average(chosen, column) for column in columns)  # all languages have as many rows
+
+
+def by_weak_language(k: int) -> dict[str, float]:
+    """The shares of right heads, in sentences of up to 40 words, of each of them."""
+    return {
+        language: float(weak(k, "dda40", language=language)) for language in {row["language"] for row in rows(_WEAK)}
+    }
+
+
+def weak_gain(k: int) -> str:
+    """The least and the largest gain by k trees, in points."""
+    gains = [figure - by_weak_language(0)[language] for language, figure in by_weak_language(k).items()]
+    return f"{min(gains):.0f} to {max(gains):.0f}"
+
+
+def weak_as_said(k: int) -> str:
+    """What is expected of k trees, given what is right without; the mean."""
+    line = next(row[1:3] for row in expectation().trees if row[0] == k)
+    return f"{np.mean([100 * on_line(line, figure / 100) for figure in by_weak_language(0).values()]):.1f}"
+
+
+def weak_languages() -> str:
+    """The table of these languages."""
+    lines = ["| | no tree | 10 | 50 | LAS, no tree | 10 | 50 |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for language in [*dict.fromkeys(row["language"] for row in rows(_WEAK)), ""]:
+        cells = [weak(k, *of, language=language) for of in (("dda15", "dda40"), ("las",)) for k in (0, 10, 50)]
+        lines.append(f"| {language or 'mean'} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 CURVE_WIDTH, CURVE_HEIGHT = 340, 220
 DASHES = ("", "7 3")
 _LEFT, _RIGHT, _TOP, _BOTTOM = (
@@ -378,6 +415,7 @@ _KNOWLEDGE = "docs/results/best.csv", "python benchmarks/knowledge.py --list ben
 _UNIVERSAL = "docs/results/universal.csv", "python benchmarks/universal.py score"
 _TREES = "docs/results/tables/few-trees.csv", "python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv"
 _FRONT = "front-page.csv"
+_WEAKLY = "python benchmarks/few_trees.py --list benchmarks/lists/weak.csv --scored text --systems universal"
 _NUMBERS = 10, 50, 100, 300
 """Of trees, on the front page."""
 _UDPIPE = "docs/results/few-trees-udpipe.csv", f"{_TREES[1]} --set choose --trees 300 1000 --systems UDPipe"
@@ -524,6 +562,10 @@ FIGURES = {
     "udpipe.50": _of_front("UDPipe", 50),
     "udpipe.300": Figure(*_UDPIPE, lambda: mean(_BESIDE[0], ("dda15", "dda40"), k="300")),
     **{f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(beside_udpipe, k)) for k in (300, 1000)},
+    "weak": Figure(f"docs/results/{_WEAK}", _WEAKLY, weak_languages),
+    **{f"weak.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak, k, "dda15", "dda40")) for k in (0, 10, 50)},
+    **{f"weak.gain.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_gain, k)) for k in (10, 50)},
+    **{f"weak.said.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_as_said, k)) for k in (10, 50)},
     "expect.check": Figure(*_EXPECT, expected_of_check),
     "expect.branches": Figure(*_EXPECT, expected_of_branches),
     "expect.tags": Figure(*_EXPECT, expected_of_tags),

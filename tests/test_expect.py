@@ -91,6 +91,33 @@ def test_wrong_tags_lower_the_share_and_are_less_certain() -> None:
     assert TOY(0.8, 100, 1.0) == TOY(0.8, 100)
 
 
+def test_where_few_heads_are_right_it_says_what_trees_give() -> None:
+    trees = np.array([[10.0, 0.3, 0.9, 0.2], [50.0, 0.5, 0.9, 0.2], [100.0, 0.8, 0.8, 0.3]])
+    some = replace(TOY, trees=trees)
+    few = some(0.7, 1000)._replace(share=0.74)
+    ten, fifty, _ = some.with_trees(few)
+    said = [f"with {each.trees} trees of yours {100 * each.share:.0f} %" for each in (ten, fifty)]
+    assert some.advice(few).startswith(f"; {', '.join(said)}: vdgi choose ")
+    assert some.advice(few._replace(share=0.76)) == replace(TOY, trees=trees[2:]).advice(few) == ""
+
+
+@pytest.mark.parametrize(("line", "is_told"), [([-3.0, 0.7], True), ([3.0, 0.7], False)])
+def test_advice_is_at_the_end_of_a_parse_and_below_the_table(
+    line: list[float], is_told: bool, sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    model = calibrated(tmp_path / "model.vdgi", sentences[:20], replace(TOY, line=np.array(line)))
+    text.write_text("\n\n".join(text.read_text(encoding="utf-8").split("\n\n")[:20]) + "\n\n", encoding="utf-8")
+    assert (
+        " for 9 of 10 languages); with 10 trees of yours " in vdgi.good("parse", model, text, "--confidence").err
+    ) == is_told
+    last = vdgi.good("expect", "--model", model, text).out.rstrip("\n").split("\n")[-1]
+    command = re.fullmatch(r"ten sentences to correct: vdgi (.*)", last)
+    assert bool(command) == is_told
+    if command:
+        vdgi.good(*command[1].split()[:-1], tmp_path / "ten.conllu")
+        assert len(list(conllu.read(tmp_path / "ten.conllu", heads="required"))) == 10
+
+
 def test_an_expectation_survives_its_arrays() -> None:
     again = Expectation.from_arrays(TOY.arrays())
     assert again is not None
@@ -213,6 +240,8 @@ def test_tags_that_were_guessed_before_count_as_guessed(
         assert f"right tags, by the tagger's own estimate: {right}" in expected or not options
         columns = re.search(r"^gold trees(.*)$", expected, re.MULTILINE)
         assert columns[1].split() == (["0"] if options else ["0", "10", "100"])  # trees need tags, too
+    assert share_of(parsed) < 75
+    assert "trees of yours" not in parsed  # nobody knows what they give then
     plain = vdgi.good("parse", model, text, "--confidence").err
     assert share_of(parsed) < share_of(plain)
 

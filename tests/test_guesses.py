@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from annotating import seen
 from shell import Vdgi
 
+from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.config import resources
 
 DEMO = resources() / "demo" / "demo-ud-dev.conllu"
@@ -62,6 +65,33 @@ def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:
     vdgi("parse", "universal", chosen, "-o", kept, "--keep-heads")
     assert all(conllu_writing.is_guess(s.source.lines) for s in read(parsed) if s.source)
     assert not any(conllu_writing.is_guess(s.source.lines) for s in read(kept) if s.source)
+
+
+def test_chosen_sentences_are_opened_corrected_and_learnt_from(vdgi: Vdgi, tmp_path: Path) -> None:
+    chosen, out = tmp_path / "ten.conllu", tmp_path / "trees.conllu"
+    vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
+    guesses = [(sentence.heads, sentence.deprels) for sentence in read(chosen)]
+    session = Session(chosen, "anna")  # it need not be told what these trees are
+    assert [(m.heads, tuple(arc.label for arc in m.arcs)) for m in session.sentences] == guesses
+    assert not any(marked.is_done for marked in session.sentences)
+    for marked in session.sentences[:2]:  # the first was right, the second is corrected
+        if marked is session.sentences[1]:
+            session.change(marked.id, seen(marked), "label", 1, "dislocated")
+        session.change(marked.id, seen(marked), "done")
+    session.close()
+    vdgi("annotate", chosen, "--export", out, "--finished")
+    said = vdgi("train", "--train", DEMO, "--trees", out, "--out", tmp_path / "run", "--dry-run").err
+    assert "tree: 2 sentences" in said
+    assert "guess" not in said
+
+
+def test_only_some_trees_of_a_choice_are_known_as_guesses(vdgi: Vdgi, tmp_path: Path) -> None:
+    chosen = tmp_path / "ten.conllu"
+    vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
+    chosen.write_text(chosen.read_text(encoding="utf-8").replace("# guess", "# was", 3), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"ten.conllu has 3 trees: say what they are, --given right "):
+        Session(chosen, "anna")
+    Session(chosen, "anna", "guessed").close()
 
 
 def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_path: Path) -> None:

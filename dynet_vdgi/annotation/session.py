@@ -44,7 +44,7 @@ from dynet_vdgi.annotation.marked import (
     read_marked,
     read_text,
 )
-from dynet_vdgi.data import files, raw_text
+from dynet_vdgi.data import conllu_writing, files, raw_text
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY
 from dynet_vdgi.data.punctuation import is_mark
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
@@ -355,8 +355,9 @@ class Session:
         if given is not None and not trees:
             why = "its arcs are marked already" if has_marks else "the file has no trees"
             raise UsageError(f"--given has no effect: {why}")
-        if given is None and trees and not has_marks:
-            what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
+        unknown = [marked for marked in trees if not conllu_writing.is_guess(marked.source.lines)]
+        if given is None and unknown and not has_marks:
+            what = "1 tree: say what it is" if len(unknown) == 1 else f"{len(unknown)} trees: say what they are"
             raise UsageError(
                 f"{self.path.name} has {what}, --given right (kept, and "
                 "learnt from) or --given guessed (a program's, and replaced by better ones)"

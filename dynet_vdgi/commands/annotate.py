@@ -19,7 +19,7 @@ next start continues where you were. --export writes the file without these mark
 open: finished sentences with their trees, and others without them or, with --finished, not at all.
 
 A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and learnt from;
-`guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
+`guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of `vdgi choose` are known.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
 file of -o, and so do entries of MISC and comments that only one file has; see also vdgi evaluate --agreement.

@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     files.check_read_once(names)
     from dynet_vdgi.parsing.choosing import RELATED_WORDS, look
+    from dynet_vdgi.parsing.engines import LITTLE
     from dynet_vdgi.parsing.parser import load
     from dynet_vdgi.parsing.steps import Steps
 
@@ -69,5 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
         low, high = each.interval
         columns.append([str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"])
     print(aligned([list(row) for row in zip(*columns)], left=1))
+    if outlook.shares[0].share < LITTLE and not is_guessed:
+        print(f"ten sentences to correct: vdgi choose {arguments.model} {names[0]} -n 10 -o ten.conllu")
     if is_guessed:
         logger.info("with guessed tags, gold trees help only a parser whose tagger learns from their tags, too")

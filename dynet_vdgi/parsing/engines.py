@@ -46,6 +46,8 @@ EXPECTATION, SOURCES = "expectation/", "sources/numbers"
 FARTHEST = 8.0
 """Log-odds are kept this far from 0."""
 
+LITTLE = 0.75
+"""Where a smaller share of heads is expected to be right, messages name what gold trees would give."""
 
 NORMAL = 1.645
 """Nine of ten draws of a normal distribution are within this many standard deviations."""
@@ -97,6 +99,14 @@ class Expectation:
             )
             for trees, constant, slope, width in self.trees.tolist()
         ]
+
+    def advice(self, without: ExpectedShare) -> str:
+        """What trees that somebody corrects would give where few heads are right without; "" elsewhere."""
+        some = [each for each in self.with_trees(without) if each.trees in (10, 50)]
+        if without.share >= LITTLE or not some:
+            return ""
+        told = ", ".join(f"with {each.trees} trees of yours {100 * each.share:.0f} %" for each in some)
+        return f"; {told}: vdgi choose writes the sentences to correct"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""

@@ -23,7 +23,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unsuited
 from dynet_vdgi.parsing.decoding import conflict_in
-from dynet_vdgi.parsing.engines import ExpectedShare, universal
+from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_sentences
 from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.system import progress
@@ -196,28 +196,20 @@ class FileParser:
             raise fault
 
     def _tell_how_good(self, totals: Totals, steps: Steps, names: Sequence[str]) -> None:
-        """Logs the share of heads that is expected to be right."""
-        right_tags = steps.accuracy(names, totals.n_words)
-        if expected := self.expected(totals, right_tags):
+        """Logs the share of heads that is expected to be right, if the model says, and HeadConf= was wanted."""
+        right_tags, own = steps.accuracy(names, totals.n_words), universal(self.parser.engine)
+        if totals.n_marginals and own and own.expectation:
+            marginal = math.fsum(totals.marginals) / totals.n_marginals
+            expected = own.expectation(marginal, totals.n_marginals, right_tags)
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-            tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate" if right_tags < 1 else ""
             share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
             where = f"between {low} and {high} for 9 of 10 languages"
-            what = f"about {share} % of the heads{split} are right ({where})"
-            logger.info("%s%s", what, tags)
+            tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
+            more = tags if right_tags < 1 else own.expectation.advice(expected)
+            logger.info("about %s %% of the heads%s are right (%s)%s", share, split, where, more)
         elif self.how.confidence and right_tags < 1:
             told = "HeadConf= is lowered, because %.0f %% of the tags are right, by the tagger's own estimate"
             logger.info(told, 100 * right_tags)
-
-    def expected(self, totals: Totals, right_tags: float = 1.0) -> ExpectedShare | None:
-        """The expected share of right heads of a text.
-
-        None: confidence was not requested, or the model does not say.
-        """
-        own = universal(self.parser.engine)
-        if not totals.n_marginals or own is None or own.expectation is None:
-            return None
-        return own.expectation(math.fsum(totals.marginals) / totals.n_marginals, totals.n_marginals, right_tags)
 
 
 def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
