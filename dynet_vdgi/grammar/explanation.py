@@ -28,6 +28,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.grammar.table import ORDERS, ROOT, Fact, Rule, value_as_written
+from dynet_vdgi.grammar.views import SideBySide
 from dynet_vdgi.system.arrays import Floats
 from dynet_vdgi.system.names import aligned, count
 
@@ -93,7 +94,7 @@ class PartByPart:
         """The parts' readings of the sentence's words, in the order of reading."""
         view, found = self.prior.unread(sentence), []
         tags, symbols = list(view.read), list(view.symbols)
-        for setting in self.prior.reading(view):
+        for setting in self.prior.reading(SideBySide([view])):
             part = self.prior.rules.part_at(setting.line).name
             for k in range(view.n):
                 if view.read[k] != tags[k] or view.symbols[k] != symbols[k]:

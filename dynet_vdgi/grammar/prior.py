@@ -26,7 +26,7 @@ from dynet_vdgi.grammar.parts.kinds import WORDS, Kind, split
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import TOLD, Statistics, Text, levels
 from dynet_vdgi.grammar.table import ROOT, SIDES, Fact, Grouped, Setting, Table
-from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.views import SideBySide, View, last_before
 from dynet_vdgi.system.arrays import Flags, Floats, Ints
 
 SHORT_ARCS = 0.05
@@ -128,21 +128,30 @@ class Prior:
 
     def view(self, sentence: Sentence) -> View:
         """The sentence after the table's changes to how words are read."""
-        view = self.unread(sentence)
-        for _ in self.reading(view):
-            pass
-        return view
+        return self.views([sentence])[0]
 
-    def reading(self, view: View) -> Iterator[Setting]:
-        """Reads a view step by step: yields each setting that may change readings, after it has run."""
+    def views(self, sentences: Iterable[Sentence], *, symbols: bool = True) -> list[View]:
+        """The `view` of each sentence; many at once are several times faster than one by one."""
+        views = list(map(self.unread, sentences))
+        for _, some in SideBySide.of(views):
+            for _ in self.reading(some, symbols=symbols):
+                pass
+        return views
+
+    def reading(self, views: SideBySide, *, symbols: bool = True) -> Iterator[Setting]:
+        """Reads views step by step: yields each setting that may change readings, after it has run."""
         for setting, kind in self._settings:
-            if kind.read is not None:
-                kind.read(view, setting, self.text)
+            if kind.read is not None and views.n and (symbols or not kind.only_symbols):
+                kind.read(views, setting, self.text)
                 yield setting
 
     def all_parts(self, sentences: Iterable[Sentence]) -> Iterator[Floats]:
         """The `potentials` of each sentence, (1, n + 1, n + 1)."""
-        return (self.potentials(sentence)[None] for sentence in sentences)
+        return (potentials[None] for potentials in self.all_potentials(sentences))
+
+    def all_potentials(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        """The `potentials` of each sentence."""
+        return self.potentials_of(self.views(sentences, symbols=False))
 
     def arrays(self) -> Mapping[str, Any]:
         """Nothing: rules and `text` are all there is to keep."""
@@ -153,32 +162,34 @@ class Prior:
 
         Column 0 and the diagonal have no meaning; all numbers are finite.
         """
-        return self.potentials_of(self.view(sentence))
+        return self.all_potentials([sentence])[0]
 
-    def potentials_of(self, view: View) -> Floats:
-        """The log-potentials of `potentials` for a view, in the order of the sentence even if mirrored."""
-        potentials = self._potentials(view.read)
-        if view.n:
-            roots, arcs = potentials[0, 1:], potentials[1:, 1:]
+    def potentials_of(self, views: Sequence[View]) -> list[Floats]:
+        """The log-potentials of `potentials` for views, in the order of the sentence even if mirrored."""
+        found = [np.zeros((1, 1))] * len(views)
+        for places, some in SideBySide.of(views):
+            potentials = self._potentials(some)
             for setting, kind in self._settings:
                 if kind.add is not None:
-                    kind.add(view, setting, self.text, roots, arcs)
-        return self._in_order(potentials)
+                    kind.add(some, setting, self.text, potentials[:, 0, 1:], potentials[:, 1:, 1:])
+            for k, of_sentence in zip(places, potentials):
+                found[k] = self._in_order(of_sentence[: views[k].n + 1, : views[k].n + 1])
+        return found
 
     def additions(self, view: View) -> Iterator[tuple[Setting, Floats]]:
         """The contribution to `potentials_of` of each part that looks at the whole sentence, in order."""
         for setting, kind in self._settings:
             if kind.add is not None and view.n:
-                added = np.zeros((view.n + 1, view.n + 1))
-                kind.add(view, setting, self.text, added[0, 1:], added[1:, 1:])
-                yield setting, self._in_order(added)
+                added = np.zeros((1, view.n + 1, view.n + 1))
+                kind.add(SideBySide([view]), setting, self.text, added[:, 0, 1:], added[:, 1:, 1:])
+                yield setting, self._in_order(added[0])
 
     def by_tags(self, view: View) -> Floats:
         """`potentials_of` without the contributions of `additions`."""
-        return self._in_order(self._potentials(view.read))
+        return self._in_order(self._potentials(SideBySide([view]))[0])
 
     def _in_order(self, potentials: Floats) -> Floats:
-        """Potentials in the order of the sentence; changes them in place."""
+        """Potentials (n + 1, n + 1) in the order of the sentence; changes them in place."""
         if self.statistics.is_mirrored:
             potentials[:, 1:] = potentials[:, :0:-1].copy()
             potentials[1:] = potentials[:0:-1].copy()
@@ -200,14 +211,15 @@ class Prior:
         """The symbol of each word for the dependency model, in the order of the sentence."""
         return view.symbols[::-1] if self.statistics.is_mirrored else view.symbols
 
-    def _potentials(self, tags: Sequence[str]) -> Floats:
-        """Log-potentials (n + 1, n + 1) by tags alone; tags and arcs are in the measured order."""
-        ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
-        side, skipped = _geometry(len(ids))
-        potentials = np.zeros((len(ids) + 1, len(ids) + 1))
-        potentials[0, 1:] = self._root[ids]
-        arcs = potentials[1:, 1:]
-        arcs[:] = self._arcs[side, ids[:, None], ids] - self._table.short_arcs * skipped
+    def _potentials(self, views: SideBySide) -> Floats:
+        """Log-potentials (k, n + 1, n + 1) by tags alone; arcs are in the measured order."""
+        readings, numbers = views.numbered()
+        ids = np.array([self._ids.get(tag, 0) for (tag,) in readings], np.int64)[numbers]
+        side, skipped = _geometry(views.n)
+        potentials = np.zeros((len(ids), views.n + 1, views.n + 1))
+        potentials[:, 0, 1:] = self._root[ids]
+        arcs = potentials[:, 1:, 1:]
+        arcs[:] = self._arcs[side, ids[:, :, None], ids[:, None]] - self._table.short_arcs * skipped
         if self._name_run.any():
             self._add_names(ids, arcs)
         conjunction = self._conjunction[ids]
@@ -220,39 +232,39 @@ class Prior:
 
     # ---------------------------------------------------------------------------------- context
     def _add_names(self, ids: Ints, arcs: Floats) -> None:
-        """From the first word of a run to the others. Changes arcs (n, n) in place, as the next two do."""
+        """From the first word of a run to the others. Changes arcs (k, n, n) in place, as the next two do."""
         weight = self._name_run[ids]
-        others = np.flatnonzero((ids[1:] == ids[:-1]) & (weight[1:] > 0)) + 1
-        if len(others):
-            starts = np.arange(len(ids))
-            starts[others] = 0
-            arcs[np.maximum.accumulate(starts)[others], others] += weight[others]
+        is_other = np.zeros(ids.shape, bool)
+        is_other[:, 1:] = (ids[:, 1:] == ids[:, :-1]) & (weight[:, 1:] > 0)
+        first = np.maximum.accumulate(np.where(is_other, 0, np.arange(ids.shape[1])), axis=1)
+        s, others = np.nonzero(is_other)
+        arcs[s, first[s, others], others] += weight[s, others]
 
     def _add_conjuncts(self, ids: Ints, conjunction: Flags, arcs: Floats) -> None:
         assert self._table.conjunct is not None
-        last_conjunction, last_verb = _last_before(conjunction), _last_before(self._verb[ids])
+        last_conjunction, last_verb = last_before(conjunction), last_before(self._verb[ids])
         for group in self._joined:
             member = group[ids]
-            last_member = _last_before(member)
-            second = np.flatnonzero(member & (last_conjunction > np.maximum(last_member, last_verb)))
-            joint = last_conjunction[second]
-            first = last_member[joint]
-            is_pair = (first >= 0) & (first >= last_verb[joint])  # equal: the first conjunct is that verb
+            last_member = last_before(member)
+            s, second = np.nonzero(member & (last_conjunction > np.maximum(last_member, last_verb)))
+            joint = last_conjunction[s, second]
+            first = last_member[s, joint]
+            is_pair = (first >= 0) & (first >= last_verb[s, joint])  # equal: the first conjunct is that verb
             for dependent in (second, joint):
-                arcs[first[is_pair], dependent[is_pair]] += self._table.conjunct.weight
+                arcs[s[is_pair], first[is_pair], dependent[is_pair]] += self._table.conjunct.weight
 
     def _add_barriers(self, ids: Ints, conjunction: Flags, subordinator: Flags, arcs: Floats) -> None:
         assert self._table.clause_barrier is not None
-        last_conjunction, last_subordinator = _last_before(conjunction), _last_before(subordinator)
-        heads = np.arange(len(ids))[:, None]
+        last_conjunction, last_subordinator = last_before(conjunction), last_before(subordinator)
+        words = np.arange(ids.shape[1])
         for group in self._barred:
             member = group[ids]
-            dependents = np.flatnonzero(member)
             # To the left of a head there is the dependent, so a conjunction after the last member of the
             # group is a conjunction after the dependent.
-            after_conjunction = (last_conjunction > _last_before(member))[:, None]
-            is_barred = after_conjunction | (last_subordinator[:, None] > dependents)
-            arcs[:, dependents] -= self._table.clause_barrier.weight * (is_barred & (heads > dependents))
+            after_conjunction = (last_conjunction > last_before(member))[:, :, None]
+            is_barred = after_conjunction | (last_subordinator[:, :, None] > words)
+            is_barred &= member[:, None] & (words[:, None] > words)
+            arcs -= self._table.clause_barrier.weight * is_barred
 
     # ---------------------------------------------------------------------------------- tables by tag
     def _tables(self, names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -338,13 +350,3 @@ def _geometry(n_words: int) -> tuple[Ints, Floats]:
     side = np.where(word > word[:, None], RIGHT, LEFT)
     skipped = np.maximum(np.abs(word[:, None] - word) - 1.0, 0.0)
     return side, skipped
-
-
-def _last_before(flags: Flags) -> Ints:
-    """For each word (n,) the last flagged word before it; -1: none.
-
-    >>> _last_before(np.array([False, True, False, True])).tolist()
-    [-1, -1, 1, 1]
-    """
-    flagged = np.where(flags, np.arange(len(flags)), -1)
-    return np.concatenate([[-1], np.maximum.accumulate(flagged)[:-1]])

@@ -10,15 +10,17 @@ one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.system.arrays import Flags
+from dynet_vdgi.system.arrays import Flags, Ints
 
 MARK, WORD = "+", "="
 
@@ -155,6 +157,9 @@ def tokens_of(value: str) -> list[str]:
 
 NOTHING = "_"
 
+WORDS = 1_500
+"""Words that the parts look at together: few enough for arrays of all their arcs to stay in a cache."""
+
 WordType = tuple[str, str, str]
 """Tag, FEATS and XPOS of a word."""
 
@@ -198,7 +203,6 @@ class View:
         gaps = sentence.gaps[::step] if sentence.gaps else ()
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
         self.read: list[str] = list(self.tags)
-        self._flags: dict[tuple[int, bool], tuple[Group, Flags]] = {}  # for the words' present readings
         self.symbols: list[str] = list(self.tags)
         self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
         self.linked: dict[int, tuple[int, list[int]]] = {}
@@ -221,40 +225,6 @@ class View:
         """The lower-case form of one word; most sentences need few of them."""
         return self._own_forms[word].lower()
 
-    @property
-    def are_gaps(self) -> Flags:
-        """The words (n,) just after removed punctuation; never the first word of a sentence."""
-        return np.array(self.gaps, dtype=bool)
-
-    def where(self, holds: Callable[[WordType], bool]) -> Flags:
-        """The words (n,) for which `holds` is true."""
-        return np.array([holds(word) for word in self.words], dtype=bool)
-
-    def flags(self, group: Group, bare: bool = False) -> Flags:
-        """The words (n,) in a group, by the tags that the table reads; `bare`: ignoring their FEATS.
-
-        The result must not be changed.
-        """
-        known = self._flags.get((id(group), bare))
-        if known is not None:
-            return known[1]
-        if ANY in group.plain:
-            found = np.ones(self.n, dtype=bool)
-        elif not group.special:
-            plain = group.plain
-            found = np.array([tag in plain for tag in self.read], dtype=bool)
-        else:
-            feats = [NOTHING] * self.n if bare else self.feats
-            found = np.array([group.has(*pair) for pair in zip(self.read, feats)], dtype=bool)
-        found.flags.writeable = False
-        self._flags[id(group), bare] = group, found
-        return found
-
-    def rename(self, word: int, tag: str, symbol: str) -> None:
-        """Makes the table read a word as another tag, with a symbol of its own."""
-        self.read[word], self.symbols[word] = tag, symbol
-        self._flags.clear()
-
     def has(self, group: Group, word: int) -> bool:
         """Whether a word belongs to a group."""
         return group.has(self.read[word], self.feats[word])
@@ -267,21 +237,80 @@ class View:
                 return word
         return -1
 
-    def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
-        """Replaces symbols that equal their word's tag by a finer one, if there is one: not "".
 
-        `known` stores the results of the function.
-        """
-        found = list(map(known.get, self.words))
-        if None in found:
-            known.update({word: finer(word) for word in set(self.words) if word not in known})
-            found = list(map(known.get, self.words))
-        if any(found):
-            self.symbols[:] = [
-                new if new and old == tag else old for new, old, tag in zip(found, self.symbols, self.tags)
-            ]
+class SideBySide:
+    """Views (k,) that the parts of a table look at together. n words are those of the longest.
 
-    def mark_symbols(self, flags: Flags, mark: str) -> None:
-        """Adds a mark to the symbols of the flagged words (n,)."""
-        for word in np.flatnonzero(flags).tolist():
-            self.symbols[word] += mark
+    Shorter ones end with words of no tag, which are in no group.
+    """
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self.views, self.n = views, max(view.n for view in views)
+        self._numbers: dict[bool, tuple[list[tuple[str, ...]], Ints]] = {}  # of the words' present readings
+        self._flags: dict[int, tuple[Group, Flags]] = {}
+
+    @classmethod
+    def of(cls, views: Sequence[View]) -> Iterator[tuple[list[int], SideBySide]]:
+        """Views with words, those of similar length together, about WORDS words at a time, and their places."""
+        some: list[int] = []
+        for k in sorted((k for k, view in enumerate(views) if view.n), key=lambda k: views[k].n):
+            n = views[k].n
+            if some and (n > 1.2 * views[some[0]].n + 1 or n * len(some) >= WORDS):
+                yield some, cls([views[j] for j in some])
+                some = []
+            some.append(k)
+        if some:
+            yield some, cls([views[k] for k in some])
+
+    def array(self, rows: Iterable[Sequence[Any]], rest: Any) -> NDArray[Any]:
+        """The array (k, n) of what the views' words have, with the rest for words that are none."""
+        return np.array([[*row, *[rest] * (self.n - len(row))] for row in rows], type(rest))
+
+    @cached_property
+    def are_gaps(self) -> Flags:
+        """The words (k, n) just after removed punctuation; never the first word of a sentence."""
+        return self.array((view.gaps for view in self.views), False)
+
+    def flags(self, group: Group) -> Flags:
+        """The words (k, n) in a group, by the tags that the table reads. The result must not be changed."""
+        known = self._flags.get(id(group))
+        if known is not None:
+            return known[1]
+        readings, numbers = self.numbered(with_feats=bool(group.special))
+        found = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[numbers]
+        found.flags.writeable = False
+        self._flags[id(group)] = group, found
+        return found
+
+    def places(self, group: Group) -> list[tuple[int, int]]:
+        """The words in a group: sentence and place in it."""
+        sentences, words = np.nonzero(self.flags(group))
+        return list(zip(sentences.tolist(), words.tolist()))
+
+    def numbered(self, *, with_feats: bool = False) -> tuple[list[tuple[str, ...]], Ints]:
+        """The different tags that the table reads, perhaps each with FEATS, and the number (k, n) of each word's."""
+        if with_feats not in self._numbers:
+            seen: dict[tuple[str, ...], int] = {}
+            rows = (zip(view.read, view.feats) if with_feats else zip(view.read) for view in self.views)
+            numbers = [[seen.setdefault(reading, len(seen)) for reading in row] for row in rows]
+            rest = seen.setdefault(("", "") if with_feats else ("",), len(seen))
+            self._numbers[with_feats] = list(seen), self.array(numbers, rest)
+        return self._numbers[with_feats]
+
+    def rename(self, s: int, word: int, tag: str, symbol: str) -> None:
+        """Makes the table read a word of sentence s as another tag, with a symbol of its own."""
+        view = self.views[s]
+        view.read[word], view.symbols[word] = tag, symbol
+        self._flags.clear()
+        self._numbers.clear()
+
+
+def last_before(flags: Flags) -> Ints:
+    """For each word (k, n) the last flagged word before it; -1: none.
+
+    >>> last_before(np.array([[False, True, False, True]])).tolist()
+    [[-1, -1, 1, 1]]
+    """
+    last = np.full(flags.shape, -1)
+    last[:, 1:] = np.maximum.accumulate(np.where(flags, np.arange(flags.shape[1]), -1), axis=1)[:, :-1]
+    return last

@@ -170,9 +170,9 @@ class Labeller:
             found = starts[text.labels]
             offsets[found >= 0, found[found >= 0]] = self.trust
             return offsets
-        meant = starts[: len(LABELS)]
+        meant, p = starts[: len(LABELS)], np.exp(text.log_p)
         for label in np.flatnonzero(meant >= 0).tolist():
-            offsets[:, meant[label]] += np.exp(text.log_p[:, label])
+            offsets[:, meant[label]] += p[:, label]
         is_part = self.inventory.parts == np.arange(len(self.names))
         offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(FLOOR)))
         return offsets

@@ -19,7 +19,6 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View, coarse, fallbacks
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.settings.presets import checked, checked_seed
-from dynet_vdgi.system import progress
 from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
@@ -152,12 +151,9 @@ class SymbolTeacher(Teacher, Generic[Model]):
         learnt_from = short or sentences
         if not any(map(len, learnt_from)):
             raise ValueError("no sentences to learn from")
-        rows, finer, potentials = [], [], list[Floats]()
-        for sentence in progress.over(learnt_from, "sentences"):
-            view = prior.view(sentence)
-            rows.append(prior.symbols(view))
-            finer.append(prior.split_symbols(view))  # by words
-            potentials.append(prior.potentials_of(view))
+        views = prior.views(learnt_from)
+        rows, finer = ([symbols(view) for view in views] for symbols in (prior.symbols, prior.split_symbols))
+        potentials = prior.potentials_of(views)
         self.symbols = with_coarse(rows)
         ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
         model = self._learnt(SymbolText(ids, potentials, n_symbols, prior, rows, finer))
@@ -180,9 +176,8 @@ class SymbolTeacher(Teacher, Generic[Model]):
         """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""
         if self._model is None:
             raise self._not_yet()
-        views = [self.prior.view(sentence) for sentence in sentences]
-        ids = symbol_ids(map(self._told, views), self.symbols)
-        return ids, [self.prior.potentials_of(view) for view in views]
+        views = self.prior.views(sentences)
+        return symbol_ids(map(self._told, views), self.symbols), self.prior.potentials_of(views)
 
     def _told(self, view: View) -> list[str]:
         """The symbols that the prior gives to a sentence's words; the model may not know all of them."""

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -268,13 +269,13 @@ class TextBase:
         """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's, the table's."""
         for part in _parts(sentences):
             encoded = self.in_text.encode(part)
-            log_p = by_sentence(self.in_text.log_probabilities(encoded), encoded.lengths)
-            for sentence, of_sentence in zip(part, log_p):
-                n = len(sentence)
-                parts = np.zeros((2, n + 1, n + 1))
-                parts[0, :, 1:] = np.maximum(of_sentence, FLOOR)
-                if self.share:
-                    parts[1, :, 1:] = _log_softmax(self.table.potentials(sentence))
+            log_p = np.maximum(self.in_text.log_probabilities(encoded), FLOOR)
+            of_table: Iterable[Floats | float] = repeat(0.0)
+            if self.share:
+                of_table = _log_softmax(self.table.all_potentials(part))
+            for of_scorer, of_rules in zip(by_sentence(log_p, encoded.lengths), of_table):
+                parts = np.zeros((2, len(of_scorer), len(of_scorer)))
+                parts[0, :, 1:], parts[1, :, 1:] = of_scorer, of_rules
                 yield parts
 
     def arrays(self) -> Arrays:
@@ -307,11 +308,15 @@ def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
             first, n_words = k, 0
 
 
-def _log_softmax(potentials: Floats) -> Floats:
-    """Log-probabilities (n + 1, n) of heads, at least FLOOR, from finite potentials (n + 1, n + 1)."""
-    scores = potentials[:, 1:].copy()
-    words = np.arange(scores.shape[1])
-    scores[words + 1, words] = -np.inf
-    scores -= scores.max(axis=0, initial=-np.inf)
-    scores -= np.log(np.exp(scores).sum(axis=0))
-    return np.asarray(np.maximum(scores, FLOOR))
+def _log_softmax(potentials: Sequence[Floats]) -> list[Floats]:
+    """Log-probabilities (n + 1, n) of heads, at least FLOOR, from each one's finite potentials (n + 1, n + 1)."""
+    for matrix in potentials:
+        np.fill_diagonal(matrix[1:, 1:], -np.inf)
+    flat = np.concatenate([*(matrix[:, 1:].T.ravel() for matrix in potentials), np.zeros(0)])  # by dependent
+    n_heads = np.array([len(matrix) for matrix in potentials], np.int64)
+    sizes = np.repeat(n_heads, n_heads - 1)
+    first = np.cumsum(sizes) - sizes
+    flat -= np.repeat(np.maximum.reduceat(flat, first), sizes)
+    flat -= np.repeat(np.log(np.add.reduceat(np.exp(flat), first)), sizes)
+    parts = np.split(np.maximum(flat, FLOOR), np.cumsum(n_heads * (n_heads - 1))[:-1])
+    return [part.reshape(-1, n).T for part, n in zip(parts, n_heads.tolist())]

@@ -355,8 +355,8 @@ def _rows_and_potentials(
     prior: Prior, sentences: Sequence[Sentence]
 ) -> tuple[list[list[str]], list[NDArray[np.float64]]]:
     """The symbols of each sentence's words, and the potentials of its arcs."""
-    views = [prior.view(sentence) for sentence in sentences]
-    return [prior.symbols(view) for view in views], [prior.potentials_of(view) for view in views]
+    views = prior.views(sentences)
+    return [prior.symbols(view) for view in views], prior.potentials_of(views)
 
 
 def decoded(text: CodedText, names: Sequence[str]) -> list[Sentence]:

@@ -5,9 +5,12 @@ The functions that make up a part of a rule table, for authors of new parts.
 A kind of setting is up to three functions:
 
     measure(views, setting, text) -> plain data     what it finds in a text; kept in model files
-    read(view, setting, text)                       changes how a sentence is read: `read`, `symbols`, ...
-    add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
-                                                    others (n, n), by head and dependent
+    read(views, setting, text)                      changes how sentences are read: `read`, `symbols`, ...
+    add(views, setting, text, roots, arcs)          adds to log-potentials of the root arcs (k, n) and of the
+                                                    others (k, n, n), by head and dependent
+
+The last two get k sentences at once, because NumPy is as quick with many as with one; so they loop over the few
+words that they concern, not over sentences.
 
 `text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is that of
 `KINDS` in the package.
@@ -24,19 +27,20 @@ import numpy as np
 
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import Setting, Syntax
-from dynet_vdgi.grammar.views import MARK, NOTHING, View, WordType, features_of
+from dynet_vdgi.grammar.views import MARK, NOTHING, SideBySide, View, WordType, features_of, last_before
 from dynet_vdgi.system.arrays import Floats
 
 MeasureIn = Callable[[Sequence[View], Setting, Text], Any]
-Read = Callable[[View, Setting, Text], None]
-Add = Callable[[View, Setting, Text, Floats, Floats], None]
+Read = Callable[[SideBySide, Setting, Text], None]
+Add = Callable[[SideBySide, Setting, Text, Floats, Floats], None]
 
 
 @dataclass(frozen=True)
 class Kind:
     """A kind of setting.
 
-    `needs_gaps`: it has no effect in a text without traces of punctuation.
+    `needs_gaps`: it has no effect in a text without traces of punctuation. `only_symbols`: what it reads
+    changes symbols only, not what others add.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Kind:
     read: Read | None = None
     add: Add | None = None
     needs_gaps: bool = False
+    only_symbols: bool = False
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -57,10 +62,10 @@ class Kind:
 # The weight is taken from an arc for each place of removed punctuation between its ends, at most `most` times.
 
 
-def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    if any(view.gaps):
-        segments = np.cumsum(view.gaps)
-        crossed = np.abs(segments[:, None] - segments)
+def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    if views.are_gaps.any():
+        segments = np.cumsum(views.are_gaps, axis=1)
+        crossed = np.abs(segments[:, :, None] - segments[:, None])
         arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
 
 
@@ -88,34 +93,30 @@ GAPS_KINDS = (Kind("punctuation", Syntax((), {"most": "number"}), add=_add, need
 CONJUNCT_WITHIN = 5
 
 
-def _add_after_verb(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    nominals, verbs, inside = setting.groups
-    for word in np.flatnonzero(view.flags(nominals)).tolist():
-        head = word
-        while head > 0 and not view.gaps[head]:
-            head -= 1
-            if not view.has(inside, head):
-                if view.has(verbs, head):
-                    arcs[head, word] += setting.weight
-                break
+def _add_after_verb(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    nominals, verbs, inside = (views.flags(group) for group in setting.groups)
+    segments, before = np.cumsum(views.are_gaps, axis=1), last_before(~inside)
+    s, words = np.nonzero(nominals & (before >= 0))
+    heads = before[s, words]
+    fits = verbs[s, heads] & (segments[s, heads] == segments[s, words])
+    arcs[s[fits], heads[fits], words[fits]] += setting.weight
 
 
-def _add_left_of_head(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    nominals, heads = (view.flags(group) for group in setting.groups)
-    word = np.arange(view.n)
-    taken = setting.weight * ((heads[:, None] & nominals) & (word[:, None] < word))
-    for conjunction in np.flatnonzero(view.flags(setting.group("conjunction"))).tolist():
-        end = min(view.n, conjunction + 1 + CONJUNCT_WITHIN)
-        second = view.first(setting.groups[0], conjunction + 1, end)
+def _add_left_of_head(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    nominals, heads = (views.flags(group) for group in setting.groups)
+    word = np.arange(views.n)
+    taken = setting.weight * ((heads[:, :, None] & nominals[:, None]) & (word[:, None] < word))
+    for s, conjunction in views.places(setting.group("conjunction")):
+        end = min(views.views[s].n, conjunction + 1 + CONJUNCT_WITHIN)
+        second = views.views[s].first(setting.groups[0], conjunction + 1, end)
         if second >= 0:
-            taken[:conjunction, second] = 0.0
+            taken[s, :conjunction, second] = 0.0
     arcs -= taken
 
 
-def _add_from_previous(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
-        if word:
-            arcs[word - 1, word] += setting.weight
+def _add_from_previous(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    s, before = np.nonzero(views.flags(setting.groups[0])[:, 1:])
+    arcs[s, before, before + 1] += setting.weight
 
 
 ORDER_KINDS = (
@@ -213,26 +214,30 @@ HELD_FROM = 0.5
 """A line of `read` with a condition counts if the value of the condition is above this."""
 
 
-def _read(view: View, setting: Setting, text: Text) -> None:
-    view.distinguish(lambda word: _symbol(word, setting), setting.cache)
+def _read(views: SideBySide, setting: Setting, text: Text) -> None:
+    for s, word in views.places(setting.groups[0]):
+        view = views.views[s]
+        if view.symbols[word] == view.tags[word]:  # else it has a symbol of its own
+            view.symbols[word] = _symbol(view.words[word], setting)
 
 
 def _symbol(word: WordType, setting: Setting) -> str:
-    """The symbol of a word; "" if it is its tag."""
-    tag, feats, _ = word
-    if feats == NOTHING or not setting.groups[0].has(tag, feats):
-        return ""
-    values = features_of(feats)
-    found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
-    found += setting.names("as")
-    return MARK.join((tag, *found)) if found else ""
+    """The symbol of a word of the group."""
+    known = setting.cache.get(word)
+    if known is None:
+        tag, feats, _ = word
+        values = features_of(feats)
+        found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
+        found += setting.names("as") if feats != NOTHING else ()
+        known = setting.cache[word] = MARK.join((tag, *found))
+    return str(known)
 
 
-def _read_as(view: View, setting: Setting, text: Text) -> None:
+def _read_as(views: SideBySide, setting: Setting, text: Text) -> None:
     if setting.weight > HELD_FROM:
         (tag,) = setting.names("as")
-        for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
-            view.rename(word, tag, tag + MARK + view.read[word])
+        for s, word in views.places(setting.groups[0]):
+            views.rename(s, word, tag, tag + MARK + views.views[s].read[word])
 
 
 DISTINGUISH_KINDS = (
@@ -245,5 +250,6 @@ DISTINGUISH_KINDS = (
         "distinguish",
         Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),
         read=_read,
+        only_symbols=True,
     ),
 )

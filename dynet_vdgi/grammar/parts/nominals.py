@@ -25,7 +25,7 @@ import numpy as np
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import Setting, Syntax
-from dynet_vdgi.grammar.views import NOTHING, View, WordType, features_of, last_morph
+from dynet_vdgi.grammar.views import NOTHING, Group, SideBySide, View, WordType, features_of, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 FULL_SHARE = 0.1
@@ -38,7 +38,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     return round(min(1.0, sum(found) / max(1, len(found)) / FULL_SHARE), 4)
 
 
-def _read(view: View, setting: Setting, text: Text) -> None:
+def _read(views: SideBySide, setting: Setting, text: Text) -> None:
     if not text.found[setting.name]:
         return
     before, after = setting.groups
@@ -48,29 +48,32 @@ def _read(view: View, setting: Setting, text: Text) -> None:
         tag, feats, xpos = word
         return (last_morph(xpos) or xpos) in bare and before.has(tag, feats)
 
-    follows = view.where(lambda word: after.has(*word[:2])) & ~view.are_gaps
-    follows[1:] &= view.where(is_bare)[:-1]
-    follows[:1] = False
-    view.mark_symbols(follows, "+flat")
-    for word in np.flatnonzero(follows).tolist():
-        first = view.runs.get(word - 1, word - 1)
-        view.runs[word] = first
-        view.run_ends[first] = word
+    for view in views.views:
+        for word in range(1, view.n):
+            if view.gaps[word] or not after.has(*view.words[word][:2]) or not is_bare(view.words[word - 1]):
+                continue
+            view.symbols[word] += "+flat"
+            first = view.runs.get(word - 1, word - 1)
+            view.runs[word] = first
+            view.run_ends[first] = word
 
 
-def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     weight = setting.weight * text.found[setting.name]
-    for word, first in view.runs.items():
-        arcs[first, word] += weight
+    for s, view in enumerate(views.views):
+        for word, first in view.runs.items():
+            arcs[s, first, word] += weight
 
 
-def _add_ends(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    names, start = view.flags(setting.groups[0]), 0
-    for word in range(1, view.n + 1):
-        if word == view.n or not names[word] or not names[word - 1] or view.gaps[word]:
-            if names[start] and word - start > 1:
-                arcs[word - 1, start : word - 1] += setting.weight
-            start = word
+def _add_ends(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    every = views.flags(setting.groups[0])
+    for s in np.flatnonzero(every.any(axis=1)).tolist():
+        names, start = every[s], 0
+        for word in range(1, views.n + 1):
+            if word == views.n or not names[word] or not names[word - 1] or views.are_gaps[s, word]:
+                if names[start] and word - start > 1:
+                    arcs[s, word - 1, start : word - 1] += setting.weight
+                start = word
 
 
 NOMINAL_RUNS_KINDS = (
@@ -102,6 +105,7 @@ NOUNS = ("NOUN", "PROPN")
 NOMINALS = ("NOUN", "PROPN", "PRON", "NUM", "SYM", "X")
 OUTSIDE = ("ADP", "ADV", "CONJ", "CCONJ")
 THROUGH = ("DET", "ADJ", "NUM", "ADV", "PART", "PRON", "ADP")
+_OUTSIDE, _OUTSIDE_OR_DET, _DET = Group.of_tags(*OUTSIDE), Group.of_tags(*OUTSIDE, "DET"), Group.of_tags("DET")
 
 
 def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
@@ -144,30 +148,28 @@ def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list
     return inside[-1] if inside else -1
 
 
-def _add_objects(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    for adposition, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
-        arcs[target, adposition] += setting.weight
+def _add_objects(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    for s, view in enumerate(views.views):
+        for adposition, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
+            arcs[s, target, adposition] += setting.weight
 
 
-def _add_edges(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    weight, tags = setting.weight, view.read
+def _add_edges(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     if setting.groups[0].has("ADP"):
-        inner = np.array([tag not in OUTSIDE for tag in tags], dtype=float)
-        for edge, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
-            if tags[target] in NOMINALS and target not in view.predicates:
-                if edge < target:
-                    arcs[target, : edge + 1] -= weight * inner[: edge + 1]
-                else:
-                    arcs[target, edge + 1 :] -= weight * inner[edge + 1 :]
+        taken = setting.weight * ~views.flags(_OUTSIDE)
+        for s, view in enumerate(views.views):
+            for edge, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
+                if view.read[target] in NOMINALS and target not in view.predicates:
+                    outside = slice(edge + 1) if edge < target else slice(edge + 1, None)
+                    arcs[s, target, outside] -= taken[s, outside]
     if setting.groups[0].has("DET") and text.order.asymmetry("DET") >= 0:
-        inner = np.array([tag not in OUTSIDE and tag != "DET" for tag in tags], dtype=float)
-        for edge, tag in enumerate(tags):
-            if tag == "DET":
-                target = edge + 1
-                while target < view.n and tags[target] in ("ADJ", "NUM", "ADV", "DET"):
-                    target += 1
-                if target < view.n and tags[target] in NOUNS and target not in view.predicates:
-                    arcs[target, : edge + 1] -= weight * inner[: edge + 1]
+        taken = setting.weight * ~views.flags(_OUTSIDE_OR_DET)
+        for s, edge in views.places(_DET):
+            view, target = views.views[s], edge + 1
+            while target < view.n and view.read[target] in ("ADJ", "NUM", "ADV", "DET"):
+                target += 1
+            if target < view.n and view.read[target] in NOUNS and target not in view.predicates:
+                arcs[s, target, : edge + 1] -= taken[s, : edge + 1]
 
 
 PHRASES_KINDS = (
@@ -198,15 +200,15 @@ def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
     return AGREES if shared else 0.0
 
 
-def _add_of_agreement(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    words, heads = setting.groups
-    names = setting.names("by")
-    known = [i for i in range(view.n) if view.feats[i] != NOTHING]
-    nominal = [i for i in known if view.has(heads, i)]
-    if nominal:
-        for word in [i for i in known if view.has(words, i)]:
-            for head in nominal:
-                arcs[head, word] += setting.weight * _agreement(view.feats[word], view.feats[head], names)
+def _add_of_agreement(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    (readings, numbers), names = views.numbered(with_feats=True), setting.names("by")
+    feats = [feats for _, feats in readings]
+    has_feats = np.array([value != NOTHING for value in feats])[numbers]
+    words, heads = (views.flags(group) & has_feats for group in setting.groups)
+    s, head, word = np.nonzero(heads[:, :, None] & words[:, None])
+    pairs = (numbers[s, word] * len(feats) + numbers[s, head]).tolist()
+    known = {pair: _agreement(feats[pair // len(feats)], feats[pair % len(feats)], names) for pair in set(pairs)}
+    arcs[s, head, word] += setting.weight * np.array([known[pair] for pair in pairs])
 
 
 AGREEMENT_KINDS = (Kind("agreement", Syntax(("words", "heads"), {"by": "names"}), add=_add_of_agreement),)
@@ -231,10 +233,11 @@ AGREEMENT_KINDS = (Kind("agreement", Syntax(("words", "heads"), {"by": "names"})
 # belong to the first word of the run.
 
 
-def _add_following(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    conjunctions = np.flatnonzero(view.flags(setting.groups[0])).tolist()
+def _add_following(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    conjunctions = views.flags(setting.groups[0])
     verb, instead = setting.group("verb"), setting.number("instead", 0.0)
-    for joint in conjunctions:
+    for s, joint in views.places(setting.groups[0]):
+        view = views.views[s]
         last_verb = view.first(verb, joint - 1, -1, -1)
         for group in setting.groups[1:]:
             first = view.first(group, joint - 1, -1, -1)
@@ -245,55 +248,55 @@ def _add_following(view: View, setting: Setting, text: Text, roots: Floats, arcs
                 if view.has(group, word):
                     second = word
                     break
-                if view.has(verb, word) or word in conjunctions:
+                if view.has(verb, word) or conjunctions[s, word]:
                     break
             if second >= 0:
-                arcs[first, joint] -= instead
-                arcs[second, joint] += setting.weight
+                arcs[s, first, joint] -= instead
+                arcs[s, second, joint] += setting.weight
 
 
-def _add_clauses(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    conjunctions, verbs = (view.flags(group) for group in setting.groups)
-    barrier = view.flags(setting.group("barrier")) | conjunctions
-    subject = view.flags(setting.group("subject"))
-    for joint in np.flatnonzero(conjunctions).tolist():
-        second = joint + 1
-        while second < view.n and not verbs[second] and not barrier[second] and second not in view.placed:
+def _add_clauses(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    conjunctions, verbs = (views.flags(group) for group in setting.groups)
+    barrier = views.flags(setting.group("barrier")) | conjunctions
+    subject, n = views.flags(setting.group("subject")), views.n
+    for s, joint in views.places(setting.groups[0]):
+        view, second = views.views[s], joint + 1
+        while second < n and not verbs[s, second] and not barrier[s, second] and second not in view.placed:
             second += 1
         first = joint - 1
-        while first >= 0 and not verbs[first]:
+        while first >= 0 and not verbs[s, first]:
             first -= 1
-        if second < view.n and first >= 0 and verbs[second] and second not in view.placed:
-            arcs[first, second] += setting.weight
-            arcs[first, joint] += setting.weight * (not setting.group("second").has(view.read[joint]))
-            arcs[second, joint] += setting.weight * setting.group("second").has(view.read[joint])
+        if second < n and first >= 0 and verbs[s, second] and second not in view.placed:
+            arcs[s, first, second] += setting.weight
+            arcs[s, first, joint] += setting.weight * (not setting.group("second").has(view.read[joint]))
+            arcs[s, second, joint] += setting.weight * setting.group("second").has(view.read[joint])
             for word in range(joint + 1, second):
-                if subject[word]:
-                    arcs[:joint, word] -= setting.weight
+                if subject[s, word]:
+                    arcs[s, :joint, word] -= setting.weight
 
 
-def _add_names(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    conjunctions, names = (view.flags(group) for group in setting.groups)
-    over, tags = view.flags(setting.group("over")), view.read
-    for joint in np.flatnonzero(conjunctions).tolist():
-        if joint < 2 or joint + 1 >= view.n or not names[joint - 1] or tags[joint - 2] != tags[joint - 1]:
+def _add_names(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    names, over = views.flags(setting.groups[1]), views.flags(setting.group("over"))
+    for s, joint in views.places(setting.groups[0]):
+        tags, n = views.views[s].read, views.views[s].n
+        if joint < 2 or joint + 1 >= n or not names[s, joint - 1] or tags[joint - 2] != tags[joint - 1]:
             continue
         start = joint - 1
         while start and tags[start - 1] == tags[joint - 1]:
             start -= 1
         second = joint + 1
-        while second < view.n and over[second]:
+        while second < n and over[s, second]:
             second += 1
-        is_pair = second < view.n and tags[second] == tags[joint - 1]
+        is_pair = second < n and tags[second] == tags[joint - 1]
         if setting.group("second").has(tags[joint]):
             if is_pair:
-                arcs[second, joint] += setting.weight
+                arcs[s, second, joint] += setting.weight
         else:
-            arcs[start, joint] += setting.weight
-            arcs[joint - 1, joint] -= setting.weight / 2
+            arcs[s, start, joint] += setting.weight
+            arcs[s, joint - 1, joint] -= setting.weight / 2
         if is_pair:
-            arcs[start, second] += setting.weight
-            arcs[joint - 1, second] -= setting.weight / 2
+            arcs[s, start, second] += setting.weight
+            arcs[s, joint - 1, second] -= setting.weight / 2
 
 
 COORDINATION_KINDS = (
@@ -391,9 +394,9 @@ def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> 
     return {m: round(log_ratio(c, good, bad) - average, 4) for m, c in sorted(counts.items())}
 
 
-def scores_of(view: View, setting: Setting, text: Text) -> Floats:
+def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     """The score (n,) of each word's marker; 0 for words without a marker."""
-    scores = np.zeros(view.n)
+    scores = [0.0] * view.n
     known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
     for word in [word for word, tag in enumerate(view.tags) if tag in nominals]:
@@ -415,11 +418,11 @@ def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
     return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
 
 
-def _add_of_markers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    scores = setting.weight * scores_of(view, setting, text)
-    nouns, verbs = setting.groups
-    arcs[view.flags(nouns)] += scores
-    arcs[view.flags(verbs)] -= scores
+def _add_of_markers(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    scores = setting.weight * views.array((scores_of(view, setting, text) for view in views.views), 0.0)
+    nouns, verbs = (views.flags(group) for group in setting.groups)
+    arcs += nouns[:, :, None] * scores[:, None]
+    arcs -= verbs[:, :, None] * scores[:, None]
 
 
 MARKERS = Kind(

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.nominals import case_of
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.table import Fact, Setting, Syntax
-from dynet_vdgi.grammar.views import Group, View, WordType, features_of, last_morph
+from dynet_vdgi.grammar.views import Group, SideBySide, View, WordType, features_of, last_morph
 from dynet_vdgi.system.arrays import Floats
 
 MOST_EVIDENCE = 1.5
@@ -42,9 +43,14 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
         end += 1
     last = view.forms[end]
     forms = [("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])]
-    feats = features_of(view.feats[verb])
-    shown = [f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats]
-    return [*forms, "|".join(shown)] if shown else forms
+    shown = _shown(view.feats[verb])
+    return [*forms, shown] if shown else forms
+
+
+@lru_cache(maxsize=1 << 14)
+def _shown(column: str) -> str:
+    feats = features_of(column)
+    return "|".join([f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats])
 
 
 def _verbs(view: View, setting: Setting) -> list[int]:
@@ -75,17 +81,18 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     }
 
 
-def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    verbs = _verbs(view, setting)
-    if len(verbs) < 2:
-        return
-    found, scores = text.found[setting.name], np.zeros(len(verbs))
-    for k, verb in enumerate(verbs):
-        known = [found[form] for form in forms_of(view, verb, setting) if form in found]
-        if known:
-            scores[k] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known)))
-    roots[verbs] += scores
-    arcs[np.ix_(verbs, verbs)] += setting.number("arcs", 1.0) * (scores[:, None] - scores)
+def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    found, are_verbs, scores = text.found[setting.name], np.zeros(roots.shape, bool), np.zeros(roots.shape)
+    for s, view in enumerate(views.views):
+        verbs = _verbs(view, setting)
+        for verb in verbs if len(verbs) > 1 else ():
+            known = [found[form] for form in forms_of(view, verb, setting) if form in found]
+            if known:
+                scores[s, verb] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known)))
+            are_verbs[s, verb] = True
+    roots += scores
+    both = are_verbs[:, :, None] & are_verbs[:, None]
+    arcs += setting.number("arcs", 1.0) * (scores[:, :, None] - scores[:, None]) * both
 
 
 MAIN_VERBS_KINDS = (Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),)
@@ -117,7 +124,7 @@ NOT_TOLD = Fact(0.0, 0.0)
 
 
 class _ClauseWords(NamedTuple):
-    """The kinds of words (n,), a byte for each word: 0 or 1."""
+    """The kinds of words (k * n,) of sentences in a row, a byte for each word: 0 or 1."""
 
     copulas: bytes
     predicates: bytes
@@ -135,9 +142,9 @@ class _PredicateOrder(NamedTuple):
     adjectives_first: bool
 
 
-def _read_predicates(view: View, setting: Setting, text: Text) -> None:
+def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
     copulas, predicates = setting.groups
-    are_copulas = view.flags(copulas)
+    are_copulas = views.flags(copulas)
     if not are_copulas.any():
         return
     name = setting.names("as")[0]
@@ -146,25 +153,26 @@ def _read_predicates(view: View, setting: Setting, text: Text) -> None:
         text.is_named(setting.names("final")),
         text.found[setting.name],
     )
-    are_cut = view.are_gaps | view.flags(setting.group("cut"))
-    are_cut[0] = True
+    are_cut = views.are_gaps | views.flags(setting.group("cut"))
+    are_cut[:, 0] = True
     starts = np.flatnonzero(are_cut)
-    has_copula = np.logical_or.reduceat(are_copulas, starts)
-    has_verb = np.logical_or.reduceat(view.flags(Group.of_tags(name)), starts)
+    has_copula = np.logical_or.reduceat(are_copulas.ravel(), starts)
+    has_verb = np.logical_or.reduceat(views.flags(Group.of_tags(name)).ravel(), starts)
     clauses = np.flatnonzero(has_copula & ~has_verb)
     if not len(clauses):
         return
     others = predicates, setting.group("over"), setting.group("particle"), _MODIFIERS, _PRONOUNS
-    words = _ClauseWords(are_copulas.tobytes(), *(view.flags(group).tobytes() for group in others))
-    ends = np.append(starts[1:], view.n)
+    words = _ClauseWords(are_copulas.tobytes(), *(views.flags(group).tobytes() for group in others))
+    ends = np.append(starts[1:], are_cut.size)
     found = {}
     for start, end in zip(starts[clauses].tolist(), ends[clauses].tolist()):
         copula, predicate = _predicate_in(words, start, end, order)
         if predicate >= 0:
             found[predicate] = copula
-    for predicate in found:
-        view.rename(predicate, name, name)
-    view.predicates.update(found)
+    for predicate, copula in found.items():
+        s, word = divmod(predicate, views.n)
+        views.rename(s, word, name, name)
+        views.views[s].predicates[word] = copula % views.n
 
 
 def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOrder) -> tuple[int, int]:
@@ -258,23 +266,24 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
     return place if place >= 0 and tags[place] in ("ADJ", *NOUNS) else -1
 
 
-def _read_copulas(view: View, setting: Setting, text: Text) -> None:
-    forms, verbs = set(text.found[setting.name]), setting.groups[0]
-    tags, name = view.tags, setting.names("as")[0]
-    words = np.flatnonzero(view.where(lambda word: verbs.has(*word[:2]))).tolist()
-    for word in (word for word in words if view.form(word) in forms):
+def _read_copulas(views: SideBySide, setting: Setting, text: Text) -> None:
+    forms, name = set(text.found[setting.name]), setting.names("as")[0]
+    for s, word in views.places(setting.groups[0]) if forms else ():
+        view, tags = views.views[s], views.views[s].tags
+        if view.form(word) not in forms:
+            continue
         place = predicate_of(tags, word)
         if place >= 0:
-            view.rename(word, name, name)
+            views.rename(s, word, name, name)
             for predicate in setting.names("predicate"):
-                view.rename(place, predicate, predicate)
+                views.rename(s, place, predicate, predicate)
                 view.predicates[place] = word
         else:
             place = word + 1
             while place < view.n and tags[place] in ("ADV", "PART"):
                 place += 1
             if place < view.n and tags[place] == "VERB":
-                view.rename(word, name, name)
+                views.rename(s, word, name, name)
 
 
 COPULA = Kind(
@@ -333,18 +342,19 @@ PREDICATES_KINDS = (COPULA, NOMINAL_PREDICATE)
 
 
 # ------------------------------------------------------------------------------------------- relative clauses
-def _add_relative(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_relative(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     words, antecedents, verbs = setting.groups
     within, weight = int(setting.number("within", 4)), setting.weight
-    for word in np.flatnonzero(view.flags(words)).tolist():
+    for s, word in views.places(words):
+        view = views.views[s]
         head = view.first(antecedents, word - 1, max(-1, word - 1 - within), -1)
         verb = view.first(verbs, word + 1)
         if head < 0 or verb < 0:
             continue
-        arcs[head, verb] += weight
-        roots[verb] -= weight / 2
-        arcs[verb, word] += weight / 2
-        arcs[:word, word] -= weight / 2
+        arcs[s, head, verb] += weight
+        roots[s, verb] -= weight / 2
+        arcs[s, verb, word] += weight / 2
+        arcs[s, :word, word] -= weight / 2
         view.placed.add(verb)
 
 
@@ -391,47 +401,49 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
     return view.first(setting.groups[1], word + 1), heads
 
 
-def _read_linkers(view: View, setting: Setting, text: Text) -> None:
-    tags_of: dict[str, set[str]] = defaultdict(set)
-    for form, tag in text.found[setting.name]:
-        tags_of[form].add(tag)
-    tags = set[str]().union(*tags_of.values())
-    for word in range(1, view.n):
-        if view.tags[word] not in tags or view.tags[word] not in tags_of.get(view.form(word), ()):
-            continue
-        verb, heads = linked_verb(view, word, setting)
-        if verb >= 0 and heads:
-            view.linked[word] = verb, heads[:2]
-            if "symbol" in setting.options:
-                view.symbols[verb] = setting.names("symbol")[0]
+def _read_linkers(views: SideBySide, setting: Setting, text: Text) -> None:
+    linkers = {(form, tag) for form, tag in text.found[setting.name]}
+    tags = {tag for _, tag in linkers}
+    for view in views.views:
+        for word in range(1, view.n):
+            if view.tags[word] not in tags or (view.form(word), view.tags[word]) not in linkers:
+                continue
+            verb, heads = linked_verb(view, word, setting)
+            if verb >= 0 and heads:
+                view.linked[word] = verb, heads[:2]
+                if "symbol" in setting.options:
+                    view.symbols[verb] = setting.names("symbol")[0]
 
 
-def _add_linkers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    for word, (verb, heads) in view.linked.items():
-        if verb in view.placed:
-            continue
-        roots[verb] -= setting.weight
-        for head, further in zip(heads, (2.5, 1.5)):
-            arcs[head, verb] += setting.weight + further
-        arcs[verb, word] += 1.0
-        view.placed.add(verb)
+def _add_linkers(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    for s, view in enumerate(views.views):
+        for word, (verb, heads) in view.linked.items():
+            if verb in view.placed:
+                continue
+            roots[s, verb] -= setting.weight
+            for head, further in zip(heads, (2.5, 1.5)):
+                arcs[s, head, verb] += setting.weight + further
+            arcs[s, verb, word] += 1.0
+            view.placed.add(verb)
 
 
 # ------------------------------------------------------------------------------------------- participles
-def _add_participles(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_participles(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     participles, nominals, others = setting.groups
-    aux = view.flags(setting.group("aux"))
-    for word in np.flatnonzero(view.flags(participles)).tolist():
+    aux = views.flags(setting.group("aux"))
+    for s, word in views.places(participles):
+        view = views.views[s]
         if not word or not (view.has(nominals, word - 1) or view.has(others, word - 1)):
             continue
-        if aux[max(0, word - 3) : word + 2].any():
+        if aux[s, max(0, word - 3) : word + 2].any():
             continue
         head = view.first(nominals, word - 1, -1, -1)
         if head >= 0:
-            arcs[head, word] += setting.weight
+            arcs[s, head, word] += setting.weight
             view.placed.add(word)
 
 
+@lru_cache(maxsize=1 << 14)
 def verb_form(word: WordType) -> str:
     """The form of a verb, without knowledge of the language: VerbForm and Case, else the last morph."""
     _, feats, xpos = word
@@ -457,19 +469,21 @@ def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
     return bool(text.found.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
 
 
-def _read_adnominal(view: View, setting: Setting, text: Text) -> None:
-    verbs = view.flags(setting.groups[0], bare=True)
-    if verbs.any():
-        view.mark_symbols(verbs & view.where(lambda w: is_adnominal(w, setting, text)), "+a")
+def _read_adnominal(views: SideBySide, setting: Setting, text: Text) -> None:
+    for view in views.views:
+        for word, tag in enumerate(view.read):
+            if setting.groups[0].has(tag) and is_adnominal(view.words[word], setting, text):
+                view.symbols[word] += "+a"
 
 
-def _add_adnominal(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_adnominal(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     verbs, nouns = setting.groups
-    for word in np.flatnonzero(view.flags(verbs)).tolist():
+    for s, word in views.places(verbs):
+        view = views.views[s]
         if word + 1 < view.n and is_adnominal(view.words[word], setting, text):
             head = view.first(nouns, word + 1, min(view.n, word + 5))
             if head >= 0:
-                arcs[head, word] += setting.weight
+                arcs[s, head, word] += setting.weight
                 view.placed.add(word)
 
 
@@ -485,30 +499,22 @@ def _measure_auxiliaries(views: Sequence[View], setting: Setting, text: Text) ->
     return round(math.log((right + 5) / (left + 5)), 4)
 
 
-def _add_non_finite(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    verbs, auxiliaries = setting.groups
-    non_finite = view.flags(verbs)
-    if not non_finite.any():
-        return
-    aux = view.flags(auxiliaries)
-    verb = view.flags(setting.group("verb"))
-    if not aux.any() and not view.flags(setting.group("finite")).any():
-        return
+def _add_non_finite(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    aux, heads = views.flags(setting.groups[1]), views.flags(setting.group("verb")).copy()
+    is_finite = np.any(aux | views.flags(setting.group("finite")), axis=1)
     side = text.found[setting.name]
     low, high = (3, 0) if side < 0 else (3, 3) if side < 1.7 else (-1, 2)
-    below = []
-    for word in np.flatnonzero(non_finite).tolist():
-        if not aux[max(0, word - low) : word + high].any():
-            below.append(word)
-    heads = verb.copy()
-    heads[below] = False
-    if not heads.any():
-        return
-    for word in below:
-        if word not in view.placed:
-            roots[word] -= setting.weight
-            later = np.flatnonzero(heads[word + 1 :]) + word + 1
-            arcs[later, word] += setting.weight
+    below = [
+        (s, word)
+        for s, word in views.places(setting.groups[0])
+        if is_finite[s] and not aux[s, max(0, word - low) : word + high].any()
+    ]
+    for s, word in below:
+        heads[s, word] = False
+    for s, word in below:
+        if word not in views.views[s].placed and heads[s].any():
+            roots[s, word] -= setting.weight
+            arcs[s, word + 1 :, word] += setting.weight * heads[s, word + 1 :]
 
 
 CLAUSES_KINDS = (
@@ -527,6 +533,7 @@ CLAUSES_KINDS = (
         _measure_adnominal,
         _read_adnominal,
         _add_adnominal,
+        only_symbols=True,
     ),
     Kind(
         "non-finite",
