@@ -112,10 +112,11 @@ def test_scores_are_sums_of_weights_of_features():
     sentence = trees(2)[1]
     crf = some_crf([sentence])
     rows, table = Atoms().pack([sentence]).rows, arc_crf.templates()
-    atoms, buckets = np.zeros(len(arc_crf.ATOMS), np.uint64), np.zeros(100, np.uint64)
-    found = in_numba.find_buckets(rows, table, 64 - 12, 1, 2, atoms, buckets)
+    room = arc_crf.ArcRoom.of(len(sentence), table)
+    in_numba.add_words(rows, table, room)
+    found = in_numba.find_buckets(rows, table, 64 - 12, 1, 2, room)
     base = RandomBase().potentials(sentence)
-    expected = LEAST_SHARE * base[1, 2] + crf.weights[buckets[:found].astype(int)].sum()
+    expected = LEAST_SHARE * base[1, 2] + crf.weights[room.buckets[:found].astype(int)].sum()
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
 
 

@@ -134,17 +134,26 @@ def exponentials(scores: Floats, factors: Floats) -> float:
 
 
 @compiled
-def sums(scores: Floats, marginals: Floats, log_z: Floats, factors: Floats, chart: Floats, slopes: Floats) -> None:
-    """log Z (1,), in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree.
+def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> None:
+    """log Z (S,), in nats, and marginals of sentences in a row, of lengths (S,). Minus infinity: no tree.
 
-    Workspace: factors (n + 1, n), a chart and slopes (2, n, n), all zero.
+    Each has (n + 1) * (n + 1) scores, and (n + 1) * n marginals, which must be zero, by head, ROOT first, and
+    dependent.
     """
-    log_scale = exponentials(scores, factors)
-    z, further = scaled_inside(factors, chart)
-    log_z[0] = -np.inf
-    if z > 0.0:
-        outside(factors, chart, z, slopes, marginals)
-        log_z[0] = math.log(z) - log_scale - further
+    at = found = 0
+    for s in range(len(lengths)):
+        n = lengths[s]
+        scores = in_a_row[at : at + (n + 1) * (n + 1)].reshape(n + 1, n + 1)
+        of_arcs = marginals[found : found + (n + 1) * n].reshape(n + 1, n)
+        factors, chart, slopes = np.zeros((n + 1, n)), np.zeros((2, n, n)), np.zeros((2, n, n))
+        log_scale = exponentials(scores, factors)
+        z, further = scaled_inside(factors, chart) if n else (1.0, 0.0)
+        log_z[s] = -np.inf
+        if z > 0.0:
+            outside(factors, chart, z, slopes, of_arcs)
+            log_z[s] = math.log(z) - log_scale - further
+        at += (n + 1) * (n + 1)
+        found += (n + 1) * n
 
 
 _SUMS = Kernel(sums, "exact parsing")
@@ -237,7 +246,7 @@ def find_trees(
         word += n
 
 
-_FIND_TREE, _FIND_TREES = Kernel(find_tree, "exact parsing"), Kernel(find_trees, "exact parsing")
+_FIND_TREES = Kernel(find_trees, "exact parsing")
 
 
 # ------------------------------------------------------------------------------------------- for Python
@@ -245,45 +254,45 @@ def _checked(scores: Floats) -> Floats:
     matrix = np.ascontiguousarray(scores, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"scores of arcs must be (n + 1, n + 1), not {matrix.shape}")
-    off_diagonal = matrix[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]]
-    if not (off_diagonal < np.inf).all():
+    is_allowed = matrix < np.inf
+    if not is_allowed.all() and not is_allowed[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]].all():
         raise ValueError("scores of arcs must be numbers or minus infinity")
     return matrix
 
 
 def log_partition(scores: Floats) -> float:
     """The log of the sum over all trees of exp(score), in nats."""
-    return _sums(scores)[0]
+    return float(_sums([scores])[0][0])
 
 
 def marginals(scores: Floats) -> Floats:
     """The probability (n + 1, n) of every arc, by head, ROOT first, and dependent; columns sum to 1."""
+    return _sums([scores])[1][0]
+
+
+def marginals_of_all(scores: Sequence[Floats]) -> list[Floats]:
+    """The `marginals` for the scores of many sentences, faster than one by one."""
     return _sums(scores)[1]
 
 
-def _sums(scores: Floats) -> tuple[float, Floats]:
-    matrix = _checked(scores)
-    n = len(matrix) - 1
-    of_arcs, log_z = np.zeros((n + 1, n)), np.zeros(1)
-    if n:
-        room = np.zeros((n + 1, n)), np.zeros((2, n, n)), np.zeros((2, n, n))
-        _SUMS(matrix, of_arcs, log_z, *room, work=3 * work_of_trees(n))
-    if log_z[0] == -math.inf:
+def _sums(scores: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+    matrices = list(map(_checked, scores))
+    lengths = np.array([len(matrix) - 1 for matrix in matrices], np.int64)
+    sizes = (lengths + 1) * lengths
+    of_arcs, log_z = np.zeros(sizes.sum()), np.zeros(len(lengths))
+    flat = np.concatenate([*(matrix.ravel() for matrix in matrices), np.zeros(0)])
+    _SUMS(flat, lengths, of_arcs, log_z, work=3 * work_of_trees(lengths))
+    if (log_z == -np.inf).any():
         raise ValueError(NO_TREE)
-    return float(log_z[0]), of_arcs
+    parts = np.split(of_arcs, np.cumsum(sizes)[:-1])
+    return log_z, [part.reshape(n + 1, n) for part, n in zip(parts, lengths.tolist())]
 
 
 def best(scores: Floats) -> Heads:
     """Heads (n,) of the tree with the highest score."""
-    matrix = _checked(scores)
-    n = len(matrix) - 1
-    heads = np.full(n, FREE)
-    if n:
-        room = np.zeros((2, n, n)), np.zeros((2, n, n), np.int64), np.zeros((2 * n + 2, 3), np.int64)
-        _FIND_TREE(n, matrix, heads, *room, work=work_of_trees(n))
-    if FREE in heads:
-        raise ValueError(NO_TREE)
-    return tuple(heads.tolist())
+    matrix = _checked(scores).copy()
+    np.fill_diagonal(matrix, 0.0)
+    return _best_in_a_row([matrix[:, 1:]])[0]
 
 
 def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> Heads:
@@ -291,8 +300,7 @@ def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> 
 
     It contains the given heads (n,), FREE where none is given.
     """
-    scores = np.pad(arc_marginals, ((0, 0), (1, 0)))
-    return best(scores if given is None else constrained(scores, given))
+    return expected_best_of_all([arc_marginals], [() if given is None else given])[0]
 
 
 def best_of_all(scores: Sequence[Floats]) -> list[Heads]:
@@ -300,9 +308,13 @@ def best_of_all(scores: Sequence[Floats]) -> list[Heads]:
     return _best_in_a_row([matrix[:, 1:] for matrix in scores])
 
 
-def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
-    """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences."""
-    return _best_in_a_row(arc_marginals)
+def expected_best_of_all(arc_marginals: Sequence[Floats], given: Sequence[Sequence[int]] = ()) -> list[Heads]:
+    """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences; () are no given heads."""
+    scores = list(arc_marginals)
+    for k, heads in enumerate(given):
+        if len(heads):
+            scores[k] = constrained(np.pad(scores[k], ((0, 0), (1, 0))), heads)[:, 1:]
+    return _best_in_a_row(scores)
 
 
 def _best_in_a_row(scores: Sequence[Floats]) -> list[Heads]:

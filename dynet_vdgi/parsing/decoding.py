@@ -196,13 +196,15 @@ def of_scores(
 ) -> list[Found]:
     """The trees of sentences that are scored together."""
     scores = engine.scores(batch)
-    if engine.finds_most_probable and not keep_heads and not has_margins:
-        found = [Found(tree, NOTHING) for tree in chart.best_of_all(scores.arcs)]
+    given = [s.heads or (FREE,) * len(s) if keep_heads else () for s in batch]
+    arcs = [chart.constrained(each, heads) if heads else each for each, heads in zip(scores.arcs, given)]
+    marginals = chart.marginals_of_all(arcs) if has_margins or not engine.finds_most_probable else []
+    if engine.finds_most_probable:
+        trees = chart.best_of_all(arcs)
     else:
-        found = [
-            _decoded(arcs, s.heads if keep_heads else None, engine.finds_most_probable, has_margins)
-            for arcs, s in zip(scores.arcs, batch)
-        ]
+        trees = chart.expected_best_of_all(marginals, given)
+    margins = margins_of(marginals, trees) if has_margins else [NOTHING] * len(batch)
+    found = list(map(Found, trees, margins))
     if not relations or scores.log_p is None:
         return found
     log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))
@@ -210,22 +212,11 @@ def of_scores(
     return [each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)]
 
 
-def _decoded(scores: Floats, given: Sequence[int] | None, most_probable: bool, has_margins: bool) -> Found:
-    """The tree of one sentence."""
-    if given is not None:
-        scores = chart.constrained(scores, given)
-    if most_probable:
-        tree = chart.best(scores)
-        return Found(tree, margins_of(chart.marginals(scores), tree) if has_margins else NOTHING)
-    marginals = chart.marginals(scores)
-    tree = chart.expected_best(marginals, given)
-    return Found(tree, margins_of(marginals, tree) if has_margins else NOTHING)
-
-
-def margins_of(marginals: Floats, tree: Tree) -> Floats:
-    """The log-odds (n,) of the marginal probabilities (n + 1, n) of a tree's arcs."""
-    p = np.clip(marginals[list(tree), range(len(tree))], CERTAIN, 1 - CERTAIN)
-    return np.asarray(np.log(p / (1 - p)))
+def margins_of(marginals: Sequence[Floats], trees: Sequence[Tree]) -> list[Floats]:
+    """The log-odds (n,) of the marginal probabilities (n + 1, n) of each tree's arcs."""
+    of_arcs = [probabilities[tree, range(len(tree))] for probabilities, tree in zip(marginals, map(list, trees))]
+    p = np.clip(np.concatenate(of_arcs), CERTAIN, 1 - CERTAIN)
+    return np.split(np.log(p / (1 - p)), np.cumsum(list(map(len, trees)))[:-1])
 
 
 def _in_batches(

@@ -11,7 +11,8 @@ Letters: n words, c columns of atoms, t templates, a atoms, B buckets of weights
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -23,11 +24,13 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.atoms import (
     AGREEING,
     AGREEMENT,
+    EXTRA_ROWS,
     GAPS,
     Atoms,
     C,
     M,
     P,
+    PackedRows,
     S,
     T,
     Templates,
@@ -42,7 +45,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.settings.config import Section
 from dynet_vdgi.settings.presets import checked
 from dynet_vdgi.system import arrays as sparse_weights
-from dynet_vdgi.system.arrays import Codes, Floats
+from dynet_vdgi.system.arrays import Codes, Flags, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.teachers.common import Base
 
@@ -126,6 +129,7 @@ LEAST_SLOPE = 1e-3
 _H_T, _D_T = ATOMS.index("h.T"), ATOMS.index("d.T")
 _DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
 _BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
+_ROLES = np.array([{"h": 0, "d": 1}.get(re.split("[-+.]", atom)[0], 2) for atom in ATOMS])  # 2: of the arc
 _OF_SIDE = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # added to all features of a side
 
 
@@ -146,94 +150,130 @@ def distance_bin(distance: int) -> int:
     return 5 if distance <= 9 else 6
 
 
+class ArcRoom(NamedTuple):
+    """The workspace of the kernels, and what the words of a sentence add to the codes of features."""
+
+    atoms: Codes  # (a,)
+    buckets: Codes  # of the features of an arc
+    of_places: Codes  # (2, 7, t): the template, the side and the distance
+    of_words: Codes  # (2, n + 1, t): each word as a head, ROOT at 0, and as a dependent
+    exist: Flags  # (2, n + 1, t): if the word has all atoms that the template needs of it
+    before: Ints  # (n + 1,): the last word with the same tag before each; 0: none
+
+    @classmethod
+    def of(cls, longest: int, table: Templates) -> ArcRoom:
+        """A workspace for the arcs of sentences of up to so many words."""
+        t = len(table.parts)
+        has_distance = (table.parts == _DISTANCE).any(axis=1)
+        of_distance = np.arange(7, dtype=np.uint64)[:, None] * table.of_atom[_DISTANCE] * has_distance
+        shape = (2, longest + 1, t)
+        return cls(
+            np.zeros(len(ATOMS), np.uint64),
+            np.zeros(t + longest, np.uint64),
+            _OF_SIDE[:, None, None] + of_distance + table.of_template,
+            np.zeros(shape, np.uint64),
+            np.zeros(shape, np.bool_),
+            np.zeros(longest + 1, np.int64),
+        )
+
+
 @compiled
-def fill_atoms(rows: Codes, head: int, dependent: int, atoms: Codes) -> None:
-    """The atoms (a,) of an arc, but for `between`."""
-    n = len(rows) - 4
-    h = head if head else n + 1
-    before, after = (head - 1, head + 1) if head else (0, 0)
+def fill_atoms_of_words(rows: Codes, word: int, atoms: Codes) -> None:
+    """The atoms of a word as a head, ROOT at 0, and as a dependent."""
+    h = word if word else len(rows) - 3
+    before, after = (word - 1, word + 1) if word else (0, 0)
     k = 1
-    for row in (h, dependent):
+    for row in (h, word):
         for column in (T, M, C, W, S):
             atoms[k] = rows[row, column]
             k += 1
-    for row in (before, after, dependent - 1, dependent + 1):
+    for row in (before, after, before, after):
         for column in (T, C, W):
             atoms[k] = rows[row, column]
             k += 1
-    atoms[_DISTANCE] = distance_bin(abs(head - dependent)) if head else 0
-    atoms[_H_P], atoms[_H_P + 1], atoms[_H_P + 2] = rows[h, P], rows[dependent, P], rows[dependent + 1, P]
+    atoms[_H_P], atoms[_H_P + 1], atoms[_H_P + 2] = rows[h, P], rows[word, P], rows[after, P]
+
+
+@compiled
+def add_words(rows: Codes, table: Templates, room: ArcRoom) -> None:
+    """What each word adds to the codes of features, computed once for all of its arcs."""
+    for word in range(len(rows) - 3):
+        fill_atoms_of_words(rows, word, room.atoms)
+        for t in range(len(table.parts)):
+            for role in range(2):
+                room.of_words[role, word, t], room.exist[role, word, t] = 0, True
+            for atom in table.parts[t]:
+                role = _ROLES[atom]
+                if role < 2:
+                    room.of_words[role, word, t] += room.atoms[atom] * table.of_atom[atom]
+                    if atom >= _H_P and room.atoms[atom] == 0:
+                        room.exist[role, word, t] = False
+        room.before[word] = 0
+        for earlier in range(1, word):
+            if rows[earlier, T] == rows[word, T]:
+                room.before[word] = earlier
+
+
+@compiled
+def fill_atoms_of_arc(rows: Codes, head: int, dependent: int, atoms: Codes) -> None:
+    """The atoms that need both words of an arc, but for `distance` and `between`."""
+    n = len(rows) - 4
     gaps = rows[max(head, dependent), GAPS] - (rows[min(head, dependent), GAPS] if head else np.uint64(0))
     atoms[_H_P + 3] = 1 + min(gaps, np.uint64(FARTHEST_GAP)) if rows[n + 1, GAPS] else 0
     atoms[_H_P + 4] = 0 if head else 1 + (dependent == 1) + 2 * (dependent == n)
     for j in range(len(AGREEING)):
-        mine, other = rows[h, AGREEMENT + j], rows[dependent, AGREEMENT + j]
+        mine, other = rows[head if head else n + 1, AGREEMENT + j], rows[dependent, AGREEMENT + j]
         atoms[_AGREEING + j] = 0 if not mine or not other else 1 if mine == other else 2
 
 
 @compiled
-def find_buckets(
-    rows: Codes, table: Templates, shift: int, head: int, dependent: int, atoms: Codes, buckets: Codes
-) -> int:
-    """Fills in the buckets of the arc's features and returns their number. `atoms` (a,) is workspace."""
-    fill_atoms(rows, head, dependent, atoms)
-    parts, of_template, of_atom, certain = table
-    side = _OF_SIDE[1 if dependent > head else 0]
-    width, down, found = parts.shape[1], np.uint64(shift), 0
-    last = len(parts) - 1  # the template with `between`
-    for t in range(last):
-        exists = True
-        code = of_template[t] + side
-        for k in range(width):
-            atom = parts[t, k]
-            if t >= certain and atom >= _H_P and atoms[atom] == 0:
-                exists = False
-            code += atoms[atom] * of_atom[atom]
-        if exists:
-            buckets[found] = code >> down
-            found += 1
+def find_buckets(rows: Codes, table: Templates, shift: int, head: int, dependent: int, room: ArcRoom) -> int:
+    """Fills in the buckets of the arc's features and returns their number, after `add_words`."""
+    atoms, buckets, down, last = room.atoms, room.buckets, np.uint64(shift), len(table.parts) - 1
+    place = room.of_places[1 if dependent > head else 0, distance_bin(abs(head - dependent)) if head else 0]
+    of_head, of_dependent = room.of_words[0, head], room.of_words[1, dependent]
+    for t in range(table.certain):
+        buckets[t] = (of_head[t] + of_dependent[t] + place[t]) >> down
+    found = table.certain
+    fill_atoms_of_arc(rows, head, dependent, atoms)
+    for t in range(table.certain, last):
+        if room.exist[0, head, t] and room.exist[1, dependent, t]:
+            exists = True
+            code = of_head[t] + of_dependent[t] + place[t]
+            for atom in table.parts[t]:
+                if atom > _H_P + 2:
+                    code += atoms[atom] * table.of_atom[atom]
+                    exists = exists and atoms[atom] != 0
+            if exists:
+                buckets[found] = code >> down
+                found += 1
     if head:
-        code = of_template[last] + side + atoms[_H_T] * of_atom[_H_T] + atoms[_D_T] * of_atom[_D_T]
+        code = of_head[last] + of_dependent[last] + place[last]
         low, high = min(head, dependent), max(head, dependent)
         for word in range(low + 1, high):
-            is_new = True
-            for earlier in range(low + 1, word):
-                if rows[earlier, T] == rows[word, T]:
-                    is_new = False
-                    break
-            if is_new:
-                buckets[found] = (code + rows[word, T] * of_atom[_BETWEEN]) >> down
+            if room.before[word] <= low:
+                buckets[found] = (code + rows[word, T] * table.of_atom[_BETWEEN]) >> down
                 found += 1
     return found
 
 
 # ------------------------------------------------------------------------------------------- kernels
-class ArcRoom(NamedTuple):
-    """The workspace of the kernels."""
-
-    atoms: Codes  # (a,)
-    buckets: Codes  # of the features of an arc
-
-    @classmethod
-    def of(cls, rows: Codes, table: Templates) -> ArcRoom:
-        """A workspace for the arcs of a sentence."""
-        return cls(np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + len(rows), np.uint64))
-
-
 @compiled
-def score_arcs(rows: Codes, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
-    """The kernel of `add_scores`."""
-    n = len(rows) - 4
-    atoms, buckets = room
-    shift = shift_of(len(weights))
-    for head in range(n + 1):
-        for dependent in range(1, n + 1):
-            if head == dependent:
-                continue
-            total = 0.0
-            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
-                total += weights[buckets[k]]
-            scores[head, dependent] += total
+def score_arcs(packed: PackedRows, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
+    """Adds to the scores of all arcs of sentences in a row the weights (B,) of their features."""
+    shift, at = shift_of(len(weights)), 0
+    for s in range(len(packed.first) - 1):
+        start, n = packed.first[s] + EXTRA_ROWS * s, packed.first[s + 1] - packed.first[s]
+        rows = packed.rows[start : start + n + EXTRA_ROWS]
+        add_words(rows, table, room)
+        for head in range(n + 1):
+            for dependent in range(1, n + 1):
+                if head != dependent:
+                    total = 0.0
+                    for k in range(find_buckets(rows, table, shift, head, dependent, room)):
+                        total += weights[room.buckets[k]]
+                    scores[at + dependent] += total
+            at += n + 1
 
 
 @compiled
@@ -249,15 +289,15 @@ def learn_arcs(
 ) -> None:
     """The kernel of `learn`."""
     n = len(rows) - 4
-    atoms, buckets = room
     shift = shift_of(len(weights))
+    add_words(rows, table, room)
     for head in range(n + 1):
         for dependent in range(1, n + 1):
             slope = slopes[head, dependent - 1]
             if head == dependent or abs(slope) < LEAST_SLOPE:
                 continue
-            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
-                bucket = buckets[k]
+            for k in range(find_buckets(rows, table, shift, head, dependent, room)):
+                bucket = room.buckets[k]
                 own = slope - ridge * weights[bucket]
                 squares[bucket] += own * own
                 weights[bucket] += rate * own / math.sqrt(squares[bucket])
@@ -267,9 +307,14 @@ def learn_arcs(
 _SCORE, _LEARN = Kernel(score_arcs, "the arc CRF"), Kernel(learn_arcs, "the arc CRF")
 
 
-def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -> None:
-    """Adds to the scores (n + 1, n + 1) of all arcs the weights (B,) of their features."""
-    _SCORE(rows, table, weights, scores, ArcRoom.of(rows, table), work=scores.size)
+def add_scores(packed: PackedRows, table: Templates, weights: Floats, scores: Sequence[Floats]) -> list[Floats]:
+    """The scores (n + 1, n + 1) of all arcs of sentences, and the weights (B,) of their features added."""
+    lengths = np.diff(packed.first)
+    flat = np.concatenate([*(of_arcs.ravel() for of_arcs in scores), np.zeros(0)])
+    room = ArcRoom.of(int(lengths.max(initial=0)), table)
+    _SCORE(packed, table, weights, flat, room, work=flat.size)
+    parts = np.split(flat, np.cumsum((lengths + 1) ** 2)[:-1])
+    return [part.reshape(n + 1, n + 1) for part, n in zip(parts, lengths.tolist())]
 
 
 def learn(
@@ -279,7 +324,7 @@ def learn(
 
     Changes weights (B,) and squares (B,), the sums of squared gradients so far. The ridge draws weights to 0.
     """
-    room = ArcRoom.of(rows, table)
+    room = ArcRoom.of(len(rows) - EXTRA_ROWS, table)
     _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)
 
 
@@ -391,32 +436,25 @@ class ArcCrf:
 
     def scores(self, sentence: Sentence) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs, those of the base included."""
-        return next(self.all_scores([sentence]))
+        return self.all_scores([sentence])[0]
 
-    def all_scores(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
+    def all_scores(self, sentences: Sequence[Sentence]) -> list[Floats]:
         """The `scores` of each sentence; many at once are faster than one by one."""
         base, weights = self._fitted()
-        packed = self._atoms.pack(sentences)
-        for k, parts in enumerate(base.all_parts(sentences)):
-            scores = self._based(parts)
-            add_scores(packed.of(k), self._table, weights, scores)
-            yield scores
+        based = list(map(self._based, base.all_parts(sentences)))
+        return add_scores(self._atoms.pack(sentences), self._table, weights, based)
 
     def scores_after(self, tree: Sentence, rate: float) -> Floats:
         """The `scores` after one step of learning from this partial tree alone, which is not kept."""
         _, weights = self._fitted()
         (example,), learnt = self._examples([tree]), weights.copy()
-        scores = self._based(example.parts)
-        add_scores(example.rows, self._table, learnt, scores)
-        gradients = gradients_of(scores, example.heads)
-        learn(example.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
-        after = self._based(example.parts)
-        add_scores(example.rows, self._table, learnt, after)
-        return after
+        gradients = gradients_of(self._scores(example, learnt), example.heads)
+        learn(example.packed.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
+        return self._scores(example, learnt)
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
-        return [chart.marginals(scores) for scores in self.all_scores(list(sentences))]
+        return chart.marginals_of_all(self.all_scores(list(sentences)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back; the base is not part of them."""
@@ -446,20 +484,21 @@ class ArcCrf:
         for tree, parts in zip(trees, base.all_parts(trees)):
             if tree.heads is None:
                 raise ValueError("a sentence to learn from has no heads")
-            examples.append(_Example(self._atoms.pack([tree]).rows, parts, tree.heads))
+            examples.append(_Example(self._atoms.pack([tree]), parts, tree.heads))
         return examples
 
     def _based(self, parts: Floats) -> Floats:
         """The base's part of the scores, in a new array, given its parts (m, n + 1, n + 1)."""
-        return np.ascontiguousarray(np.tensordot(self.shares, parts, 1), np.float64)
+        return np.asarray(self.shares @ parts.reshape(len(parts), -1)).reshape(parts.shape[1:])
+
+    def _scores(self, example: _Example, weights: Floats) -> Floats:
+        return add_scores(example.packed, self._table, weights, [self._based(example.parts)])[0]
 
     def _learn(self, example: _Example, squares: Floats) -> Floats:
         """Learns from a tree; returns the gradients (n + 1, n)."""
         _, weights = self._fitted()
-        scores = self._based(example.parts)
-        add_scores(example.rows, self._table, weights, scores)
-        gradients = gradients_of(scores, example.heads)
-        learn(example.rows, self._table, gradients, self.rate, self.settings.ridge, weights, squares)
+        gradients = gradients_of(self._scores(example, weights), example.heads)
+        learn(example.packed.rows, self._table, gradients, self.rate, self.settings.ridge, weights, squares)
         return gradients
 
     def _learn_shares(self, example: _Example, gradients: Floats, squares: Floats) -> None:
@@ -480,7 +519,7 @@ class ArcCrf:
 class _Example:
     """A tree for learning: rows of atoms, the base's parts (m, n + 1, n + 1), heads."""
 
-    rows: Codes
+    packed: PackedRows
     parts: Floats
     heads: tuple[int, ...]
 
