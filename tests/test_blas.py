@@ -1,6 +1,8 @@
-"""The limit of one BLAS thread holds inside a block and only there."""
+"""The limit of one BLAS thread holds inside a block and only there, in any Python thread."""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import universal_toys
@@ -51,4 +53,35 @@ def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatc
     monkeypatch.setattr(TextScorer, "log_probabilities", watched)
     Parser(universal_toys.model()).parse_all([Sentence.of_tags(["NOUN", "VERB"])])
     assert set(seen) == {1}
+    assert threads() == 2
+
+
+def test_blocks_of_several_threads_may_overlap(two_threads):
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        first, second = processes.one_thread(), processes.one_thread()
+        one.submit(first.__enter__).result()
+        assert one.submit(threads).result() == 1
+        other.submit(second.__enter__).result()
+        one.submit(first.__exit__, None, None, None).result()
+        assert other.submit(threads).result() == 1
+        other.submit(second.__exit__, None, None, None).result()
+        assert other.submit(threads).result() == threads() == 2
+        with processes.one_thread():
+            assert one.submit(threads).result() == threads() == 1
+        assert threads() == 2
+
+
+def test_parsing_in_another_thread_uses_one_thread(two_threads, monkeypatch):
+    seen, log_probabilities = [], TextScorer.log_probabilities
+
+    def watched(*arguments):
+        seen.append(threads())
+        return log_probabilities(*arguments)
+
+    monkeypatch.setattr(TextScorer, "log_probabilities", watched)
+    parser, text = Parser(universal_toys.model()), [Sentence.of_tags(["NOUN", "VERB"])]
+    parser.parse_all(text)
+    with ThreadPoolExecutor(4) as several:
+        assert len(list(several.map(parser.parse_all, [text] * 20))) == 20
+    assert seen == [1] * 21
     assert threads() == 2

@@ -34,7 +34,6 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.config import rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.arrays import Floats, Ints
-from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence
@@ -292,8 +291,7 @@ class UniversalEngine(ScoringEngine):
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
         scorer = self._text_scorer(sentences)
         encoded = scorer.encode(sentences)
-        with one_thread():
-            log_p = scorer.log_probabilities(encoded)
+        log_p = scorer.log_probabilities(encoded)
         arcs = []
         for each in by_sentence(log_p, encoded.lengths):
             arcs.append(np.zeros((len(each), len(each))))

@@ -43,6 +43,7 @@ from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.settings.config import RECIPES
 from dynet_vdgi.system.names import count
+from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.universal.stored import MEASURED, Measures
 
 
@@ -189,6 +190,7 @@ class Parser:
         own = universal(self.engine)
         return own is not None and own.measures is None
 
+    @one_thread()
     def adapted(self, sentences: Sentences, *, tag_accuracy: float = 1.0) -> Parser:
         """This parser for the language of a text, whose beginning is measured: 20,000 words.
 
@@ -200,6 +202,7 @@ class Parser:
         Raises: UsageError, the argument is neither a file nor sentences.
         """
         first = first_sentences(self._given(sentences))
+        verb_order = self.labeller.verb_order_in(s.upos or s.tags for s in islice(first, LOOKED_AT))
         adapted, own = copy(self), universal(self.engine)
         if own is not None and own.measures is None:
             quiet = copy(self)
@@ -209,8 +212,7 @@ class Parser:
         elif own is None:
             adapted.tag_accuracy = tag_accuracy
             vars(adapted).pop("calibration", None)
-        tags = (s.upos or s.tags for s in islice(first, LOOKED_AT))
-        adapted.verb_order = adapted.labeller.verb_order_in(tags)
+        adapted.verb_order = verb_order
         return adapted
 
     def _adapted_here(self, sentences: Sequence[Sentence]) -> Parser:
@@ -347,6 +349,7 @@ class Parser:
             parses += self._parsed(every[start : start + size], how, relations)
         return parses
 
+    @one_thread()
     def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool) -> list[Parse]:
         """The trees of a window: without punctuation, which is attached afterwards."""
         bare, places = [], []

@@ -257,8 +257,7 @@ class Retagger:
         words, text = self.standardised(its)
         language = w["language"] @ np.tanh(w["text"] @ text + w["text.bias"]) + w["bias"]
         x = np.maximum(words @ w["words"].T + its.said @ w["said"].T + language, 0)
-        layer = Layer(w, 0)
-        y = layer(Packing(its.first), layer.inputs(x))
+        y = Layer(w, 0)(Packing(its.first), x)
         logits = np.concatenate([y, x], 1) @ w["out"].T + w["out.bias"]
         logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST)
         p = np.exp(logits - logits.max(1, keepdims=True, initial=-np.inf))

@@ -5,8 +5,10 @@ The layers of the universal parser's network, and the shapes of its weights; nee
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -198,21 +200,22 @@ class Layer:
         self.hidden = hidden = x[0].shape[0] // 4
         half = np.ones((4 * hidden, 1), np.float32)
         half[: 3 * hidden] = HALF
-        self._x = np.ascontiguousarray(np.concatenate([a * half for a in x]).T)
+        self._x = np.stack([np.ascontiguousarray((a * half).T) for a in x])
         self._h = np.stack([np.ascontiguousarray((a * half).T) for a in h])
         forget = np.zeros(4 * hidden, np.float32)
         forget[hidden : 2 * hidden] = 1.0
-        self._bias = np.concatenate([(b + forget) * half[:, 0] for b in bias])
+        self._bias = np.stack([(b + forget) * half[:, 0] for b in bias])
 
-    def inputs(self, x: Floats32) -> Floats32:
-        """What the inputs (N, width) add to the gates (N, 2 * 4 * H)."""
-        return np.asarray(x @ self._x + self._bias)
-
-    def __call__(self, order: Packing, inputs: Floats32) -> Floats32:
-        """Outputs (N, 2 * H)."""
-        hidden, wide, n = self.hidden, 4 * self.hidden, len(inputs)
-        gates = np.empty((2, n, wide), np.float32)
-        gates[0], gates[1] = inputs[order.forward, :wide], inputs[order.backward, wide:]
+    def __call__(self, order: Packing, x: Floats32, of_word: Ints | None = None) -> Floats32:
+        """Outputs (N, 2 * H) for inputs (N, width), or for these rows (N,) of fewer."""
+        hidden, n = self.hidden, len(order.forward)
+        gates = np.empty((2, n, 4 * hidden), np.float32)  # the only large array, for which memory is fetched once
+        for k, words in enumerate((order.forward, order.backward)):
+            if of_word is None:
+                np.matmul(x[words], self._x[k], out=gates[k])
+                gates[k] += self._bias[k]
+            else:
+                np.take(x @ self._x[k] + self._bias[k], of_word[words], axis=0, out=gates[k], mode="clip")
         outputs = np.empty((2, n, hidden), np.float32)
         cells = np.zeros((2, int(order.active[0]) if n else 0, hidden), np.float32)
         before = at = 0
@@ -264,6 +267,15 @@ class Scorer:
         return Profile(numbers.astype(np.float32), profile.pairs)
 
 
+class _Kept(threading.local):
+    """What a Python thread has computed last, a text and its words; copies have nothing."""
+
+    last: tuple[CodedText, Floats32] | None = None
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
 class TextScorer:
     """A scorer for the sentences of one text."""
 
@@ -275,7 +287,7 @@ class TextScorer:
         teacher: TextTeacher | None = None,
     ) -> None:
         self.scorer, self.profile, self.bands, self.teacher = scorer, profile, bands, teacher
-        self._last: tuple[CodedText, Floats32] | None = None
+        self._kept = _Kept()
         w = scorer.weights
         self._language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
         self._layers = [Layer(w, 0), Layer(w, 1)]
@@ -289,6 +301,10 @@ class TextScorer:
         self._root = w["arc.head"] @ w["root"]
 
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
+        """The sentences as arrays; the last ones are kept, because heads and relations are of the same."""
+        text = self._kept.last[0] if self._kept.last else None
+        if text is not None and len(text) == len(sentences) and all(map(is_, text.sentences, sentences)):
+            return text
         text = encode(sentences, self.scorer.features, self.bands)
         return replace(text, soft=soft_text(sentences, self.scorer.features))
 
@@ -347,9 +363,9 @@ class TextScorer:
 
     def _words(self, text: CodedText) -> Floats32:
         """`_layered` of a text; kept, because heads and relations of a text need the same."""
-        if self._last is None or self._last[0] is not text:
-            self._last = text, self._layered(text)
-        return self._last[1]
+        if self._kept.last is None or self._kept.last[0] is not text:
+            self._kept.last = text, self._layered(text)
+        return self._kept.last[1]
 
     def _layered(self, text: CodedText) -> Floats32:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
@@ -361,8 +377,7 @@ class TextScorer:
         order = Packing(starts)
         if (soft := text.soft) is not None:
             x = self._inputs(soft.chances @ w["tag"], soft.features @ w["features"].T, gaps, text.band)
-            y = self._layers[0](order, self._layers[0].inputs(x))
-            return np.concatenate([self._layers[1](order, self._layers[1].inputs(y)), x], 1)
+            return np.concatenate([self._layers[1](order, self._layers[0](order, x)), x], 1)
         key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
         known = np.array(sorted({*key.tolist()}), np.int64)  # np.unique would load much of NumPy
         of_word = np.searchsorted(known, key)
@@ -370,8 +385,7 @@ class TextScorer:
         rest, band = np.divmod(rest, 8)
         tag, gap = np.divmod(rest, 16)
         x = self._inputs(w["tag"][tag], (text.features @ w["features"].T)[bundle], gap, band)
-        y = self._layers[0](order, self._layers[0].inputs(x)[of_word])
-        y = self._layers[1](order, self._layers[1].inputs(y))
+        y = self._layers[1](order, self._layers[0](order, x, of_word))
         return np.concatenate([y, x[of_word]], 1)
 
     def _inputs(self, tags: Floats32, features: Floats32, gaps: Ints, bands: Ints | Bytes) -> Floats32:
