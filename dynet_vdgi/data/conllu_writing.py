@@ -47,7 +47,7 @@ def comment(lines: Sequence[str]) -> str:
 
 def renewed(block: str) -> str:
     """The block of a parser's tree; if it has that comment, it has it for this tree."""
-    lines = block.split("\n")
+    lines = block.split("\n") if "guess" in block else []
     if not any(map(COMMENT.fullmatch, lines)):
         return block
     now = comment([line for line in lines if line])
@@ -83,7 +83,8 @@ def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[st
     another head or relation.
     """
     source = sentence.source
-    if source is None or not any(note in line for line in source.lines for note in _IN_MISC):
+    text = "\n".join(source.lines) if source else ""
+    if source is None or not any(note in text for note in _IN_MISC):
         return sentence
     lines = list(source.lines)
     for row, head, deprel in zip(source.rows, heads, deprels):

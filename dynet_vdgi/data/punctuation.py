@@ -184,6 +184,7 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], for
     if cycle(kept_heads) or not all(0 <= head <= len(kept_heads) for head in kept_heads):
         raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     kept = set(positions)
+    arcs = [(min(arc), max(arc)) for arc in enumerate(kept_heads, 1)]
     inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
     places = [0, *positions]
     heads: list[int] = []
@@ -192,7 +193,7 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], for
         if word in kept:
             head, gap, before = kept_heads[gap], gap + 1, 0
         else:
-            head = _head_of_mark(kept_heads, gap, inner[word])
+            head = _head_of_mark(kept_heads, arcs, gap, inner[word])
             crosses = not gap < head <= before if before > gap else before < head <= gap
             if before and crosses:  # the arc of the mark beside it
                 head = before
@@ -220,9 +221,8 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
     return inner
 
 
-def _head_of_mark(heads: Sequence[int], gap: int, inner: int) -> int:
-    """The head of a mark in a gap of a tree, whose partner is in the gap `inner`, or -1."""
-    arcs = [(min(arc), max(arc)) for arc in enumerate(heads, 1)]
+def _head_of_mark(heads: Sequence[int], arcs: Sequence[tuple[int, int]], gap: int, inner: int) -> int:
+    """The head of a mark in a gap of a tree, with its arcs, whose partner is in the gap `inner`, or -1."""
     over = [(low, high) for low, high in arcs if low <= gap < high]  # the mark, so that it stays below them
 
     def highest(start: int, first: int, last: int) -> int:
