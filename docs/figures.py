@@ -39,6 +39,7 @@ PAGES = [
             "few-trees.md",
             "results/index.md",
             "results/few-trees.md",
+            "results/long-sentences.md",
             "results/raw-text.md",
             "results/replication.md",
         )
@@ -452,6 +453,7 @@ _EIGHT = {
     "paper": "UniversalRules",
     "paper.dev": "UniversalRules-dev",
     "pretraining": "pretraining",
+    "pretraining.dev": "pretraining-dev",
     "rules": "rules only",
 }
 """Systems on the eight languages, by the names of their figures."""
@@ -462,6 +464,9 @@ _DIFFERENCES = {
     "dev": ("UniversalRules-dev", "UniversalRules"),
     "dev.pretraining": ("pretraining-dev", "pretraining"),
     "rl-pc.dev": ("UniversalRules-dev", "pretraining-dev"),
+    "rl-sn": ("RL-SN", "pretraining"),
+    "rl-sn.fixed": ("fixed-lambda-RL-SN", "fixed-lambda"),
+    "expectations": ("WeaklySupervised", "UniversalRules"),
 }
 """Systems on the eight languages whose averages are compared, first less second."""
 
@@ -479,6 +484,10 @@ _ON_WSJ = (
     "RL-SN",
     "RL-C",
     "WeaklySupervised",
+    "RL-BL-dev",
+    "RL-SN-dev",
+    "RL-C-dev",
+    "WeaklySupervised-dev",
     "UniversalRules",
     "L-WeaklySupervised",
     "L-UniversalRules",
@@ -496,6 +505,7 @@ _EFFECTS = {
     "average": "train.average=0",
     "mask": "parser.mask_illegal=false",
     "exponent": "train.exponent=0.8",
+    "first": "finetune.updates=0",
 }
 """One change to the preset `paper` each."""
 
@@ -516,14 +526,19 @@ _TABLES = {
             "fixed-lambda-RL-PC",
             "released-lambda",
             "WeaklySupervised",
+            "RL-BL",
             "RL-SN",
+            "RL-SN-dev",
             "fixed-lambda-RL-SN",
         ),
     ),
     "t7": _replicated(replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
     "made": _replicated(partial(replication.made, "UniversalRules-released")),
     "lambda.released": _replicated(partial(replication.largest_lambda, "released-lambda")),
+    "lambda.code": _replicated(partial(replication.largest_lambda, "UniversalRules-released")),
     "lambda.dual": _replicated(partial(replication.largest_lambda, *_DUAL)),
+    "lambda.second": _replicated(partial(replication.largest_lambda, "UniversalRules", "UniversalRules-dev")),
+    "lambda.rl-sn": _replicated(partial(replication.largest_lambda, "RL-SN")),
     "lengths": _replicated(
         replication.long_sentences,
         "docs/results/replication-lengths.csv",

@@ -123,9 +123,10 @@ def eight(*systems: str) -> str:
         both = [
             [tables.figure(own, name, length, LANGUAGES) for length in (SHORT, LONG)] for name in (AVERAGE, *LANGUAGES)
         ]
-        cells = ["/".join("–" if each is None else f"{each.mean:.1f}" for each in pair) for pair in both]
+        cells = ["/".join(f"{each.mean:.1f}" for each in pair if each) or "–" for pair in both]
         spread = "/".join("" if each is None or each.std is None else f"{each.std:.1f}" for each in both[0]).strip("/")
-        seeds = "–" if system in tables.BASELINES else str(len(complete))
+        some = f"{len({row.seed for row in own})} ({len({row.language for row in own})} languages)"
+        seeds = "–" if system in tables.BASELINES else str(len(complete) or some)
         lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:]])
     return f"{markdown(lines)}\n\n{made_by(used)}"
 

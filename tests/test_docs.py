@@ -222,7 +222,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
 # ------------------------------------------------------------------------------------------- results
 def test_tables_of_results_are_those_of_the_pages() -> None:
     tables = script("results_to_csv").tables()
-    assert len(tables) == 8
+    assert len(tables) == 9
     assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
         "run python docs/results_to_csv.py"
     )
