@@ -95,6 +95,7 @@ setup(
             "labels/*.txt",
             "models/*.vdgi",
             "tagging/*.retagger",
+            "release/*",
         ],
     },
     entry_points={

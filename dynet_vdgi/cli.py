@@ -31,7 +31,7 @@ from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (
     "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
-    "rules", "convert", "clusters", "vectors", "experiment",
+    "rules", "convert", "release", "clusters", "vectors", "experiment",
 )  # fmt: skip
 FORMER = {
     "doubts": "vdgi choose --words FILE",

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.labels.label_table import LABELS, relation_of
-from dynet_vdgi.system.names import how_to_install
+from dynet_vdgi.system.names import count, how_to_install
 
 NO_HEADS = "no word has a head"
 """The problem of a sentence without a tree."""
@@ -362,3 +362,22 @@ def grouped(found: Iterable[Message]) -> list[list[Message]]:
     for message in found:
         groups.setdefault((not message.is_error, message.level, message.rule), []).append(message)
     return [groups[key] for key in sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))]
+
+
+def report(
+    found: Sequence[Message], place: Callable[[Message], str], called: Sequence[str], most: int = 1, hint: str = ""
+) -> list[str]:
+    """Lines about the messages of a command: by rule, with number and first places; then the sums.
+
+    hint: what stands behind the number of further places.
+    """
+    lines = []
+    for group in grouped(found):
+        kind = "error" if group[0].is_error else "warning"
+        lines.append(f"{count(len(group), kind)}: {group[0].rule} (level {group[0].level})")
+        lines += [f"  {place(message)}: {message.text}" for message in group[:most]]
+        if 0 < most < len(group):
+            lines.append(f"  and {len(group) - most:,} more{hint}")
+    n_errors = sum(message.is_error for message in found)
+    said = f"{count(n_errors, 'error')}, {count(len(found) - n_errors, 'warning')}"
+    return [*lines, f"{shlex.join([Path(called[0]).name, *called[1:]])}: {said}"]

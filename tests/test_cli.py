@@ -26,7 +26,7 @@ VERBS = dynet_vdgi.cli.VERBS
 def test_help_of_everything(vdgi: Vdgi) -> None:
     result = vdgi.good("--help")
     assert all(f"\n  {verb} " in result.out for verb in VERBS)
-    assert len(VERBS) <= 16
+    assert len(VERBS) <= 17
     assert result.out.count("\n") <= 24
     for verb in VERBS:
         assert vdgi.good(verb, "--help").out.startswith(f"usage: vdgi {verb} ")

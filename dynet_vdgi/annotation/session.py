@@ -24,7 +24,6 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
-from contextlib import suppress
 from copy import copy
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -48,7 +47,7 @@ from dynet_vdgi.data import conllu_writing, files, raw_text
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY
 from dynet_vdgi.data.punctuation import is_mark
 from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
-from dynet_vdgi.errors import DataError, InUseError, UsageError, VdgiError
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.parsing.steps import Steps, step_file
 from dynet_vdgi.tokenising.features import Seen
 from dynet_vdgi.tokenising.whole import wholes
@@ -544,7 +543,7 @@ class Session:
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:
-    """The sentences of a file as its journal has them, also while somebody is annotating the file.
+    """The sentences of a file as its journal has them, also while somebody is annotating it; neither is written to.
 
     Raises:
         UsageError: it has no journal and no marks.
@@ -557,9 +556,7 @@ def exported(path: str | Path) -> list[MarkedSentence]:
         if not any(marked.is_touched for marked in sentences):
             raise UsageError(f"{path}: nothing is confirmed in it (annotate it first)")
         return sentences
-    with suppress(InUseError):
-        return _released(path)
-    with tempfile.TemporaryDirectory(prefix="vdgi-export-") as folder:  # nothing is locked or written to
+    with tempfile.TemporaryDirectory(prefix="vdgi-export-") as folder:  # nothing is locked
         try:
             for one in (path, journal):  # the file follows the journal, so the journal is the later one
                 shutil.copyfile(one, Path(folder, one.name))

@@ -19,11 +19,8 @@ errors, with 0 if there are warnings only.
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
@@ -32,9 +29,6 @@ from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
-
-if TYPE_CHECKING:
-    from dynet_vdgi.validation import Message
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -105,23 +99,12 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     texts = (files.read_text(name, are_limited=False) for name in names)
     found = validation.messages(texts, language, level)
-    _show(found, names, most)
-    program, *given = validation.command(language, level) or [""]
-    n_errors = sum(message.is_error for message in found)
-    said = f"{counted(n_errors, 'error')}, {counted(len(found) - n_errors, 'warning')}"
-    print(told(f"{shlex.join([Path(program).name, *given])}: {said}"))
-    if n_errors:
+    called = validation.command(language, level) or [""]
+    hint = " (--max-faults N shows them)"
+
+    def place(message: validation.Message) -> str:
+        return f"{files.shown(names[message.file])}:{message.line}"
+
+    print(told("\n".join(validation.report(found, place, called, most, hint))))
+    if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")
-
-
-def _show(found: Sequence[Message], names: Sequence[str], most: int) -> None:
-    from dynet_vdgi.validation import grouped
-
-    for group in grouped(found):
-        first = group[0]
-        kind = "error" if first.is_error else "warning"
-        print(told(f"{counted(len(group), kind)}: {first.rule} (level {first.level})"))
-        for message in group[:most]:
-            print(told(f"  {files.shown(names[message.file])}:{message.line}: {message.text}"))
-        if 0 < most < len(group):
-            print(f"  and {len(group) - most:,} more (--max-faults N shows them)")

@@ -1,0 +1,79 @@
+"""Make a treebank in the form of Universal Dependencies of annotated files.
+
+Writes to FOLDER what a repository of UD holds: xx_mine-ud-train.conllu, -dev and -test, README.md, LICENSE.txt,
+CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annotate`, without marks and notes;
+FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only you know, such as the licence. After
+more work, run it again: it writes what has changed, and sentences keep their names, documents their part.
+
+UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the language,
+else at level 3. Errors are listed by rule, with number and first place in FILE. Exits with status 3 if there
+are errors, with 4 if only values in release.toml are missing.
+
+  vdgi release UD_Scottish_Gaelic-Mine --code gd --name Mine a.conllu b.conllu
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from pathlib import Path
+
+from dynet_vdgi.commands import FaultsFoundError, Options
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.system.names import count, told
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(add: Options) -> None:
+    add("FOLDER", "where the release is, or will be")
+    add("FILE...", "annotated CoNLL-U files", dest="files")
+    add("--code XX", "the language's code in UD, such as gd", required=True)
+    add("--name NAME", "the treebank's name in UD, such as Mine", required=True)
+    add("--all", "take unfinished sentences, too, if they have tags and a tree")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from dynet_vdgi import validation
+    from dynet_vdgi.release.documents import AnnotatedFiles
+    from dynet_vdgi.release.folder import VALUES, prepared
+    from dynet_vdgi.release.split import shortfall
+
+    folder, code, name = Path(arguments.folder), arguments.code, arguments.name
+    if not re.fullmatch("[a-z]{2,3}", code) or not re.fullmatch("[A-Z][A-Za-z0-9]*", name):
+        raise UsageError(f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine")
+    names = files.expand(arguments.files)
+    files.check_read_again(names, "a release is made of files")
+    if inside := [path for path in names if Path(path).resolve().parent == folder.resolve()]:
+        raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
+    found = AnnotatedFiles()
+    for path in names:
+        found.read(path, everything=arguments.all)
+    if found.faults:
+        print(told("\n".join(map(str, found.faults[:20]))))
+        raise FaultsFoundError(f"{count(len(found.faults), 'text')} to correct; nothing was written")
+    release = prepared(folder, f"{code}_{name.lower()}", found)
+    logger.info("written: %s", ", ".join(release.write()) or "nothing, because nothing has changed")
+    for part, size in release.sizes.items():
+        if size["words"]:
+            logger.info("%s: %s, %s", part, count(size["sentences"], "sentence"), count(size["words"], "word"))
+    which = "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
+    logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
+    if release.gone:
+        logger.warning("in no FILE any more: %s", ", ".join(release.gone))
+    for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
+        logger.warning("%s", warning)
+    texts = [release.files[path] for path in release.places]
+    messages, language = validation.messages(texts, code), code
+    if any(each.rule == "unknown-deprel" and "'root'" in each.text for each in messages):  # it lacks the language
+        messages, language = validation.messages(texts), ""
+    places, called = list(release.places.values()), validation.command(language) or [""]
+    lines = validation.report(messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called)
+    print(told("\n".join(lines)))
+    missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
+    if n_errors := sum(message.is_error for message in messages):
+        raise FaultsFoundError("\n".join([f"{count(n_errors, 'error')} found"] + [missing] * bool(release.missing)))
+    if release.missing:
+        raise ConfigError(missing)

@@ -1,0 +1,59 @@
+"""Which documents are train, dev and test data, by UD's rules of size; a document stays where it has been.
+
+UD's rules (universaldependencies.org/contributing/repository_files.html, "Data split"): below 20,000 words all
+is test data; up to 110,000, at least 10,000 words are test, 10 % of the rest dev, and the others train; beyond,
+10,000 words each are enough for test and dev. UD's check of files asks for 10,000 words of train above 20,000
+words, and for 5,000 of dev above 30,000. Documents are not cut, and do not move when others come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+PARTS = ("train", "dev", "test")
+LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
+"""Words: of train and of test; of all, before there is train, and before dev has its own least; that least."""
+
+MORE = 1.1
+"""How many times the words that a part needs are good enough."""
+
+
+def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]:
+    """The part of each document; `sizes`: their words, `before`: parts that documents have had.
+
+    New documents are taken in an order that only their names determine.
+    """
+    parts = {name: before[name] for name in sizes if name in before}
+    drawn = sorted(sizes, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    new = {name: sizes[name] for name in drawn if name not in parts}
+    words = {part: sum(sizes[name] for name in parts if parts[name] == part) for part in PARTS}
+    total = sum(sizes.values())
+    if total < BOTH and not words["train"]:
+        return parts | dict.fromkeys(new, "test")
+    test = _filling(new, LEAST - words["test"])
+    rest = total - words["test"] - sum(new.pop(name) for name in test)
+    wanted = min(LEAST, max(rest // 10, LEAST_DEV if total > DEV_FROM else 0))
+    dev = []
+    for name in _filling(new, wanted - words["dev"]):
+        if rest - words["dev"] - new[name] >= LEAST:  # enough is left for train
+            dev.append(name)
+            words["dev"] += new.pop(name)
+    return parts | dict.fromkeys(test, "test") | dict.fromkeys(dev, "dev") | dict.fromkeys(new, "train")
+
+
+def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
+    """The first documents that have the words wanted and few more, or the fewest more; all, if they have less."""
+    sums: dict[int, tuple[str, ...]] = {0: ()}
+    for name, size in sizes.items():
+        if any(wanted <= total <= wanted * MORE for total in sums):
+            break
+        sums = {total + size: (*names, name) for total, names in sums.items() if total < wanted} | sums
+    return sums[min((total for total in sums if total >= wanted), default=max(sums))]
+
+
+def shortfall(words: Mapping[str, int]) -> list[str]:
+    """What UD asks for and the split does not have; `words`: by part."""
+    total = sum(words.values())
+    least = {"test": LEAST * (total > LEAST), "train": LEAST * (total > BOTH), "dev": LEAST_DEV * (total > DEV_FROM)}
+    return [f"{part} has {words[part]:,} words, UD asks for {n:,}" for part, n in least.items() if words[part] < n]
