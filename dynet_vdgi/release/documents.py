@@ -83,6 +83,7 @@ class AnnotatedFiles:
         sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
         stem, met = _as_name(Path(files.without_ending(path)).name), {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
+        all_names = {marked.sent_id for marked in sentences}
         for k, marked in enumerate(sentences):
             lines = block(marked).rstrip("\n").split("\n")
             first = in_file[min(k, len(in_file) - 1)].source.line
@@ -107,7 +108,8 @@ class AnnotatedFiles:
             if its and (paragraph or not follows):
                 its[-1].end_paragraph()
             comments = [f"# newdoc id = {name}"] * (not its) + [paragraph] * bool(paragraph)
-            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{own or number}"]
+            number_name = f"{number}b" if str(number) in all_names else str(number)
+            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{own or number_name}"]
             cleaned = self._cleaned(lines, path, first)
             its.append(ReleasedSentence(path, first + len(lines) - 1, names, comments, cleaned))
             paragraph, follows = "", True
