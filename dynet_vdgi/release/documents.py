@@ -108,8 +108,8 @@ class AnnotatedFiles:
             if its and (paragraph or not follows):
                 its[-1].end_paragraph()
             comments = [f"# newdoc id = {name}"] * (not its) + [paragraph] * bool(paragraph)
-            number_name = f"{number}b" if str(number) in all_names else str(number)
-            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{own or number_name}"]
+            other = own or (f"{number}b" if str(number) in all_names else number)
+            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{other}"]
             cleaned = self._cleaned(lines, path, first)
             its.append(ReleasedSentence(path, first + len(lines) - 1, names, comments, cleaned))
             paragraph, follows = "", True

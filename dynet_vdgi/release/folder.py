@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dynet_vdgi.annotation.marked import MARKS
 from dynet_vdgi.data import files
@@ -88,14 +87,8 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles) -> TreebankRele
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     readme, stats = (environment.from_string(_content(PAPERS / f"{name}.j2")) for name in ("README.md", "stats.xml"))
     contents = {own[part]: "".join("\n".join([*lines, "", ""]) for lines in its) for part, its in texts.items()}
-    contents["README.md"] = readme.render(
-        values=values,
-        sizes=sizes,
-        documents=names,
-        confirmed=found.confirmed,
-        marks=MARKS,
-        agreements=[its for path in paths if (its := _agreement(path))],
-    )
+    about = {"confirmed": found.confirmed, "agreements": [its for path in paths if (its := _agreement(path))]}
+    contents["README.md"] = readme.render(values=values, sizes=sizes, documents=names, marks=MARKS, **about)
     contents["stats.xml"] = stats.render(sizes={"total": _size(whole), **sizes}, **_counts(whole))
     for name in (VALUES, "CONTRIBUTING.md"):
         contents[name] = _content(folder / name) or _content(PAPERS / Path(name).name)
@@ -148,32 +141,24 @@ def _size(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
     return {"sentences": len(sentences), "tokens": tokens, "words": words, "fused": len(spans)}
 
 
-def _counts(sentences: Iterable[Sequence[str]]) -> dict[str, Any]:
+def _counts(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
     """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by feature."""
-    rows = [line.split("\t") for lines in sentences for line in lines if line[0] != "#"]
-    words = [row for row in rows if row[0].isdigit()]
-    counts = {
-        "lemmas": _merged(row[2] for row in words if row[2] != "_"),
-        "forms": _merged(row[1] for row in words),
-        "fusions": _merged(row[1] for row in rows if "-" in row[0]),
-        "deps": Counter(row[7] for row in words),
-    }
-    feats = [(feat, row) for row in words if row[5] != "_" for feat in row[5].split("|")]
-    forms, tags = ((feat, row[1]) for feat, row in feats), ((feat, row[3]) for feat, row in feats)
-    lemmas = ((row[3], row[2]) for row in words)
-    return {"counts": counts, "tags": _grouped(lemmas), "feats": _grouped(forms), "tags_of": _grouped(tags)}
+    found = {kind: defaultdict[str, Counter[str]](Counter) for kind in ("counts", "tags", "feats", "tags_of")}
+    for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
+        pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
+        if row[0].isdigit():
+            pairs = [("counts", "forms", row[1]), ("counts", "deps", row[7]), ("tags", row[3], row[2])]
+            pairs += [("counts", "lemmas", row[2])] * (row[2] != "_")
+            for feat in row[5].split("|") if row[5] != "_" else ():
+                pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
+        for kind, key, value in pairs:
+            found[kind][key][value] += 1
+    return {kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()}
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
-    found = defaultdict[str, list[str]](list)
-    for key, value in pairs:
-        found[key].append(value)
-    return {key: _merged(values) for key, values in found.items()}
-
-
-def _merged(texts: Iterable[str]) -> Counter[str]:
-    """The counts, those of Capitals under the small letters where these occur, too."""
-    counts, found = Counter(texts), Counter[str]()
+def _merged(counts: Counter[str]) -> Counter[str]:
+    """The counts, those of Capitals under the small letters where these occur, too; equal ones by their letters."""
+    found = Counter[str]()
     for text in sorted(counts):
         found[text.lower() if text.lower() in counts else text] += counts[text]
     return found
