@@ -34,9 +34,9 @@ MOST_LINES_OF_A_MODULE = 600
 
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
-    "": 1110,  # modules at the top
+    "": 1120,  # modules at the top
     "annotation": 4530,
-    "commands": 2220,
+    "commands": 2290,
     "data": 3640,
     "drawing": 660,
     "evaluation": 1870,

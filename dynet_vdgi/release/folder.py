@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dynet_vdgi.annotation.marked import MARKS
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.evaluation.agreement import TITLES, Pairings, TwoFiles, agreement
 from dynet_vdgi.release.documents import AnnotatedFiles, name_sentences, names_in
 from dynet_vdgi.release.split import PARTS, split
@@ -119,10 +119,12 @@ def values_in(path: Path) -> tuple[dict[str, str], list[str]]:
 
 def _agreement(path: str) -> list[tuple[str, Pairings]]:
     """Figures about the two files of `vdgi annotate --beside` that a file comes from, if these are beside it."""
-    decisions = Path(path + ".decisions")
-    wanted = json.loads(next(files.lines_of(decisions))).get("beside", ()) if decisions.exists() else ()
-    beside = {files.sha256(other): other for other in sorted(decisions.parent.glob("*.conllu")) if wanted}
-    if not wanted or not {*wanted} <= beside.keys():
+    try:
+        wanted = json.loads(files.read_text(path + ".decisions").partition("\n")[0])["beside"]
+    except (DataError, ValueError, LookupError, TypeError):  # it does not come from there
+        return []
+    beside = {files.sha256(other): other for other in sorted(Path(path).parent.glob("*.conllu"))}
+    if not {*wanted} <= beside.keys():
         return []
     counts = agreement(TwoFiles.read(*(beside[digest] for digest in wanted))).counts
     return [(TITLES[name], its) for name, its in counts.items() if its.words]
