@@ -56,9 +56,11 @@ def main() -> None:
     print(f"{arguments.sentences} sentences, {n_words} words: {time.perf_counter() - begin:.0f} seconds in the page")
     before = contents(work)
     command = [*VDGI, "release", str(release), "--code", arguments.code, "--name", "Mine", str(own)]
-    print(f"exit status {subprocess.run(command, check=False).returncode}")
-    first = contents(release)
-    print(f"exit status {subprocess.run(command, check=False).returncode}")
+    first: dict[Path, bytes] = {}
+    for _ in range(2):
+        first = contents(release)
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        print(f"{found.stderr}{found.stdout}exit status {found.returncode}")
     changed = [str(path) for path, content in contents(release).items() if first.get(path) != content]
     print(f"changed by the second run: {changed or 'nothing'}; in the annotated files: {contents(work) != before}")
 

@@ -94,6 +94,10 @@ RUNS = {
         "--language xx ud2.conllu --whole --sentences 1 --rows rows.jsonl",
         ["| as before |", "| xx | 1 |", "xx: 1 of 1 sentences equal; other cells by column: {}"],
     ),
+    "release": (
+        "ud2.conllu --code qqq --sentences 1 --out out",
+        ["1 sentences, ", "udvalidate --lang=ud --level=3: ", "the second run: nothing; in the annotated files: False"],
+    ),
     "few_trees": (
         f"{LISTED} --rows rows.jsonl --trees 0 3 --shuffles 1 --both --universal scorer.vdgi "
         "--systems this universal partial 'trees only' --picture curves.svg",
@@ -177,16 +181,16 @@ def test_every_script_is_tested() -> None:
 
 @pytest.mark.parametrize("script", sorted(RUNS))
 def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
-    if script == "validate":
+    if script in ("validate", "release"):
         pytest.importorskip("udtools", reason="the validator of Universal Dependencies is not installed")
-    if script == "annotate_keys":
+    if script in ("annotate_keys", "release"):
         pytest.importorskip("playwright", reason="Playwright, of the extra dev, is not installed")
         if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
             pytest.skip("no Chromium on the PATH")
     demo_in(tmp_path)
     if script == "few_trees":
         written_scorer(tmp_path, random_scorer())
-    if script in ("annotate_keys", "annotate_text"):  # the page has the tags of UD 2
+    if script in ("annotate_keys", "annotate_text", "release"):  # the page has the tags of UD 2
         demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
     arguments, headers = RUNS[script]

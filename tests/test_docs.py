@@ -105,7 +105,7 @@ def test_the_examples_of_the_api_page_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 PAGES_FOR_USERS = ["../README.md", "index.md", "expect.md", "tutorial.md", "few-trees.md", "annotate.md"]
-PAGES_FOR_USERS += ["labels.md", "performance.md"]
+PAGES_FOR_USERS += ["labels.md", "performance.md", "release.md"]
 EVERYBODY_KNOWS = {"AAAI", "MB", "MIT"}
 
 
