@@ -117,6 +117,6 @@ make clusters.paths clusters "$data/train.conllu"
 plan="${VDGI_PLAN:-paper-wsj}"
 [[ "$plan" != *.toml ]] || plan="$(absolute "$plan")"
 "$VENV/bin/vdgi" experiment "$plan" --data "$data" --out "$out" ${chosen[@]+"${chosen[@]}"} "$@"
-what+=$'\nIn the released code gold dev trees choose checkpoints; rows -dev and -released do so, others take the last.'
-printf '\n%s\n\n' "$what"
+note="In the released code gold dev trees choose checkpoints; rows -dev and -released do so, others take the last."
+printf '\n%s\n%s\n\n' "$note" "$what"
 "$VENV/bin/vdgi" experiment table "$out" --like paper
