@@ -309,6 +309,49 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
     expect(word(page, 2)).to_have_attribute("aria-selected", "true")
 
 
+# ------------------------------------------------------------------------------------------- search
+def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page: Any, client: Client) -> None:
+    keys(page, "/")
+    page.locator("#kind").select_option("columns")
+    said = page.locator("#found-count")
+    expect(said).to_contain_text("Such as: upos=NOUN")
+    page.locator("#wanted").fill("pos=NOUN")
+    expect(said).to_contain_text("'pos' is no column (there are: id, form,")
+    expect(page.locator("#all")).to_be_hidden()
+    page.locator("#wanted").fill("upos=NOUN lemma!=cat")
+    expect(said).to_have_text("3 words")
+    expect(page.locator("#found button")).to_have_text(
+        ["1 The dogs don't bark. (2 dogs)", "2 Dogs bark (1 Dogs)", "3 Cats see dogs , they say (3 dogs)"]
+    )
+    keys(page, "Enter", "Enter")
+    expect(page.locator("#hit")).to_have_text("1 of 3 found")
+    expect(word(page, 2)).to_have_attribute("aria-selected", "true")
+    for key, number, place, hit in (("+", 2, 1, 2), ("+", 3, 3, 3), ("+", 1, 2, 1), ("-", 3, 3, 3)):
+        keys(page, key)
+        expect(page.locator("#heading")).to_contain_text(f"Sentence {number} ")
+        expect(word(page, place)).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#hit")).to_have_text(f"{hit} of 3 found")
+    page.locator("#hit-next").click()
+    expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
+    keys(page, "/")
+    expect(said).to_have_text("3 words")
+    page.locator("#all-what").select_option("label")
+    page.locator("#all-value").fill("agent")
+    client.change(1, "note", 1, "meanwhile")
+    page.locator("#all-change").click()
+    expect(said).to_contain_text("no relation of UD or of this file")
+    page.locator("#all-change").click()
+    expect(said).to_contain_text("Other words are found by now")
+    page.locator("#wanted").fill("upos=NOUN lemma=dog")
+    expect(said).to_have_text("3 words")
+    page.locator("#all-change").click()
+    says(page, "Changed in 3 sentences. u takes all of it back.")
+    expect(page.locator("#relation")).to_have_text("agent")
+    assert [client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in ((0, 2), (1, 1), (2, 3))] == ["agent"] * 3
+    keys(page, "u", says="Taken back, in sentence 1: the change of all found, also of 2 dogs.")
+    assert client.get("sentence/2")["words"][2]["label"] == "dep"
+
+
 # ------------------------------------------------------------------------------------------- keys anywhere
 def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(page: Any, client: Client) -> None:
     expect(page.locator("#advice")).to_be_visible()

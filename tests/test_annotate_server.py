@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from annotating import ROWS, Client, guessed, seen, served, written
 
+from dynet_vdgi.annotation.marked import ChangeError
 from dynet_vdgi.annotation.session import Session
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
@@ -158,26 +160,62 @@ def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
             assert client("GET", path)[0] == 400
 
 
-def test_sentences_are_found_by_what_is_wanted(folder: Path) -> None:
+def test_sentences_and_words_are_found_by_what_is_wanted(folder: Path) -> None:
     session = guessed(Session(written(Path("a.conllu")), "anna"))
     for number, what, word, value in (
         (1, "done", 0, 0), (0, "note", 2, "dog or wolf?"), (2, "flag", 0, True), (2, "label", 1, "nsubj"),
     ):  # fmt: skip
         session.change(number, seen(session.text.of_id(number)), what, word, value)
+    session.text.listed = [(2, 3, "obj, not nsubj"), (0, 5, "root"), (0, 99, "a word that is gone"), (7, 1, "x")]
     for kind, query, hits in (
-        ("words", "DOGS", [(0, ""), (1, ""), (2, "")]),
-        ("words", "id = two", [(1, "# sent_id = two")]),
-        ("done", "", [(1, "")]),
-        ("flagged", "", [(2, "")]),
-        ("note", "wolf", [(0, "dog or wolf?")]),
-        ("tag", "aux", [(0, "3 do")]),
-        ("relation", "NSUBJ", [(2, "1 Cats")]),
-        ("doubtful", "", [(0, "5 arcs"), (2, "5 arcs")]),
+        ("words", "DOGS", [(0, 0, ""), (1, 0, ""), (2, 0, "")]),
+        ("words", "id = two", [(1, 0, "# sent_id = two")]),
+        ("done", "", [(1, 0, "")]),
+        ("flagged", "", [(2, 0, "")]),
+        ("note", "wolf", [(0, 0, "dog or wolf?")]),
+        ("columns", "upos=AUX", [(0, 3, "3 do")]),
+        ("columns", "deprel=nsubj head.upos=VERB", [(2, 1, "1 Cats")]),
+        ("columns", "deps~root misc.SpaceAfter=No", [(0, 5, "5 bark")]),
+        ("columns", "upos=X", []),
+        ("list", "", [(2, 3, "obj, not nsubj"), (0, 5, "root")]),
+        ("list", "obj", [(2, 3, "obj, not nsubj")]),
+        ("doubtful", "", [(0, 0, "5 arcs"), (2, 0, "5 arcs")]),
     ):
         answer = finding.found(session.text, kind, query)
-        assert [(hit["id"], hit["why"]) for hit in answer["found"]] == hits, kind
-        assert answer["count"] == len(hits)
-    assert [hit["id"] for hit in finding.found(session.text, "problem", "")["found"]] == [1, 2]
+        assert [(*place, hit["why"]) for place, hit in zip(answer["places"], answer["found"])] == hits, kind
+    assert [k for k, _ in finding.found(session.text, "problem", "")["places"]] == [1, 2]
+    with pytest.raises(ChangeError, match="'pos' is no column"):
+        finding.found(session.text, "columns", "pos=NOUN")
+
+
+def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_were_seen(tmp_path: Path) -> None:
+    with served(written(tmp_path / "a.conllu")) as address:
+        client = Client(address)
+        query = {"kind": "columns", "q": "lemma=dog upos=NOUN"}
+        found = client.get(f"find?{urlencode(query)}")
+        assert found["places"] == [[0, 2], [1, 1], [2, 3]]
+        order = {"query": query["q"], "seen": found["seen"], "what": "label", "value": "comp@x"}
+        status, answer = client.post("everywhere", order)
+        assert (status, answer["unknown"]) == (400, True)
+        for wrong in (
+            order | {"what": "head", "value": "1"}, order | {"what": "done"}, order | {"value": "a b"},
+            order | {"value": 1}, order | {"query": "dog"}, order | {"query": "upos=X"}, {}, [],
+            order | {"what": "label", "value": "root"},
+        ):  # fmt: skip
+            assert client.post("everywhere", wrong)[0] in (400, 409), wrong
+        assert client.get("state")["progress"]["can_undo"] is False
+        status, answer = client.post("everywhere", order | {"anyway": True})
+        assert (status, answer["id"], answer["changed"]) == (200, 0, 3)
+        assert client.get("sentence/2")["words"][2]["label_by"] == "anna"
+        status, answer = client.post("everywhere", order | {"value": "obj"})
+        assert status == 409  # the sentences are others by now
+        assert "by now" in answer["fault"]
+        found = client.get(f"find?{urlencode(query)}")
+        again = order | {"seen": found["seen"], "anyway": True}
+        assert client.post("everywhere", again)[1]["changed"] == 0
+        assert client.post("undo")[1]["went"] == {"what": "everywhere", "word": 2}
+        assert [client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in found["places"]] == ["dep"] * 3
+        assert client.post("undo")[0] == 400
 
 
 def test_relations_are_offered_by_the_pair_of_tags_and_unknown_ones_stored_if_said_again(

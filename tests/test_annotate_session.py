@@ -57,6 +57,45 @@ def test_changes_are_there_after_a_kill_though_the_file_was_not_written(session:
     after.release()
 
 
+def everywhere(session: Session, what: str, value: str, *words: tuple[int, int]) -> int:
+    return session.change_everywhere(words, what, value)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_change_of_many_words_is_one_step_in_the_journal_and_for_undo(session: Session, is_killed: bool) -> None:
+    change(session, 1, "head", 1, 0)
+    before = [marked.state for marked in session.sentences]
+    words = (2, 3), (0, 2), (2, 1)  # not the sentence between them
+    assert everywhere(session, "feats", "Number=Plur", *words, (0, 1)) == 2
+    assert everywhere(session, "feats", "Number=Plur", *words) == 0
+    assert everywhere(session, "feats", "Definite=", *words, (0, 1)) == 1
+    said = [[word.feats for word in marked.state.columns] for marked in session.sentences]
+    assert said == [
+        ["Number=Plur", "Number=Plur", "_", "_", "_", "_"],
+        ["_", "_"],
+        ["Number=Plur", "_"] * 2 + ["_"] * 2,
+    ]
+    assert session.sentences[2].state.columns[2].feats_by == "anna"
+    assert session.sentences[1].state == before[1]
+    for step in ((2, "lemma", "a  b"), (1, "tag", "NOON"), (2, "head", "1"), (1, "label", "root")):
+        with pytest.raises(ChangeError):
+            everywhere(session, step[1], step[2], (2, 1), (0, step[0]))
+    session = again(session) if is_killed else session
+    assert [[word.feats for word in marked.state.columns] for marked in session.sentences] == said
+    assert len(session.text.undo) == 3
+    assert session.back("undo") == 0
+    assert session.sentences[0].state.columns[0].feats == "Definite=Def|Number=Plur"
+    assert session.back("undo") == 2
+    assert [marked.state for marked in session.sentences] == before
+    session = again(session) if is_killed else session
+    session.back("redo")
+    session.back("redo")
+    assert [[word.feats for word in marked.state.columns] for marked in session.sentences] == said
+    session.save()
+    assert Path("a.conllu").read_text(encoding="utf-8").count("Number=Plur") == 4
+    session.release()
+
+
 @pytest.mark.parametrize("saves", [False, True])
 def test_a_line_that_was_cut_off_is_dropped(session: Session, saves: bool) -> None:
     change(session, 0, "head", 2, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import msgspec
@@ -134,6 +135,10 @@ PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
 
 
+EVERYWHERE = "everywhere"
+"""The name of a change of one column of many words."""
+
+
 class Snapshot(NamedTuple):
     """A sentence as it was or will be, guesses included."""
 
@@ -191,6 +196,7 @@ class AnnotatedText:
         self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
         self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._name = name
+        self.listed: Sequence[tuple[int, int, str]] = ()  # sentences by id, words and reasons, of --list
         self.next_id = 1 + max(self.by_id, default=-1)  # a number that no sentence has had
         self._last_wid = {marked.id: max(marked.wids) for marked in self.sentences}
         self._counts: dict[int, tuple[int, int]] = {}  # edits and versions that a sentence has had
@@ -251,6 +257,32 @@ class AnnotatedText:
             if [block(each.marked) for each in new] == [block(each) for each in old]:
                 return None
         return TextChange(what, word, by, round(time.time()), tuple(map(Snapshot.of, old)), tuple(new))
+
+    def step_for_all(self, words: Sequence[tuple[int, int]], what: str, value: Any, by: str) -> TextChange | None:
+        """One change of a relation or column of many words, each named by its sentence's id and its place.
+
+        A single feature, Name=Value or Name=, leaves the others. None: all is so already.
+        Raises: ChangeError, it is impossible, which it is if it is so for one word.
+        """
+        if what != "label" and what not in changes.COLUMNS:
+            raise ChangeError(f"{what[:20]!r} cannot be changed in many words at once")
+        made: dict[int, MarkedSentence] = {}
+        for number, word in words:
+            new = made.setdefault(number, copy(self.of_id(number)))
+            is_feature = what == "feats" and isinstance(value, str)
+            its = changes.merged_feats(new.columns[word - 1].feats, value) if is_feature else value
+            try:
+                new.state = changes.new_state(new, what, word, its, by)
+            except ChangeError as error:
+                place = 1 + self.number(self.by_id[number])
+                raise ChangeError(f"nothing is changed: in sentence {place}, word {word}, {error}") from None
+        pairs = [(self.by_id[k], new.state) for k, new in made.items() if new.state != self.by_id[k].state]
+        if not pairs:
+            return None
+        word = next(word for number, word in words if number == pairs[0][0].id)
+        old = tuple([Snapshot.of(marked) for marked, _ in pairs])
+        after = tuple([Snapshot(marked, state, marked.sure) for marked, state in pairs])
+        return TextChange(EVERYWHERE, word, by, round(time.time()), old, after)
 
     def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
         """The sentences after a change of tokens."""
@@ -345,6 +377,10 @@ class AnnotatedText:
         return then[0].marked.id, max(1, step.word)
 
     def _put(self, old: Sequence[Snapshot], new: Sequence[Snapshot]) -> None:
+        if len(old) > 1 and [one.marked for one in old] == [one.marked for one in new]:  # they need not be neighbours
+            for was, now in zip(old, new):
+                self._put([was], [now])
+            return
         ids = [one.marked.id for one in old]
         start = self.number(self.by_id[ids[0]])
         gone = self.sentences[start : start + len(ids)]

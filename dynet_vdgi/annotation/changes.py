@@ -266,6 +266,19 @@ def sorted_feats(value: Any) -> str:
     return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
 
 
+def merged_feats(present: str, said: str) -> str:
+    """Features after a change in words: Name=Value sets one, Name= removes it; anything else replaces all.
+
+    >>> merged_feats("Case=Nom|Number=Sing", "Case=Abl"), merged_feats("Case=Nom", "Case=")
+    ('Number=Sing|Case=Abl', '')
+    """
+    name, sign, value = said.partition("=")
+    if not sign or "|" in said:
+        return said
+    kept = [part for part in present.split("|") if part != NOTHING and part.partition("=")[0] != name]
+    return "|".join([*kept, said] if value else kept)
+
+
 # ------------------------------------------------------------------------------------------- notes
 def _note(value: Any) -> str:
     r"""A note as one line without bars: runs of blanks are one, \n is a new line, \p a bar."""

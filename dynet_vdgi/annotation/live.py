@@ -363,9 +363,7 @@ class Live:
         found = self.session.change(number, seen, what, word, value)
         if by_id[found[0]].edits == seen[0]:
             return found
-        self._tags_said += max(abs(_n_tags_said(by_id[found[0]]) - before), what in COLUMNS)
-        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
-            self._tag_wake.set()
+        self._add_tags(max(abs(_n_tags_said(by_id[found[0]]) - before), what in COLUMNS))
         for each in found:
             self.touch(each)
             if what in PARSED_AGAIN:
@@ -376,6 +374,18 @@ class Live:
         if self._is_due():
             self._wake.set()
         return found
+
+    def change_everywhere(self, words: Sequence[tuple[int, int]], what: str, value: Any) -> int:
+        """See `Session.change_everywhere`; no sentence is parsed again for it."""
+        n_changed = self.session.change_everywhere(words, what, value)
+        self._add_tags(n_changed * (what in COLUMNS))
+        return n_changed
+
+    def _add_tags(self, number: int) -> None:
+        """Counts tags or features that a person has said, after enough of which the tagger learns again."""
+        self._tags_said += number
+        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
+            self._tag_wake.set()
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""

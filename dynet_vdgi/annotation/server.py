@@ -30,7 +30,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dynet_vdgi.annotation.annotated_text import tags_of
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
-from dynet_vdgi.annotation.shown import Choices, found, likely_relations, offered_xpos, shown_sentence
+from dynet_vdgi.annotation.session import StaleError
+from dynet_vdgi.annotation.shown import (
+    Choices,
+    found,
+    hits_of,
+    likely_relations,
+    offered_xpos,
+    seen_of,
+    shown_sentence,
+)
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.system.names import how_to_install
 
@@ -318,6 +327,16 @@ class ChangeOrder(Struct):
     anyway: bool = False
 
 
+class ChangeEverywhere(Struct):
+    """A change of one column of all words that a query finds; `seen`: as the page has seen them."""
+
+    query: str
+    seen: int
+    what: str
+    value: str
+    anyway: bool = False
+
+
 class SessionPage(Page):
     """The requests about a session; sentences go by their ids."""
 
@@ -327,7 +346,7 @@ class SessionPage(Page):
         "find",
         *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "xpos")),
     )
-    POSTS = ("change", "undo", "redo")
+    POSTS = ("change", "everywhere", "undo", "redo")
 
     def __init__(self, live: Live) -> None:
         self._live, self._session, self._text = live, live.session, live.session.text
@@ -418,13 +437,29 @@ class SessionPage(Page):
         order = await order_of(request, ChangeOrder)
         if order is None:
             raise ChangeError("this is no change")
-        value = order.value
-        is_relation = order.what == "label" and isinstance(value, str) and not label_fault(value)
-        if is_relation and not order.anyway and (fault := self._text.relations.fault(str(value))):
-            raise UnknownRelationError(fault)
+        self._check_known(order)
         seen = order.edits, order.version
-        now = self._live.change(order.sentence, seen, order.what, order.word, value)
+        now = self._live.change(order.sentence, seen, order.what, order.word, order.value)
         return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
+
+    def _check_known(self, order: ChangeOrder | ChangeEverywhere) -> None:
+        """Raises: UnknownRelationError."""
+        is_relation = order.what == "label" and isinstance(order.value, str) and not label_fault(order.value)
+        if is_relation and not order.anyway and (fault := self._text.relations.fault(str(order.value))):
+            raise UnknownRelationError(fault)
+
+    async def everywhere(self, request: Request) -> Response:
+        """Makes one change of all words that a query finds, and gives the first sentence of these."""
+        order = await order_of(request, ChangeEverywhere)
+        if order is None:
+            raise ChangeError("this is no change")
+        self._check_known(order)
+        hits = hits_of(self._text, "columns", order.query)
+        if not hits or seen_of(hits) != order.seen:
+            raise StaleError("Other words are found by now. Please look at them, and ask once more.")
+        words = [(hit.marked.id, hit.word) for hit in hits]
+        n_changed = self._live.change_everywhere(words, order.what, order.value)
+        return await self._after_change(self._session.place[0] if n_changed else words[0][0], {"changed": n_changed})
 
     async def undo(self, request: Request) -> Response:
         return await self._back("undo")

@@ -435,12 +435,26 @@ class Session:
         step = self.text.step(marked, what, word, value, self.annotator)
         if step is None:  # it is so already, and there is nothing to undo
             return [number]
+        self._make(step)
+        return [one.marked.id for one in step.new]
+
+    def change_everywhere(self, words: Sequence[tuple[int, int]], what: str, value: Any) -> int:
+        """Makes one change, see `AnnotatedText.step_for_all`; returns the number of sentences changed.
+
+        Raises: as `change`.
+        """
+        step = self.text.step_for_all(words, what, value, self.annotator)
+        if step is None:
+            return 0
+        self._make(step)
+        return len(step.new)
+
+    def _make(self, step: TextChange) -> None:
         self._n_added += 1
         self.journal.add(self.text.record(step))  # on the disk before it is made
         self.text.apply(step)
         self.is_unsaved = True
-        self.place = step.new[0].marked.id, max(1, word)
-        return [one.marked.id for one in step.new]
+        self.place = step.new[0].marked.id, max(1, step.word)
 
     def back(self, what: str) -> int:
         """Does an `undo` of the last change, or a `redo`; returns the id of its sentence.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,9 @@ from dynet_vdgi.annotation.annotated_text import AnnotatedText, Relations
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
 from dynet_vdgi.annotation.marked import NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
 from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
+from dynet_vdgi.data import queries
 from dynet_vdgi.data.sentence import UD2_TAGS
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.validation import UdProblem, problems_in
 
@@ -21,24 +24,58 @@ DOUBTFUL = 0.6
 LONGEST = 120
 
 
-def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
-    """The number of sentences of a kind, and the first `MOST_FOUND` with the reason why they are there.
+class Hit(NamedTuple):
+    """A sentence that is found, or a word of it."""
 
-    Raises: ChangeError, there is no such kind.
+    marked: MarkedSentence
+    word: int  # 0: the sentence
+    why: str
+
+
+def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
+    """What is found of a kind: all places, and the first `MOST_FOUND` in words; `seen`: see `seen_of`.
+
+    Raises: ChangeError, there is no such kind, or what is wrong with the query.
     """
+    hits, number = hits_of(text, kind, query), {marked.id: k for k, marked in enumerate(text.sentences)}
+    shown = [
+        {"number": number[marked.id], "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST], "why": why}
+        for marked, _, why in hits[:MOST_FOUND]
+    ]
+    return {"found": shown, "places": [(hit.marked.id, hit.word) for hit in hits], "seen": seen_of(hits)}
+
+
+def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
+    """The sentences of a kind, or the words that a query of `data.queries` or a list finds. Raises: as `found`."""
+    if kind == "list":
+        of_list = (Hit(text.by_id[number], word, why) for number, word, why in text.listed if number in text.by_id)
+        return [hit for hit in of_list if hit.word <= len(hit.marked) and query in hit.why]
+    if kind == "columns":
+        try:
+            wanted = queries.conditions(query)
+        except UsageError as error:
+            raise ChangeError(str(error)) from None
+        pairs = ((marked, word) for marked in text.sentences for word in queries.words_of(wanted, _rows(marked)))
+        return [Hit(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
     if kind not in KINDS:
-        raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: {', '.join(KINDS)})")
-    hits: list[dict[str, Any]] = []
-    n_found = 0
-    for number, marked in enumerate(text.sentences):
-        why = KINDS[kind](marked, query.casefold())
-        if why is None:
-            continue
-        n_found += 1
-        if n_found <= MOST_FOUND:
-            beginning = (marked.comment("text") or " ".join(marked.forms))[:LONGEST]
-            hits.append({"id": marked.id, "number": number, "text": beginning, "why": why})
-    return {"count": n_found, "found": hits}
+        raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
+    reasons = ((marked, KINDS[kind](marked, query.casefold())) for marked in text.sentences)
+    return [Hit(marked, 0, why) for marked, why in reasons if why is not None]
+
+
+def seen_of(hits: Iterable[Hit]) -> int:
+    """A number that is another one as soon as other words, or words of changed sentences, are found."""
+    return zlib.crc32(repr([(m.id, m.edits, m.version, word) for m, word, _ in hits]).encode())
+
+
+def _rows(marked: MarkedSentence) -> list[tuple[str, ...]]:
+    """The ten columns of each word as they are shown, guesses too."""
+    deps = [marked.source.lines[row].split("\t")[8] for row in marked.source.rows]
+    words = enumerate(zip(marked.forms, marked.columns, marked.arcs, deps), 1)
+    return [
+        (str(k), form, w.lemma, w.upos, w.xpos, w.feats, str(arc.head), arc.label, dep, w.misc)
+        for k, (form, w, arc, dep) in words
+    ]
 
 
 def _words(marked: MarkedSentence, query: str) -> str | None:
@@ -60,11 +97,6 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
     return ", ".join(count(n, what) for n, what in ((arcs, "arc"), (tags, "tag")) if n) or None
 
 
-def _places(marked: MarkedSentence, values: Iterable[str], query: str) -> str | None:
-    named = [f"{k} {marked.forms[k - 1]}" for k, value in enumerate(values, 1) if value.casefold() == query]
-    return ", ".join(named[:5]) or None
-
-
 def _problem(marked: MarkedSentence, query: str) -> str | None:
     """Only sentences on which somebody has worked: those of guesses are the parser's."""
     return _first((problem.text for problem in problems_of(marked)), query) if marked.is_touched else None
@@ -75,8 +107,6 @@ KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
     "doubtful": _doubtful,
     "done": lambda marked, query: "" if marked.is_done else None,
     "flagged": lambda marked, query: sentence_note(marked) if marked.is_flagged else None,
-    "tag": lambda marked, query: _places(marked, marked.tags, query),
-    "relation": lambda marked, query: _places(marked, [arc.label for arc in marked.arcs], query),
     "note": lambda marked, query: _first([sentence_note(marked), *map(note_of, marked.state.columns)], query),
     "problem": _problem,
 }

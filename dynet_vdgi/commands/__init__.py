@@ -191,13 +191,14 @@ def _number(option: str, least: int, most: int | None) -> Callable[[str], int]:
 
 APART: dict[str, list[tuple[str, str, str]]] = {
     "annotate": [
-        ("--given --every --order --preset --rules --language-facts --tagger --labels", "--beside", ""),
-        ("--given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
+        ("--given --every --order --preset --rules --language-facts --tagger --labels --list", "--beside", ""),
+        ("--list --given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
         ("--rules --language-facts --tagger --tokeniser --lines --labels", "--export", ""),
         ("--no-browser --beside -o", "--export", ""),
     ],
     "check": [
         ("--rules --model --tags", "--ud", "UD's own validator reads the file"),
+        ("--rules --model --tags --max-faults --ud", "--find", "words are listed, not faults"),
         ("--rules", "--model", "it has rules of its own"),
     ],
     "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
@@ -217,7 +218,7 @@ APART: dict[str, list[tuple[str, str, str]]] = {
 
 NEEDED: dict[str, list[tuple[str, str]]] = {
     "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
-    "check": [("--level --lang", "--ud")],
+    "check": [("--level --lang", "--ud"), ("--json", "--find")],
     "choose": [("--heads --json", "--words")],
     "evaluate": [("--worst --confusions --no-punct", "--agreement")],
     "info": [("--gold --protocol --rules --sentences", "-o")],

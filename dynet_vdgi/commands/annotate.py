@@ -62,6 +62,7 @@ def add_arguments(add: Options) -> None:
     add("--tokeniser FILE", "a tokeniser that splits FILE, if it is text")
     add("--lines", "each line of FILE is a sentence, if it is text")
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
+    add("--list LIST", "words for the page's search to step through: what vdgi check --json has written")
     add("--beside OTHER", "decide between FILE and OTHER, two annotations of one text; neither is written to")
     add("-o --output OUT", "file of the decisions, with --beside")
     add("--export OUT", "write FILE without marks to OUT, and open no page")
@@ -96,6 +97,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.annotation.annotated_text import read_list
     from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
     from dynet_vdgi.annotation.loop import PRESET, Course
+    from dynet_vdgi.annotation.places import listed
     from dynet_vdgi.annotation.session import Session, beside
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger
@@ -114,6 +116,9 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels
         try:
+            if arguments.list is not None:
+                session.text.listed = listed(arguments.list, session.text)
+                logger.info("the page's search has %s of %s", count(len(session.text.listed), "word"), arguments.list)
             helpers = Helpers(course, arguments.tagger)
             live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
             server.serve(server.SessionPage(live), listener, announce, reach)

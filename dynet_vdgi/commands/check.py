@@ -10,7 +10,13 @@ number and first places. Levels 1 and 2 are the form of lines, columns and trees
 languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with status 3 if there are
 errors, with 0 if there are warnings only.
 
+With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME of a word
+and, after head., of its head, with = or != (the same value), ~ or !~ (a part that a regular expression matches).
+With --json, vdgi annotate --list steps through them.
+
   vdgi check my.conllu
+  vdgi check my.conllu --find 'upos=NOUN deprel=obj head.upos!=VERB'
+  vdgi check my.conllu --find 'feats.Case=Abl lemma~^a' --json > found.json
   vdgi check new.conllu --model runs/my
   vdgi check my.conllu --ud --lang ta
   vdgi check train.conllu test.conllu --ud --level 2
@@ -19,16 +25,24 @@ errors, with 0 if there are warnings only.
 from __future__ import annotations
 
 import argparse
+import logging
+import shlex
 from collections.abc import Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.system.names import aligned, plain, told
 from dynet_vdgi.system.names import count as counted
-from dynet_vdgi.system.names import told
+
+if TYPE_CHECKING:
+    from dynet_vdgi.annotation.places import Place
+
+logger = logging.getLogger("dynet_vdgi")
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -41,6 +55,8 @@ def add_arguments(add: Options) -> None:
     add("--tags", "column of the tags (default: upos, or the model's)", choices=TAG_COLUMNS)
     shown = f"faults shown of a file (default: {FAULTS}), with --ud of a rule (default: {PLACES})"
     add("--max-faults N", shown, least=0)
+    add("--find QUERY", "list the words of which a query holds instead")
+    add("--json", "list words as JSON")
     add("--ud", "run UD's own validator instead")
     add("--level", "the last level of --ud (default: 5 with --lang, else 3)", choices=tuple("12345"))
     add("--lang CODE", "the language for --ud, such as ta; ud: what holds in all (default)")
@@ -49,7 +65,27 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     files.check_read_once(names)
+    if arguments.find is not None:
+        from dynet_vdgi.annotation import places
+
+        _list(list(places.found(names, arguments.find)), arguments.json)
+        return
     (_validate if arguments.ud else _check)(names, arguments)
+
+
+def _list(found: Sequence[Place], as_json: bool) -> None:
+    import msgspec
+
+    from dynet_vdgi.annotation.places import HEADING
+
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+    elif found:
+        rows = [place.row for place in found]
+        is_short = not any(row[-1] for row in rows)  # nothing is said of other words
+        table = [row[: -2 if is_short else None] for row in ([*HEADING], *([*map(plain, row)] for row in rows))]
+        print(aligned(table, left=6))
+    logger.info("%s found", counted(len(found), "word"))
 
 
 def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:

@@ -1,6 +1,8 @@
 // The page on which somebody decides between two annotations of one text.
 
 import { placed } from "./arcs.js";
+import { Fault, get, post } from "./client.js";
+import { addSvg, at } from "./dom.js";
 
 /**
  * @typedef {object} Item a difference
@@ -43,36 +45,8 @@ let part = null;
 let chosen = 0;
 let busy = Promise.resolve();
 
-/** @param {string} name */
-function at(name) {
-  return /** @type {HTMLElement} */ (document.getElementById(name));
-}
-
-/**
- * @param {string} path
- * @param {object} [content] of a POST
- */
-async function ask(path, content) {
-  let response;
-  try {
-    response = await fetch(path, content && {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content),
-    });
-  } catch {
-    throw new Error("The program does not answer. Is it still running? What was decided is safe.");
-  }
-  if (response.ok) return response.json();
-  const text = await response.text();
-  let fault = text;
-  try {
-    fault = JSON.parse(text).fault;
-  } catch {
-    // Refusals of requests are plain text.
-  }
-  const failed = new Error(fault);
-  failed.name = String(response.status);
-  throw failed;
-}
+/** @type {(path: string, content?: object) => Promise<any>} */
+const ask = (path, content) => (content ? post(/** @type {any} */ (path), content) : get(/** @type {any} */ (path)));
 
 /**
  * Runs one task after the other, and says what fails.
@@ -86,7 +60,7 @@ function run(task) {
     } catch (error) {
       const fault = /** @type {Error} */ (error);
       say(fault.message, true);
-      if (fault.name === "409" && part) show(await ask(`part/${part.number}`));
+      if (error instanceof Fault && error.status === 409 && part) show(await ask(`part/${part.number}`));
     }
   });
 }
@@ -186,32 +160,20 @@ function draw(name, words, differing, differingArcs) {
   picture.setAttribute("width", String(widths.reduce((a, b) => a + b, 8)));
   picture.setAttribute("height", String(height + 46));
   for (const { place, head, level } of arcs) {
-    const group = add(picture, "g", differingArcs.has(place) ? { class: "differs" } : {});
+    const group = addSvg(picture, "g", differingArcs.has(place) ? { class: "differs" } : {});
     const [from, to, y] = [middles[head - 1], middles[place - 1], height - STEP * level];
     const start = from + 5 * Math.sign(to - from);
     const arrow = `M${to - 3} ${height - 7}L${to} ${height - 1}L${to + 3} ${height - 7}`;
-    add(group, "path", { d: `M${start} ${height}V${y + 5}H${to}V${height - 2}${arrow}` });
-    add(group, "text", { x: (start + to) / 2, y: y + 1, class: "label" }).textContent = words[place - 1].label;
+    addSvg(group, "path", { d: `M${start} ${height}V${y + 5}H${to}V${height - 2}${arrow}` });
+    addSvg(group, "text", { x: (start + to) / 2, y: y + 1, class: "label" }).textContent = words[place - 1].label;
   }
   words.forEach((word, k) => {
-    const group = add(picture, "g", differing.has(k + 1) ? { class: "differs" } : {});
-    const root = add(picture, "g", differingArcs.has(k + 1) ? { class: "differs" } : {});
-    if (word.head === 0) add(root, "path", { d: `M${middles[k]} 4V${height - 2}` });
-    add(group, "text", { x: middles[k], y: height + 16 }).textContent = word.form;
-    add(group, "text", { x: middles[k], y: height + 34, class: "tag" }).textContent = word.tag;
+    const group = addSvg(picture, "g", differing.has(k + 1) ? { class: "differs" } : {});
+    const root = addSvg(picture, "g", differingArcs.has(k + 1) ? { class: "differs" } : {});
+    if (word.head === 0) addSvg(root, "path", { d: `M${middles[k]} 4V${height - 2}` });
+    addSvg(group, "text", { x: middles[k], y: height + 16 }).textContent = word.form;
+    addSvg(group, "text", { x: middles[k], y: height + 34, class: "tag" }).textContent = word.tag;
   });
-}
-
-/**
- * @param {Element} parent
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- */
-function add(parent, name, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  parent.append(element);
-  return element;
 }
 
 /**
@@ -245,7 +207,7 @@ function go(step) {
 
 function goOpen() {
   run(async () => {
-    const { next } = await ask(`next?after=${part ? part.number : ""}`);
+    const { next } = /** @type {any} */ (await get("next", { after: String(part?.number ?? "") }));
     if (next === null) say("Everything is decided.");
     else show(await ask(`part/${next}`));
   });

@@ -4,16 +4,15 @@
  * The program's answers, by path.
  * @typedef {import("./sentence.js").Sentence} Sentence
  *
- * @typedef {object} Hit a sentence that contains a text
- * @property {number} id
- * @property {number} number
+ * @typedef {object} Hit a sentence, or a word of it
+ * @property {number} number of the sentence
  * @property {string} text its beginning
  * @property {string} why it was found
  *
  * @typedef {object} Answers
  * @property {import("./header.js").State} state
  * @property {{ next: number | null }} next
- * @property {{ count: number, found: Hit[] }} find
+ * @property {{ found: Hit[], places: [number, number][], seen: number }} find
  */
 
 /**
@@ -75,7 +74,7 @@ export async function get(path, parameters = {}) {
 
 /**
  * Asks for a change.
- * @param {"change" | "undo" | "redo"} path
+ * @param {"change" | "everywhere" | "undo" | "redo"} path
  * @param {object} content
  * @returns {Promise<Sentence>} after the change
  */

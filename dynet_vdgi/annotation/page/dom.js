@@ -7,6 +7,8 @@
  * @property {HTMLInputElement} choice-input
  * @property {HTMLInputElement} keys-on
  * @property {HTMLInputElement} wanted
+ * @property {HTMLInputElement} all-value
+ * @property {HTMLSelectElement} all-what
  * @property {HTMLSelectElement} head
  * @property {HTMLSelectElement} order
  * @property {HTMLSelectElement} view

@@ -6,7 +6,7 @@ import { drop, endEarly, hold, isWaiting, wasBlind } from "./held.js";
 import { afterDigits, backKey } from "./keys.js";
 import { askNote, turnFlag } from "./notes.js";
 import { askRelation, relationWith, turnRelation } from "./relation.js";
-import { openSearch } from "./search.js";
+import { openSearch, turnHit } from "./search.js";
 import { firstDoubtful, firstUnconfirmed, noDoubt } from "./sentence.js";
 import { back, change, done, forgetDigits, next, onLeave, previous, say, select, store } from "./store.js";
 import { askFeatures, askLemma, askTag, askXpos } from "./tags.js";
@@ -83,6 +83,8 @@ const KEYS = {
   },
   h: () => go(store.sentence.words[store.chosen - 1]?.head || store.chosen),
   "/": () => openSearch(),
+  "+": () => turnHit(1),
+  "-": () => turnHit(-1),
   Home: () => go(1),
   End: () => go(store.sentence.words.length),
   ArrowLeft: () => aside(-1),

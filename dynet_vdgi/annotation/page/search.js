@@ -1,11 +1,13 @@
-// The dialogue that finds sentences by their words and comments, or by what is said of them.
+// The dialogue that finds words and sentences, the steps through what it has found, and the change of all these words.
 
-import { get } from "./client.js";
+import { get, post, queued } from "./client.js";
 import { at } from "./dom.js";
-import { load, trying } from "./store.js";
+import { load, say, show, trying, update } from "./store.js";
 
-/** Kinds of search in which the text narrows what is found; without it, all of the kind are found. */
-const EVERYTHING = ["doubtful", "done", "flagged", "note", "problem"];
+let places = /** @type {[number, number][]} */ ([]); // sentences by id, and words, as they were found
+let place = -1; // the one that was last gone to
+let seen = 0; // the program's number for them
+let refused = ""; // a relation that nobody has used yet: the button again stores it
 
 export function openSearch() {
   at("search").showModal();
@@ -13,37 +15,71 @@ export function openSearch() {
   trying(search);
 }
 
+/** @param {string} text in the dialogue, which hides the notice */
+function tell(text) {
+  at("found-count").textContent = text;
+}
+
 async function search() {
-  const wanted = at("wanted").value;
-  const kind = at("kind").value;
-  if (!wanted && !EVERYTHING.includes(kind) && kind !== "words") {
-    at("found-count").textContent = `Type a ${kind}.`;
-    at("found").replaceChildren();
-    return;
-  }
-  const { found, count } = await get("find", { q: wanted, kind }).catch((/** @type {Error} */ error) => {
-    at("found-count").textContent = error.message; // the notice is behind the dialogue
+  const [wanted, kind] = [at("wanted").value, at("kind").value];
+  at("all").hidden = true;
+  at("found").replaceChildren();
+  if (!wanted && kind === "columns") return tell("Such as: upos=NOUN deprel~^obl head.upos!=VERB feats.Case=Abl lemma~^a");
+  const answer = await get("find", { q: wanted, kind }).catch((/** @type {Error} */ error) => {
+    tell(error.message);
     throw error;
   });
   if (at("wanted").value !== wanted || at("kind").value !== kind) return;
-  const more = count > found.length ? `, the first ${found.length} of them` : "";
-  at("found-count").textContent = (count === 1 ? "1 sentence" : `${count} sentences`) + more;
-  at("found").replaceChildren(...found.map(line));
+  ({ places, seen } = answer);
+  place = -1;
+  const [count, shown] = [places.length, answer.found.length];
+  const unit = kind === "columns" || kind === "list" ? "word" : "sentence";
+  tell(`${count} ${unit}${count === 1 ? "" : "s"}${count > shown ? `, the first ${shown} of them` : ""}`);
+  at("found").replaceChildren(...answer.found.map(line));
+  at("all").hidden = kind !== "columns" || !count;
 }
 
-/** @param {import("./client.js").Hit} hit */
-function line({ id, number, text, why }) {
+/**
+ * @param {import("./client.js").Hit} hit
+ * @param {number} k
+ */
+function line({ number, text, why }, k) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = `${number + 1} ${text}${why ? ` (${why})` : ""}`;
   button.dir = "auto";
-  button.addEventListener("click", () => {
-    at("search").close();
-    trying(() => load(id));
-  });
+  button.addEventListener("click", () => go(k));
   const element = document.createElement("li");
   element.append(button);
   return element;
+}
+
+/** @param {number} k of the places */
+function go(k) {
+  at("search").close();
+  if (!places.length) return say("Nothing has been searched for: / opens the search.", true);
+  place = (k + places.length) % places.length;
+  at("hits").hidden = false;
+  at("hit").textContent = `${place + 1} of ${places.length} found`;
+  const [id, word] = places[place];
+  trying(() => load(id, { word }));
+}
+
+/** @param {1 | -1} step through what was found */
+export const turnHit = (step) => go(place < 0 && step < 0 ? -1 : place + step);
+
+/** Changes one column of all words that were found, in one step. */
+async function changeAll() {
+  const [what, value, query] = [at("all-what").value, at("all-value").value.trim(), at("wanted").value];
+  await queued(async () => {
+    const anyway = refused === value;
+    refused = value;
+    const found = await post("everywhere", { query, seen, what, value, anyway });
+    at("search").close();
+    show(found);
+    say(`Changed in ${found.changed} sentence${found.changed === 1 ? "" : "s"}. u takes all of it back.`);
+    update();
+  }).catch((error) => tell(`${error.message}${error.content?.unknown ? " The button again stores it." : ""}`));
 }
 
 export function startSearch() {
@@ -54,4 +90,7 @@ export function startSearch() {
     event.preventDefault();
     at("found").querySelector("button")?.focus();
   });
+  at("all-change").addEventListener("click", changeAll);
+  at("hit-next").addEventListener("click", () => turnHit(1));
+  at("hit-previous").addEventListener("click", () => turnHit(-1));
 }

@@ -49,6 +49,7 @@
  * @property {string[]} comments
  * @property {Word[]} words
  * @property {number[]} punctuation places
+ * @property {number} [changed] sentences that were changed at once
  * @property {{ what: string, word: number }} [went] the change that was undone or redone; word 0: of the sentence
  *
  * @typedef {"plain" | "confirmed" | "sure" | "middling" | "doubtful"} Kind
@@ -198,7 +199,7 @@ const CHANGES = /** @type {Record<string, string>} */ ({
   head: "the head", label: "the relation", right: "the confirmation", open: "Unconfirm", done: "Sentence is right",
   tag: "the tag", xpos: "XPOS", feats: "the features", lemma: "the lemma", note: "the note", flag: "the flag", split: "the split",
   join: "the join", range: "the multiword token", space: "the space", cut: "the new sentence",
-  glue: "the join with the next sentence",
+  glue: "the join with the next sentence", everywhere: "the change of all found, also",
 });
 
 /**

@@ -1,0 +1,87 @@
+"""Queries for words, by any column of a word and of its head: `upos=NOUN deprel=obj head.upos!=VERB`.
+
+All conditions of a query must hold. `=` asks for the same value, `~` for a part that a regular expression
+matches, `!=` and `!~` for the contrary. Columns are those of CoNLL-U, `feats.Case` and `misc.Gloss` what they say
+of one name, and `head.` before a column means the head's, `head.head.` that of the head's head. What is not
+there is `_`, and so are all columns of the head of a root. Values with blanks stand between quotation marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dynet_vdgi.errors import UsageError
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+HEAD, WITH_NAMES = COLUMNS.index("head"), ("feats", "misc")
+
+LONGEST = 1000
+"""Characters of a query."""
+
+_CONDITION = re.compile(r'([^\s=~!"]*)(!?[=~])("[^"]*"(?!\S)|\S*)')
+_EXPECTED = "expected such as upos=NOUN, lemma~^a or head.upos!=VERB"
+
+Rows = Sequence[Sequence[str]]
+"""The ten columns of each word of a sentence."""
+
+
+class Condition(NamedTuple):
+    """What one column must be, or must not be."""
+
+    n_heads: int  # steps from the word up
+    column: int
+    name: str  # in FEATS or MISC; "": the whole column
+    pattern: re.Pattern[str]  # of all of a value after =, of a part after ~
+    is_wanted: bool
+
+    def holds(self, rows: Rows, word: int) -> bool:
+        """Whether it holds of a word, counted from 1."""
+        for _ in range(self.n_heads):
+            head = rows[word - 1][HEAD] if word else "0"
+            word = int(head) if head.isdecimal() else 0
+        value = rows[word - 1][self.column] if word else "_"
+        if self.name:
+            pairs = [part.partition("=") for part in value.split("|")]
+            value = next((its for name, _, its in pairs if name == self.name), "_")
+        return (self.pattern.search(value) is not None) is self.is_wanted
+
+
+def conditions(query: str) -> list[Condition]:
+    """The conditions of a query. Raises: UsageError, what is wrong with it.
+
+    >>> [condition.name for condition in conditions("feats.Case=Abl head.form~^a")]
+    ['Case', '']
+    """
+    found, place = [], 0
+    if not query.strip() or len(query) > LONGEST:
+        raise UsageError(f"a query has 1 to {LONGEST} characters ({_EXPECTED})")
+    while rest := query[place:].lstrip():
+        place = len(query) - len(rest)
+        match = _CONDITION.match(query, place)
+        if match is None or not match[3]:
+            raise UsageError(f"{rest.split()[0][:40]!r} is no condition ({_EXPECTED})")
+        found.append(_condition(*match.groups()))
+        place = match.end()
+    return found
+
+
+def _condition(name: str, operator: str, value: str) -> Condition:
+    *heads, column = name.split(".")
+    key = ""
+    if heads and heads[-1].lower() in WITH_NAMES and column:
+        column, key = heads.pop(), column
+    if column.lower() not in COLUMNS or any(head.lower() != "head" for head in heads):
+        raise UsageError(f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)")
+    text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+    try:
+        pattern = re.compile(text if operator[-1] == "~" else rf"\A{re.escape(text)}\Z")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
+    return Condition(len(heads), COLUMNS.index(column.lower()), key, pattern, "!" not in operator)
+
+
+def words_of(found: Sequence[Condition], rows: Rows) -> list[int]:
+    """The words of a sentence, counted from 1, of which all conditions hold."""
+    return [word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)]
