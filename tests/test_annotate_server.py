@@ -194,25 +194,26 @@ def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_wer
         query = {"kind": "columns", "q": "lemma=dog upos=NOUN"}
         found = client.get(f"find?{urlencode(query)}")
         assert found["places"] == [[0, 2], [1, 1], [2, 3]]
-        order = {"query": query["q"], "seen": found["seen"], "what": "label", "value": "comp@x"}
-        status, answer = client.post("everywhere", order)
+        order = {**ORDER, "query": query["q"], "seen": found["seen"], "what": "label", "value": "comp@x"}
+        status, answer = client.post("change", order)
         assert (status, answer["unknown"]) == (400, True)
         for wrong in (
             order | {"what": "head", "value": "1"}, order | {"what": "done"}, order | {"value": "a b"},
             order | {"value": 1}, order | {"query": "dog"}, order | {"query": "upos=X"}, {}, [],
             order | {"what": "label", "value": "root"},
         ):  # fmt: skip
-            assert client.post("everywhere", wrong)[0] in (400, 409), wrong
+            assert client.post("change", wrong)[0] in (400, 409), wrong
         assert client.get("state")["progress"]["can_undo"] is False
-        status, answer = client.post("everywhere", order | {"anyway": True})
+        status, answer = client.post("change", order | {"anyway": True})
         assert (status, answer["id"], answer["changed"]) == (200, 0, 3)
         assert client.get("sentence/2")["words"][2]["label_by"] == "anna"
-        status, answer = client.post("everywhere", order | {"value": "obj"})
+        order["edits"] = answer["edits"]
+        status, answer = client.post("change", order | {"value": "obj"})
         assert status == 409  # the sentences are others by now
         assert "by now" in answer["fault"]
         found = client.get(f"find?{urlencode(query)}")
         again = order | {"seen": found["seen"], "anyway": True}
-        assert client.post("everywhere", again)[1]["changed"] == 0
+        assert client.post("change", again)[1]["changed"] == 0
         assert client.post("undo")[1]["went"] == {"what": "everywhere", "word": 2}
         assert [client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in found["places"]] == ["dep"] * 3
         assert client.post("undo")[0] == 400

@@ -259,30 +259,27 @@ class AnnotatedText:
         return TextChange(what, word, by, round(time.time()), tuple(map(Snapshot.of, old)), tuple(new))
 
     def step_for_all(self, words: Sequence[tuple[int, int]], what: str, value: Any, by: str) -> TextChange | None:
-        """One change of a relation or column of many words, each named by its sentence's id and its place.
+        """One change of the relation or a column of many words, each a sentence's id and a place; features merge.
 
-        A single feature, Name=Value or Name=, leaves the others. None: all is so already.
-        Raises: ChangeError, it is impossible, which it is if it is so for one word.
+        None: all is so already. Raises: ChangeError, it is impossible for one of the words.
         """
         if what != "label" and what not in changes.COLUMNS:
             raise ChangeError(f"{what[:20]!r} cannot be changed in many words at once")
         made: dict[int, MarkedSentence] = {}
         for number, word in words:
             new = made.setdefault(number, copy(self.of_id(number)))
-            is_feature = what == "feats" and isinstance(value, str)
-            its = changes.merged_feats(new.columns[word - 1].feats, value) if is_feature else value
+            merges = what == "feats" and isinstance(value, str)
+            its = changes.merged_feats(new.columns[word - 1].feats, value) if merges else value
             try:
                 new.state = changes.new_state(new, what, word, its, by)
             except ChangeError as error:
                 place = 1 + self.number(self.by_id[number])
                 raise ChangeError(f"nothing is changed: in sentence {place}, word {word}, {error}") from None
-        pairs = [(self.by_id[k], new.state) for k, new in made.items() if new.state != self.by_id[k].state]
-        if not pairs:
-            return None
-        word = next(word for number, word in words if number == pairs[0][0].id)
-        old = tuple([Snapshot.of(marked) for marked, _ in pairs])
-        after = tuple([Snapshot(marked, state, marked.sure) for marked, state in pairs])
-        return TextChange(EVERYWHERE, word, by, round(time.time()), old, after)
+        after = [Snapshot(self.by_id[k], new.state, new.sure) for k, new in made.items()]
+        after = [one for one in after if one.state != one.marked.state]
+        first = next((word for number, word in words if after and number == after[0].marked.id), 0)
+        old = tuple([Snapshot.of(one.marked) for one in after])
+        return TextChange(EVERYWHERE, first, by, round(time.time()), old, tuple(after)) if after else None
 
     def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
         """The sentences after a change of tokens."""

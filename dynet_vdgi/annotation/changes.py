@@ -267,11 +267,7 @@ def sorted_feats(value: Any) -> str:
 
 
 def merged_feats(present: str, said: str) -> str:
-    """Features after a change in words: Name=Value sets one, Name= removes it; anything else replaces all.
-
-    >>> merged_feats("Case=Nom|Number=Sing", "Case=Abl"), merged_feats("Case=Nom", "Case=")
-    ('Number=Sing|Case=Abl', '')
-    """
+    """Features after a change in words: Name=Value sets one, Name= removes it; anything else replaces all."""
     name, sign, value = said.partition("=")
     if not sign or "|" in said:
         return said

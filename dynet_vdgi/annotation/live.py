@@ -353,18 +353,30 @@ class Live:
             self._parse(number)
         return await self.parsed(number)
 
-    def change(self, number: int, seen: tuple[int, int], what: str, word: int, value: Any) -> list[int]:
+    def change(
+        self,
+        number: int,
+        seen: tuple[int, int],
+        what: str,
+        word: int,
+        value: Any,
+        words: Sequence[tuple[int, int]] = (),
+    ) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After some changes the rest of the sentence is parsed again, and `parsed` waits for this.
+        After some changes the rest of the sentence is parsed again, and `parsed` waits for this; but no sentence
+        is after a change of many words.
         """
         by_id = self.session.text.by_id
         before = _n_tags_said(by_id.get(number))
-        found = self.session.change(number, seen, what, word, value)
-        if by_id[found[0]].edits == seen[0]:
+        found = self.session.change(number, seen, what, word, value, words)
+        if not words and by_id[found[0]].edits == seen[0]:
             return found
-        self._add_tags(max(abs(_n_tags_said(by_id[found[0]]) - before), what in COLUMNS))
-        for each in found:
+        n_said = len(found) if words else abs(_n_tags_said(by_id[found[0]]) - before)
+        self._tags_said += max(n_said, what in COLUMNS)
+        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
+            self._tag_wake.set()
+        for each in found if not words else ():
             self.touch(each)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
@@ -374,18 +386,6 @@ class Live:
         if self._is_due():
             self._wake.set()
         return found
-
-    def change_everywhere(self, words: Sequence[tuple[int, int]], what: str, value: Any) -> int:
-        """See `Session.change_everywhere`; no sentence is parsed again for it."""
-        n_changed = self.session.change_everywhere(words, what, value)
-        self._add_tags(n_changed * (what in COLUMNS))
-        return n_changed
-
-    def _add_tags(self, number: int) -> None:
-        """Counts tags or features that a person has said, after enough of which the tagger learns again."""
-        self._tags_said += number
-        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
-            self._tag_wake.set()
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""

@@ -12,36 +12,26 @@ from dynet_vdgi.data import conllu, files, queries
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 
-HEADING = ("place", "sentence", "word", "form", "is", "elsewhere", "times")
-
 
 class Place(Struct):
     """A word of a file: what it is, and what such words are elsewhere, with the numbers of either."""
 
     path: str
     line: int  # of the word, from 1
-    sentence: int  # in the file, from 1
-    sent_id: str | None
+    sentence: str  # sent_id, or else the number in the file, from 1
     word: int
     form: str
     what: str
     elsewhere: str = ""
-    times: str = ""  # "1 of 15"
+    times: str = ""
 
     @classmethod
     def of(cls, sentence: Sentence, number: int, word: int, *said: str) -> Place:
         """The place of a word of a sentence that was read from a file, whose `number` counts from 1."""
         source = sentence.source
         assert source is not None
-        line = source.line + source.rows[word - 1]
-        return cls(source.path, line, number, source.sent_id, word, sentence.forms[word - 1], *said)
-
-    @property
-    def row(self) -> list[str]:
-        """The cells below `HEADING`."""
-        name = self.sent_id or str(self.sentence)
-        place = f"{files.shown(self.path)}:{self.line}"
-        return [place, name, str(self.word), self.form, self.what, self.elsewhere, self.times]
+        line, name = source.line + source.rows[word - 1], source.sent_id or str(number)
+        return cls(source.path, line, name, word, sentence.forms[word - 1], *said)
 
 
 def found(names: Sequence[str], query: str) -> Iterator[Place]:
@@ -68,11 +58,11 @@ def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
         raise UsageError(f"{path}: no list that vdgi check --json writes ({error})") from None
     known = {marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)}
     words = []
-    for place in places:
-        marked = known.get(place.sent_id or str(place.sentence))
-        if marked is not None and marked.forms[place.word - 1 : place.word] == (place.form,):
-            more = f"; elsewhere {place.elsewhere}" if place.elsewhere else ""
-            words.append((marked.id, place.word, f"{place.word} {place.form}: {place.what}{more}"))
+    for its in places:
+        marked = known.get(its.sentence)
+        if marked is not None and marked.forms[its.word - 1 : its.word] == (its.form,):
+            more = f"; elsewhere {its.elsewhere}" if its.elsewhere else ""
+            words.append((marked.id, its.word, f"{its.word} {its.form}: {its.what}{more}"))
     if not words:
         raise UsageError(f"{path}: none of its {len(places)} words is in the file")
     return words

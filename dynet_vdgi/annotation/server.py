@@ -325,16 +325,8 @@ class ChangeOrder(Struct):
     word: int = 0
     value: int | str | bool | list[int | str | bool] = 0
     anyway: bool = False
-
-
-class ChangeEverywhere(Struct):
-    """A change of one column of all words that a query finds; `seen`: as the page has seen them."""
-
-    query: str
-    seen: int
-    what: str
-    value: str
-    anyway: bool = False
+    query: str = ""  # of words that are to be changed, and the number with which the page has seen them
+    seen: int = 0
 
 
 class SessionPage(Page):
@@ -346,7 +338,7 @@ class SessionPage(Page):
         "find",
         *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "xpos")),
     )
-    POSTS = ("change", "everywhere", "undo", "redo")
+    POSTS = ("change", "undo", "redo")
 
     def __init__(self, live: Live) -> None:
         self._live, self._session, self._text = live, live.session, live.session.text
@@ -437,29 +429,20 @@ class SessionPage(Page):
         order = await order_of(request, ChangeOrder)
         if order is None:
             raise ChangeError("this is no change")
-        self._check_known(order)
-        seen = order.edits, order.version
-        now = self._live.change(order.sentence, seen, order.what, order.word, order.value)
-        return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
-
-    def _check_known(self, order: ChangeOrder | ChangeEverywhere) -> None:
-        """Raises: UnknownRelationError."""
-        is_relation = order.what == "label" and isinstance(order.value, str) and not label_fault(order.value)
-        if is_relation and not order.anyway and (fault := self._text.relations.fault(str(order.value))):
+        value = order.value
+        is_relation = order.what == "label" and isinstance(value, str) and not label_fault(value)
+        if is_relation and not order.anyway and (fault := self._text.relations.fault(str(value))):
             raise UnknownRelationError(fault)
-
-    async def everywhere(self, request: Request) -> Response:
-        """Makes one change of all words that a query finds, and gives the first sentence of these."""
-        order = await order_of(request, ChangeEverywhere)
-        if order is None:
-            raise ChangeError("this is no change")
-        self._check_known(order)
+        seen = order.edits, order.version
+        if not order.query:
+            now = self._live.change(order.sentence, seen, order.what, order.word, value)
+            return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
         hits = hits_of(self._text, "columns", order.query)
         if not hits or seen_of(hits) != order.seen:
             raise StaleError("Other words are found by now. Please look at them, and ask once more.")
-        words = [(hit.marked.id, hit.word) for hit in hits]
-        n_changed = self._live.change_everywhere(words, order.what, order.value)
-        return await self._after_change(self._session.place[0] if n_changed else words[0][0], {"changed": n_changed})
+        words = [(marked.id, word) for marked, word, _ in hits]
+        now = self._live.change(order.sentence, seen, order.what, 0, value, words)
+        return await self._after_change(now[0] if now else order.sentence, {"changed": len(now)})
 
     async def undo(self, request: Request) -> Response:
         return await self._back("undo")

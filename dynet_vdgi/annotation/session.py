@@ -417,11 +417,19 @@ class Session:
         self.is_unsaved = [as_written(marked) for marked in self.sentences] != theirs
 
     # --------------------------------------------------------------------------------------- changing
-    def change(self, number: int, seen: tuple[int, int], what: str, word: int = 0, value: Any = 0) -> list[int]:
-        """Makes one change to a sentence that was seen with these (edits, version).
+    def change(
+        self,
+        number: int,
+        seen: tuple[int, int],
+        what: str,
+        word: int = 0,
+        value: Any = 0,
+        words: Sequence[tuple[int, int]] = (),
+    ) -> list[int]:
+        """Makes one change to a sentence that was seen with these (edits, version), or to `words` instead.
 
         A person who confirms a guess must have seen the last one; a person who sets a value need not.
-        Returns the ids of the sentences that are now where the sentence was.
+        Returns the ids of the sentences that are now where the sentence was, or that have changed of `words`.
 
         Raises:
             ChangeError: the change is impossible, or the page is not up to date (StaleError).
@@ -432,29 +440,18 @@ class Session:
             raise StaleError("The sentence has been changed elsewhere. Here it is as it stands now.")
         if what in ("right", "done") and seen[1] != marked.version:
             raise StaleError("The sentence has just been parsed again. Please look at it once more.")
-        step = self.text.step(marked, what, word, value, self.annotator)
+        if words:
+            step = self.text.step_for_all(words, what, value, self.annotator)
+        else:
+            step = self.text.step(marked, what, word, value, self.annotator)
         if step is None:  # it is so already, and there is nothing to undo
-            return [number]
-        self._make(step)
-        return [one.marked.id for one in step.new]
-
-    def change_everywhere(self, words: Sequence[tuple[int, int]], what: str, value: Any) -> int:
-        """Makes one change, see `AnnotatedText.step_for_all`; returns the number of sentences changed.
-
-        Raises: as `change`.
-        """
-        step = self.text.step_for_all(words, what, value, self.annotator)
-        if step is None:
-            return 0
-        self._make(step)
-        return len(step.new)
-
-    def _make(self, step: TextChange) -> None:
+            return [] if words else [number]
         self._n_added += 1
         self.journal.add(self.text.record(step))  # on the disk before it is made
         self.text.apply(step)
         self.is_unsaved = True
         self.place = step.new[0].marked.id, max(1, step.word)
+        return [one.marked.id for one in step.new]
 
     def back(self, what: str) -> int:
         """Does an `undo` of the last change, or a `redo`; returns the id of its sentence.

@@ -24,12 +24,8 @@ DOUBTFUL = 0.6
 LONGEST = 120
 
 
-class Hit(NamedTuple):
-    """A sentence that is found, or a word of it."""
-
-    marked: MarkedSentence
-    word: int  # 0: the sentence
-    why: str
+Hit = tuple[MarkedSentence, int, str]
+"""A sentence that is found or, unless it is 0, a word of it, and why."""
 
 
 def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
@@ -42,25 +38,25 @@ def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
         {"number": number[marked.id], "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST], "why": why}
         for marked, _, why in hits[:MOST_FOUND]
     ]
-    return {"found": shown, "places": [(hit.marked.id, hit.word) for hit in hits], "seen": seen_of(hits)}
+    return {"found": shown, "places": [(marked.id, word) for marked, word, _ in hits], "seen": seen_of(hits)}
 
 
 def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
     """The sentences of a kind, or the words that a query of `data.queries` or a list finds. Raises: as `found`."""
     if kind == "list":
-        of_list = (Hit(text.by_id[number], word, why) for number, word, why in text.listed if number in text.by_id)
-        return [hit for hit in of_list if hit.word <= len(hit.marked) and query in hit.why]
+        of_list = ((text.by_id[number], word, why) for number, word, why in text.listed if number in text.by_id)
+        return [hit for hit in of_list if hit[1] <= len(hit[0]) and query in hit[2]]
     if kind == "columns":
         try:
             wanted = queries.conditions(query)
         except UsageError as error:
             raise ChangeError(str(error)) from None
         pairs = ((marked, word) for marked in text.sentences for word in queries.words_of(wanted, _rows(marked)))
-        return [Hit(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
+        return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
     if kind not in KINDS:
         raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
     reasons = ((marked, KINDS[kind](marked, query.casefold())) for marked in text.sentences)
-    return [Hit(marked, 0, why) for marked, why in reasons if why is not None]
+    return [(marked, 0, why) for marked, why in reasons if why is not None]
 
 
 def seen_of(hits: Iterable[Hit]) -> int:

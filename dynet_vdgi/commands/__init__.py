@@ -198,7 +198,8 @@ APART: dict[str, list[tuple[str, str, str]]] = {
     ],
     "check": [
         ("--rules --model --tags", "--ud", "UD's own validator reads the file"),
-        ("--rules --model --tags --max-faults --ud", "--find", "words are listed, not faults"),
+        ("--rules --model --tags --max-faults --ud --consistency", "--find", "words are listed, not faults"),
+        ("--rules --model --tags --max-faults --ud", "--consistency", "words are listed, not faults"),
         ("--rules", "--model", "it has rules of its own"),
     ],
     "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
@@ -218,7 +219,7 @@ APART: dict[str, list[tuple[str, str, str]]] = {
 
 NEEDED: dict[str, list[tuple[str, str]]] = {
     "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
-    "check": [("--level --lang", "--ud"), ("--json", "--find")],
+    "check": [("--level --lang", "--ud"), ("--number", "--consistency")],
     "choose": [("--heads --json", "--words")],
     "evaluate": [("--worst --confusions --no-punct", "--agreement")],
     "info": [("--gold --protocol --rules --sentences", "-o")],

@@ -14,9 +14,14 @@ With --find, lists the words of which a query holds: conditions on columns, feat
 and, after head., of its head, with = or != (the same value), ~ or !~ (a part that a regular expression matches).
 With --json, vdgi annotate --list steps through them.
 
+With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the files contradicts,
+the most suspicious first: what it is, what such words are elsewhere or what the parser says, and how often the
+two are there. The parser learns from one half of the sentences to judge the other.
+
   vdgi check my.conllu
   vdgi check my.conllu --find 'upos=NOUN deprel=obj head.upos!=VERB'
   vdgi check my.conllu --find 'feats.Case=Abl lemma~^a' --json > found.json
+  vdgi check my.conllu --consistency -n 200 --json > suspicious.json
   vdgi check new.conllu --model runs/my
   vdgi check my.conllu --ud --lang ta
   vdgi check train.conllu test.conllu --ud --level 2
@@ -56,6 +61,8 @@ def add_arguments(add: Options) -> None:
     shown = f"faults shown of a file (default: {FAULTS}), with --ud of a rule (default: {PLACES})"
     add("--max-faults N", shown, least=0)
     add("--find QUERY", "list the words of which a query holds instead")
+    add("--consistency", "list the words that the rest of the files contradicts instead")
+    add("-n --number N", "words listed by --consistency (default: 100)", least=1)
     add("--json", "list words as JSON")
     add("--ud", "run UD's own validator instead")
     add("--level", "the last level of --ud (default: 5 with --lang, else 3)", choices=tuple("12345"))
@@ -69,22 +76,28 @@ def run(arguments: argparse.Namespace) -> None:
         from dynet_vdgi.annotation import places
 
         _list(list(places.found(names, arguments.find)), arguments.json)
-        return
-    (_validate if arguments.ud else _check)(names, arguments)
+    elif arguments.consistency:
+        from dynet_vdgi.annotation.consistency import inconsistent
+
+        _list(inconsistent(names)[: arguments.number or 100], arguments.json)
+    elif arguments.json:
+        raise UsageError("--json has no effect without --find or --consistency")
+    else:
+        (_validate if arguments.ud else _check)(names, arguments)
 
 
 def _list(found: Sequence[Place], as_json: bool) -> None:
-    import msgspec
-
-    from dynet_vdgi.annotation.places import HEADING
-
     if as_json:
+        import msgspec
+
         print(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
     elif found:
-        rows = [place.row for place in found]
-        is_short = not any(row[-1] for row in rows)  # nothing is said of other words
-        table = [row[: -2 if is_short else None] for row in ([*HEADING], *([*map(plain, row)] for row in rows))]
-        print(aligned(table, left=6))
+        rows = [["place", "sentence", "word", "form", "is", "elsewhere", "times"]]
+        for its in found:
+            said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
+            rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
+        end = None if any(row[-1] for row in rows[1:]) else -2  # nothing is said of other words
+        print(aligned([row[:end] for row in rows], left=6))
     logger.info("%s found", counted(len(found), "word"))
 
 

@@ -1,9 +1,8 @@
 """Queries for words, by any column of a word and of its head: `upos=NOUN deprel=obj head.upos!=VERB`.
 
-All conditions of a query must hold. `=` asks for the same value, `~` for a part that a regular expression
-matches, `!=` and `!~` for the contrary. Columns are those of CoNLL-U, `feats.Case` and `misc.Gloss` what they say
-of one name, and `head.` before a column means the head's, `head.head.` that of the head's head. What is not
-there is `_`, and so are all columns of the head of a root. Values with blanks stand between quotation marks.
+All conditions must hold: `=` and `!=` compare a value, `~` and `!~` look for a part that a regular expression
+matches. `feats.Case` and `misc.Gloss` are what a column says of a name, `head.upos` is the head's, `head.head.upos`
+that of the head's head. What is not there is `_`, also of a root's head. Values with blanks stand between "".
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from typing import NamedTuple
 from dynet_vdgi.errors import UsageError
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-HEAD, WITH_NAMES = COLUMNS.index("head"), ("feats", "misc")
-
 LONGEST = 1000
 """Characters of a query."""
 
@@ -33,13 +30,13 @@ class Condition(NamedTuple):
     n_heads: int  # steps from the word up
     column: int
     name: str  # in FEATS or MISC; "": the whole column
-    pattern: re.Pattern[str]  # of all of a value after =, of a part after ~
+    pattern: re.Pattern[str]
     is_wanted: bool
 
     def holds(self, rows: Rows, word: int) -> bool:
         """Whether it holds of a word, counted from 1."""
         for _ in range(self.n_heads):
-            head = rows[word - 1][HEAD] if word else "0"
+            head = rows[word - 1][COLUMNS.index("head")] if word else "0"
             word = int(head) if head.isdecimal() else 0
         value = rows[word - 1][self.column] if word else "_"
         if self.name:
@@ -49,28 +46,23 @@ class Condition(NamedTuple):
 
 
 def conditions(query: str) -> list[Condition]:
-    """The conditions of a query. Raises: UsageError, what is wrong with it.
-
-    >>> [condition.name for condition in conditions("feats.Case=Abl head.form~^a")]
-    ['Case', '']
-    """
-    found, place = [], 0
-    if not query.strip() or len(query) > LONGEST:
+    """The conditions of a query. Raises: UsageError, what is wrong with it."""
+    found, rest = [], query.strip()
+    if not 1 <= len(rest) <= LONGEST:
         raise UsageError(f"a query has 1 to {LONGEST} characters ({_EXPECTED})")
-    while rest := query[place:].lstrip():
-        place = len(query) - len(rest)
-        match = _CONDITION.match(query, place)
+    while rest:
+        match = _CONDITION.match(rest)
         if match is None or not match[3]:
             raise UsageError(f"{rest.split()[0][:40]!r} is no condition ({_EXPECTED})")
         found.append(_condition(*match.groups()))
-        place = match.end()
+        rest = rest[match.end() :].lstrip()
     return found
 
 
 def _condition(name: str, operator: str, value: str) -> Condition:
     *heads, column = name.split(".")
     key = ""
-    if heads and heads[-1].lower() in WITH_NAMES and column:
+    if heads and heads[-1].lower() in ("feats", "misc") and column:
         column, key = heads.pop(), column
     if column.lower() not in COLUMNS or any(head.lower() != "head" for head in heads):
         raise UsageError(f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)")

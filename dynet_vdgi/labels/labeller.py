@@ -246,15 +246,17 @@ class Labeller:
 
         A word whose head is 0 is the root; one without a head has none.
         """
-        text = self._text_of([tree], with_forms=self.weights is not None)
-        chances = self.inventory.family.chances(self._scores(text))
         found: list[list[tuple[str, float]]] = []
-        for head, row in zip(text.arcs.heads.tolist(), chances):
+        for head, row in zip(tree.heads or (), self.chances([tree])):
             best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
             found.append([(self.names[k], float(row[k])) for k in best if row[k] > 0])
             if head == 0:
                 found[-1] = [(self.names[ROOT_LABEL], 1.0)]
         return found
+
+    def chances(self, trees: Sequence[Sentence]) -> Floats:
+        """The probabilities (N, Y) of the relations of all words of trees without punctuation, given their heads."""
+        return self.inventory.family.chances(self._scores(self._text_of(trees, with_forms=self.weights is not None)))
 
     def relations(
         self,

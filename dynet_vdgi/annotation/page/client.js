@@ -74,7 +74,7 @@ export async function get(path, parameters = {}) {
 
 /**
  * Asks for a change.
- * @param {"change" | "everywhere" | "undo" | "redo"} path
+ * @param {"change" | "undo" | "redo"} path
  * @param {object} content
  * @returns {Promise<Sentence>} after the change
  */

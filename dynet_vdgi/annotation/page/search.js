@@ -2,7 +2,7 @@
 
 import { get, post, queued } from "./client.js";
 import { at } from "./dom.js";
-import { load, say, show, trying, update } from "./store.js";
+import { load, say, show, store, trying, update } from "./store.js";
 
 let places = /** @type {[number, number][]} */ ([]); // sentences by id, and words, as they were found
 let place = -1; // the one that was last gone to
@@ -74,7 +74,8 @@ async function changeAll() {
   await queued(async () => {
     const anyway = refused === value;
     refused = value;
-    const found = await post("everywhere", { query, seen, what, value, anyway });
+    const { id, edits, version } = store.sentence;
+    const found = await post("change", { sentence: id, edits, version, what, value, anyway, query, seen });
     at("search").close();
     show(found);
     say(`Changed in ${found.changed} sentence${found.changed === 1 ? "" : "s"}. u takes all of it back.`);
