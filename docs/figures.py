@@ -35,8 +35,10 @@ PAGES = [
         ROOT / "docs" / name
         for name in (
             "index.md",
+            "annotate.md",
             "expect.md",
             "few-trees.md",
+            "results/annotate.md",
             "results/index.md",
             "results/few-trees.md",
             "results/long-sentences.md",
@@ -170,6 +172,31 @@ def retagged() -> str:
             body.append(f"| {system} | {tagged} | {' | '.join(cells)} |")
     head = f"| | tagged | UPOS | and FEATS | {' | '.join(languages)} |"
     return "\n".join([head, "|---|" + "---:|" * (len(languages) + 3), *body])
+
+
+_PLACES = ("first 50", "first 100", "first 200", "as many as errors", "random")
+
+
+def planted() -> str:
+    """Shares of the planted errors among the first places, by kind in the mean of the treebanks, and by treebank."""
+    made = rows("consistency.csv")
+    kinds, languages = (list(dict.fromkeys(row[name] for row in made)) for name in ("kind", "language"))
+    head = f"| | {' | '.join(_PLACES)} |"
+    body = []
+    for name, its in (
+        *((kind, [row for row in made if row["kind"] == kind]) for kind in kinds[1:]),
+        *((code, [row for row in made if (row["language"], row["kind"]) == (code, "all")]) for code in languages),
+        ("mean", [row for row in made if row["kind"] == "all"]),
+    ):
+        shares = [100 * sum(float(row[column]) for row in its) / len(its) for column in _PLACES]
+        body.append(f"| {name} | {' | '.join(f'{share:.0f}' for share in shares)} |")
+    return "\n".join([head, "|---|" + "---:|" * len(_PLACES), *body])
+
+
+def planted_found(column: str) -> str:
+    """The mean share of the planted errors, in percent."""
+    its = [float(row[column]) for row in rows("consistency.csv") if row["kind"] == "all"]
+    return f"{100 * sum(its) / len(its):.0f}"
 
 
 def _percent(share: str) -> str:
@@ -562,6 +589,8 @@ _TABLES = {
 }
 """Tables of the page about the paper, and what is said there of its runs."""
 
+_PLANTED = "docs/results/consistency.csv", "python benchmarks/consistency.py"
+
 FIGURES = {
     "best.check": Figure(*_KNOWLEDGE, _of_best("check")),
     "best.choose": _of_front("best", 0),
@@ -588,6 +617,9 @@ FIGURES = {
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "retagger": Figure("docs/results/retagger.csv", "python benchmarks/retagger.py score", retagged),
+    "consistency": Figure(*_PLANTED, planted),
+    "consistency.as-many": Figure(*_PLANTED, partial(planted_found, "as many as errors")),
+    "consistency.200": Figure(*_PLANTED, partial(planted_found, "first 200")),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _TREES[1], off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
     "eight.best": Figure("docs/results/tables/best.csv", _PLAN, lambda: lengths("best", "best")),

@@ -123,6 +123,10 @@ RUNS = {
         "check universal --data '{folder}' --set demo --rows rows.csv",
         ["python benchmarks/expect.py check universal", "xx: expected ", "2 texts: off by "],
     ),
+    "consistency": (
+        f"{LISTED} --words 600 --share .1 --out rows.csv",
+        ["| language | kind | words | errors | first 50 |", "| xx | all |", "| yy | flip |"],
+    ),
     "confidence": (
         f"{LISTED} --learn",
         ["|  | ECE | AUC | least sure tenth right |", "| mean |", "Weights(forced="],

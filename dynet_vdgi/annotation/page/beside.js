@@ -2,7 +2,7 @@
 
 import { placed } from "./arcs.js";
 import { Fault, get, post } from "./client.js";
-import { addSvg, at } from "./dom.js";
+import { addSvg, at, button } from "./dom.js";
 
 /**
  * @typedef {object} Item a difference
@@ -112,13 +112,10 @@ function row(item, k) {
   const cells = [item.word ? `${item.word} ${item.form}` : "sentence", WHAT[/** @type {keyof WHAT} */ (item.column)]];
   for (const text of cells) element.append(cell(text));
   item.values.forEach((value, side) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = value;
-    button.setAttribute("aria-pressed", String(item.side === side));
-    button.addEventListener("click", () => { chosen = k; decide([item.key], side); });
+    const choice = button(value, () => { chosen = k; decide([item.key], side); });
+    choice.setAttribute("aria-pressed", String(item.side === side));
     const holder = document.createElement("td");
-    holder.append(button);
+    holder.append(choice);
     element.append(holder);
   });
   element.append(cell(item.side === null ? "open" : item.by));
@@ -213,10 +210,6 @@ function goOpen() {
   });
 }
 
-function undo() {
-  run(async () => show(await ask("undo", {})));
-}
-
 /** @param {number} step */
 function select(step) {
   if (!part) return;
@@ -237,7 +230,7 @@ const KEYS = {
   n: () => go(1),
   p: () => go(-1),
   d: goOpen,
-  u: undo,
+  u: () => run(async () => show(await ask("undo", {}))),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -246,10 +239,9 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   action();
 });
-for (const [name, action] of Object.entries({
-  "previous": () => go(-1), "next": () => go(1), "open-next": goOpen, undo,
-  "all-first": () => decideAll(0), "all-second": () => decideAll(1),
-})) at(name).addEventListener("click", action);
+for (const [name, key] of Object.entries({
+  previous: "p", next: "n", "open-next": "d", undo: "u", "all-first": "a", "all-second": "b",
+})) at(name).addEventListener("click", KEYS[key]);
 
 run(async () => {
   const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("s")) || 0;

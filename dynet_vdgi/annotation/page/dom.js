@@ -51,6 +51,18 @@ export function placeOf(element, none) {
 }
 
 /**
+ * @param {string} text
+ * @param {() => void} task
+ */
+export function button(text, task) {
+  const element = document.createElement("button");
+  element.type = "button";
+  element.textContent = text;
+  element.addEventListener("click", task);
+  return element;
+}
+
+/**
  * @param {Element} parent
  * @param {string} name
  * @param {Record<string, string | number>} attributes

@@ -1,6 +1,6 @@
 // The fields and buttons of the selected word.
 
-import { at } from "./dom.js";
+import { at, button } from "./dom.js";
 import { askNote, turnFlag } from "./notes.js";
 import { askRelation, setRelation } from "./relation.js";
 import { facts } from "./sentence.js";
@@ -23,21 +23,8 @@ export function showPanel() {
   at("cut").disabled = chosen < 2;
   showLikely();
   at("further").replaceChildren(...word.more.map(({ what, title, value }) => {
-    return pressed(`${title}: ${value === "_" ? "–" : value}…`, () => askColumn(what));
+    return button(`${title}: ${value === "_" ? "–" : value}…`, () => askColumn(what));
   }));
-}
-
-/**
- * A button.
- * @param {string} text
- * @param {() => void} task
- */
-function pressed(text, task) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = text;
-  button.addEventListener("click", task);
-  return button;
 }
 
 /**
@@ -61,7 +48,7 @@ function showLikely() {
   const present = relationOf(store.chosen);
   const others = word.likely.filter(([relation]) => relation !== present);
   at("likely").hidden = !others.length;
-  at("likely").replaceChildren(...others.map(([relation]) => pressed(relation, () => setRelation(relation))));
+  at("likely").replaceChildren(...others.map(([relation]) => button(relation, () => setRelation(relation))));
 }
 
 export function startPanel() {

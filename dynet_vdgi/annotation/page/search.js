@@ -1,7 +1,7 @@
 // The dialogue that finds words and sentences, the steps through what it has found, and the change of all these words.
 
 import { get, post, queued } from "./client.js";
-import { at } from "./dom.js";
+import { at, button } from "./dom.js";
 import { load, say, show, store, trying, update } from "./store.js";
 
 let places = /** @type {[number, number][]} */ ([]); // sentences by id, and words, as they were found
@@ -44,13 +44,9 @@ async function search() {
  * @param {number} k
  */
 function line({ number, text, why }, k) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = `${number + 1} ${text}${why ? ` (${why})` : ""}`;
-  button.dir = "auto";
-  button.addEventListener("click", () => go(k));
   const element = document.createElement("li");
-  element.append(button);
+  element.dir = "auto";
+  element.append(button(`${number + 1} ${text}${why ? ` (${why})` : ""}`, () => go(k)));
   return element;
 }
 
