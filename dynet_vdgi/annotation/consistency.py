@@ -1,17 +1,14 @@
 """Words of a treebank that contradict the rest of it: head, relation, tag, features or lemma.
 
 How probable each of these is, is said of heads and relations by the parser and the labeller of a few trees, learnt
-from the other part of the sentences, and of the rest by counts of the other words: of the same form between
-such tags, of the same form, of the same ending. A value is the more suspicious the less probable it is here,
-compared with its share of all words. What is found of the five takes turns in the list, because their
-probabilities are not comparable: those of features are of many values, those of heads of few.
-
-Letters: n words of a sentence, N words of many.
+from the other part of the sentences, and of the rest by counts of the other words: of the same form between such
+tags, of the same form and, unless it is the lemma, of the same ending. A value is the more suspicious the less
+probable it is here, compared with its share of all words. Probabilities of different columns are not comparable,
+so words are ranked by each, and what their ranks weigh is added up.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
@@ -29,8 +26,8 @@ from dynet_vdgi.tagging.lemmas import applied, rule_of
 PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
 
-TURNS = {"head": 2, "relation": 2, "tag": 2, "features": 1, "lemma": 1}
-"""How many words of each kind a turn brings; chosen on Basque-BDT and Italian-ParTUT."""
+WEIGHTS, EVEN = {"head": 2, "relation": 2, "tag": 1, "features": 1, "lemma": 1}, 20
+"""A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and Italian-ParTUT."""
 
 LEAST, MOST = 1e-9, 0.5
 """Probabilities: those below the least count as it, and what is more probable than the other is not suspicious."""
@@ -48,12 +45,12 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
     words = [(k, w) for k, (_, each) in enumerate(read) for w, tag in enumerate(each.tags) if tag != "PUNCT"]
     said = [_said(read[k][1], w) for k, w in words]
     parsed = _parsed([sentence for _, sentence in read], course or Course.of())
-    best: dict[int, tuple[float, Place]] = {}
-    for column, turns in TURNS.items():
+    found: dict[int, list[tuple[float, str, Place]]] = defaultdict(list)
+    for column, weight in WEIGHTS.items():
         kinds = [(its["tag"][0] if column == "features" else "", its[column][0]) for its in said]
         shares, of_all = Counter(kinds), Counter(tag for tag, _ in kinds)
-        scores = {}
-        for at, (p, other, times) in enumerate(chances([its[column] for its in said])):
+        scores = []
+        for at, (p, other, times) in enumerate(chances([its[column] for its in said], column == "lemma")):
             (k, w), (tag, value) = words[at], kinds[at]
             sentence, share = read[k][1], shares[tag, value] / of_all[tag]
             if column in ("head", "relation"):
@@ -64,12 +61,13 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
                 value, share = sentence.lemmas[w], 1.0
                 other = applied(other, sentence.forms[w]) if other not in ("", NOTHING) else other
             if p < MOST:
-                scores[at] = math.log(share / max(p, LEAST)), f"{column} {value}", other, times
-        for rank, at in enumerate(sorted(scores, key=lambda at: -scores[at][0])):
-            (k, w), its = words[at], (rank + 0.5) / turns
-            if at not in best or its < best[at][0]:
-                best[at] = its, Place.of(read[k][1], read[k][0], w + 1, *scores[at][1:])
-    return [place for _, place in sorted(best.values(), key=lambda pair: pair[0])]
+                its = Place.of(sentence, read[k][0], w + 1, f"{column} {value}", other, times)
+                scores.append((share / max(p, LEAST), at, its))
+        scores.sort(key=lambda score: -score[0])
+        for rank, (_, at, its) in enumerate(scores):
+            found[at].append((weight / (rank + EVEN), column, its))
+    merged = sorted(found.values(), key=lambda each: -sum(part for part, *_ in each))
+    return [max(each)[-1] for each in merged]
 
 
 def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
@@ -87,18 +85,19 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
     return {
         "head": (side, (tag, (tag, relation), (tag, lemma), ngram)),
         "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, its_lemma))),
-        "tag": (tag, ("", *ends, form, (form, tags[w], tags[w + 2]))),
+        "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
         "features": (feats[w] if feats else NOTHING, (*of_feats, (tag, form), (tag, form, relation))),
         "lemma": (
             rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NOTHING else NOTHING,
-            ("", tag, *((tag, end) for end in ends), (tag, form)),
+            ((tag, form),),
         ),
     }
 
 
-def chances(items: Sequence[tuple[str, Contexts]]) -> list[tuple[float, str, str]]:
+def chances(items: Sequence[tuple[str, Contexts]], is_open: bool = False) -> list[tuple[float, str, str]]:
     """How probable each value is by all others in its contexts, finer ones smoothed by coarser ones.
 
+    `is_open`: there are more values than those seen, so that nothing is said where a word is met for the first time.
     With the most frequent other value where the word is most alike, and how often the two are there.
 
     >>> chances([("a", [0]), ("a", [0]), ("a", [0]), ("b", [0])])[2:]
@@ -111,7 +110,7 @@ def chances(items: Sequence[tuple[str, Contexts]]) -> list[tuple[float, str, str
     usual = {level: (its.total(), its.most_common(2)) for level, its in counts.items()}
     found, n_values = [], len({value for value, _ in items})
     for value, contexts in items:
-        p, other, times = 1 / n_values, "", ""
+        p, other, times = 0.5 if is_open else 1 / n_values, "", ""
         for level in enumerate(contexts):
             its, (total, best) = counts[level], usual[level]
             p = (its[value] - 1 + len(its) * p) / (total - 1 + len(its))
