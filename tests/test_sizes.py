@@ -34,10 +34,10 @@ MOST_LINES_OF_A_MODULE = 600
 
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
-    "": 1120,  # modules at the top
-    "annotation": 4530,
-    "commands": 2290,
-    "data": 3640,
+    "": 1130,  # modules at the top
+    "annotation": 4850,
+    "commands": 2340,
+    "data": 3720,
     "drawing": 660,
     "evaluation": 1870,
     "experiments": 990,

@@ -20,7 +20,7 @@ two are there. The parser learns from one half of the sentences to judge the oth
 
   vdgi check my.conllu
   vdgi check my.conllu --find 'upos=NOUN deprel=obj head.upos!=VERB'
-  vdgi check my.conllu --find 'feats.Case=Abl lemma~^a' --json > found.json
+  vdgi check my.conllu --find 'feats.Case=Loc lemma~^a' --json > found.json
   vdgi check my.conllu --consistency -n 200 --json > suspicious.json
   vdgi check new.conllu --model runs/my
   vdgi check my.conllu --ud --lang ta

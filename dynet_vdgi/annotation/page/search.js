@@ -24,7 +24,7 @@ async function search() {
   const [wanted, kind] = [at("wanted").value, at("kind").value];
   at("all").hidden = true;
   at("found").replaceChildren();
-  if (!wanted && kind === "columns") return tell("Such as: upos=NOUN deprel~^obl head.upos!=VERB feats.Case=Abl lemma~^a");
+  if (!wanted && kind === "columns") return tell("Such as: upos=NOUN deprel~^obl head.upos!=VERB feats.Case=Loc lemma~^a");
   const answer = await get("find", { q: wanted, kind }).catch((/** @type {Error} */ error) => {
     tell(error.message);
     throw error;
