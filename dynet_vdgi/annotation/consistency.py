@@ -1,7 +1,7 @@
 """Words of a treebank that contradict the rest of it: head, relation, tag, features or lemma.
 
-How probable each of these is, is said of heads and relations by the parser and the labeller of a few trees, learnt
-from the other part of the sentences, and of the rest by counts of the other words: of the same form between such
+The parser and the labeller of a few trees, learnt from the other part of the sentences, tell how probable heads and
+relations are; counts of the other words tell it of the rest: of the same form between such
 tags, of the same form and, unless it is the lemma, of the same ending. A value is the more suspicious the less
 probable it is here, compared with its share of all words. Probabilities of different columns are not comparable,
 so words are ranked by each, and what their ranks weigh is added up.
@@ -26,7 +26,7 @@ from dynet_vdgi.tagging.lemmas import applied, rule_of
 PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
 
-WEIGHTS, EVEN = {"head": 2, "relation": 2, "tag": 1, "features": 1, "lemma": 1}, 20
+WEIGHTS, EVEN = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}, 20
 """A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and Italian-ParTUT."""
 
 LEAST, MOST = 1e-9, 0.5
@@ -45,7 +45,7 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
     words = [(k, w) for k, (_, each) in enumerate(read) for w, tag in enumerate(each.tags) if tag != "PUNCT"]
     said = [_said(read[k][1], w) for k, w in words]
     parsed = _parsed([sentence for _, sentence in read], course or Course.of())
-    found: dict[int, list[tuple[float, str, Place]]] = defaultdict(list)
+    found: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
     for column, weight in WEIGHTS.items():
         kinds = [(its["tag"][0] if column == "features" else "", its[column][0]) for its in said]
         shares, of_all = Counter(kinds), Counter(tag for tag, _ in kinds)
@@ -65,9 +65,9 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
                 scores.append((share / max(p, LEAST), at, its))
         scores.sort(key=lambda score: -score[0])
         for rank, (_, at, its) in enumerate(scores):
-            found[at].append((weight / (rank + EVEN), column, its))
+            found[at].append((weight / (rank + EVEN), -rank, its))
     merged = sorted(found.values(), key=lambda each: -sum(part for part, *_ in each))
-    return [max(each)[-1] for each in merged]
+    return [max(each, key=lambda one: one[1])[-1] for each in merged]
 
 
 def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
@@ -97,7 +97,7 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
 def chances(items: Sequence[tuple[str, Contexts]], is_open: bool = False) -> list[tuple[float, str, str]]:
     """How probable each value is by all others in its contexts, finer ones smoothed by coarser ones.
 
-    `is_open`: there are more values than those seen, so that nothing is said where a word is met for the first time.
+    `is_open`: there are more values than those seen, and a word met once has none that is improbable.
     With the most frequent other value where the word is most alike, and how often the two are there.
 
     >>> chances([("a", [0]), ("a", [0]), ("a", [0]), ("b", [0])])[2:]
