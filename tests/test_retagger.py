@@ -250,6 +250,26 @@ def test_a_sentence_is_tagged_as_counted_with_the_learning_text(tagger: Tagger, 
     np.testing.assert_array_equal(both.numbers, whole.numbers)
 
 
+def test_types_are_alike_as_before_when_words_are_added(tagger: Tagger, sentences: list[Sentence]) -> None:
+    text = tagger.learnt.text
+    new = [sentences[55].forms, *ODD, sentences[54].forms]
+    both = text.with_words(WordTypes.of(new))
+    whole = CountedWords.of(WordTypes.of([*text.tagged, *text.raw, *new]))
+    every = np.arange(len(whole.number))
+    values = np.random.default_rng(1).random((len(every), 3))
+    np.testing.assert_array_equal(both.alike(every, values), whole.alike(every, values))
+
+
+def test_choices_of_the_same_words_with_other_tags_are_those_of_a_new_tagger(
+    tagger: Tagger, sentences: list[Sentence]
+) -> None:
+    one = Tagger(tagger.learnt)
+    for sentence in (sentences[55], sentences[54], sentences[55]):
+        for tags in (("_",) * len(sentence), sentence.tags, sentence.tags[::-1]):
+            asked = Sentence(sentence.forms, tags)
+            assert one.choices(asked) == Tagger(tagger.learnt).choices(asked)
+
+
 def test_choices_are_those_of_the_retagger(
     tagger: Tagger, sentences: list[Sentence], random_retagger: Retagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ _MARGINALS = Kernel(chain.all_marginals, "the tokeniser and tagger")
 _BEST = Kernel(chain.all_best, "the tokeniser and tagger")
 
 
+@lru_cache(maxsize=20_000)
 def coded(text: str) -> int:
     """A 64-bit number for a feature's text; kernels may make their own, if they spread them evenly."""
     return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

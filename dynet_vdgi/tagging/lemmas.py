@@ -30,6 +30,7 @@ from dynet_vdgi.system.names import count, did_you_mean, listed
 from dynet_vdgi.tagging.chain import Numbers, Sparse
 from dynet_vdgi.tagging.crf import (
     FeatureWeights,
+    Items,
     Tokens,
     labels_of_features,
     minimised,
@@ -476,12 +477,16 @@ class Bundles:
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
         """The probabilities of the bundles of a group, for one of the words."""
-        items, uses, _ = tokens
-        weights, (start, end) = self.weights, self.parts.groups[group : group + 2].tolist()
-        scores, found = np.zeros(max(1, self.n_parts)), np.zeros(end - start)
-        of_items = items.first, weights.found(items), uses[word], weights.known, weights.values
-        as_python(add_part_scores)(*of_items, scores)
-        as_python(bundle_scores)(self.parts, scores, start, end, found)
+        (first, codes), uses, _ = tokens
+        known, parts = self.weights.known, self.parts
+        at = np.concatenate([np.arange(*first[item : item + 2]) for item in uses[word].tolist()])
+        features = self.weights.found(Items(first, codes[at])).tolist()
+        own = np.concatenate([at[:0], *(np.arange(*known.starts[f : f + 2]) for f in features if f >= 0)])
+        scores = np.bincount(known.labels[own], self.weights.values[own], max(1, self.n_parts))
+        start, end = parts.groups[group : group + 2].tolist()
+        ends = parts.first[start : end + 1]
+        of_bundles = np.repeat(np.arange(end - start), np.diff(ends))
+        found = np.bincount(of_bundles, scores[parts.of_bundle[ends[0] : ends[-1]]], end - start).astype(np.float64)
         as_python(softmax)(found, end - start)
         return found
 

@@ -245,8 +245,9 @@ class TypeMeans:
         """Those of both texts together."""
         keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         sums, counts = np.zeros((len(keys), self.sums.shape[1])), np.zeros(len(keys))
-        np.add.at(sums, place, np.concatenate([self.sums, other.sums]))
-        np.add.at(counts, place, np.concatenate([self.counts, other.counts]))
+        for each, its in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
+            sums[its] += each.sums
+            counts[its] += each.counts
         return TypeMeans(keys, sums, counts)
 
     def of_words(self, words: WordTypes) -> Floats:

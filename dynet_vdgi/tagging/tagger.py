@@ -166,9 +166,13 @@ class Tagger:
         """
         learnt = self._fitted()
         tags = universal(sentence)
-        words = WordTypes.of([sentence.forms])
-        tokens = words.tokens()
-        free = _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
+        asked = vars(self).get("_asked")  # whoever corrects a sentence asks after each change
+        if asked is None or asked[0] is not learnt or asked[1] != sentence.forms:
+            words = WordTypes.of([sentence.forms])
+            tokens = words.tokens()
+            asked = learnt, sentence.forms, tokens, _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
+            vars(self)["_asked"] = asked
+        tokens, free = asked[2:]
         pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
         found = []
         for k, tag in enumerate(tags):
