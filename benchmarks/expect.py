@@ -46,7 +46,6 @@ from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu, corpus
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.confidence import WRONG_TAGS
 from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.engines import CrfEngine, Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parsing.parser import Parser, load
@@ -121,7 +120,7 @@ def fit(arguments: argparse.Namespace) -> None:
     """Fits all numbers to the rows, and puts what lines without a branch or language say into these."""
     rows = csv_rows(arguments.rows)
     line, width = of_left_out([row for row in rows if row["set"] == "left out"])
-    price = of_tags(line, [row for row in rows if row["set"] == "guessed tags"])
+    price = of_tags(line, width, [row for row in rows if row["set"] == "guessed tags"])
     expectation = Expectation(line, width, of_trees(), price)
     np.savez(arguments.out, **expectation.arrays())
     write_csv(arguments.rows, COLUMNS, rows)
@@ -244,7 +243,7 @@ def errors(arguments: argparse.Namespace) -> None:
             crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)
             crf.crf.base = base
             assert crf.calibration is not None
-            calibration = crf.calibration.shifted(-WRONG_TAGS * (1 - accuracy))
+            calibration = crf.calibration.with_wrong_tags(1 - accuracy)
             figures.append(universal.error(calibration, words, find(CrfEngine(crf.crf), words, margins=True)))
         rows.append(figures)
         print(code, *(f"{figure:.1f}" for figure in figures), flush=True)
@@ -252,25 +251,34 @@ def errors(arguments: argparse.Namespace) -> None:
     print(f"mean of {len(rows)} ({told}):", *(f"{figure:.2f}" for figure in np.mean(rows, 0)))
 
 
-def of_tags(line: np.ndarray, rows: list[Row]) -> np.ndarray:
-    """What wrong tags cost and its width (2,); in the rows, what is said without the language."""
+def of_tags(line: np.ndarray, of_line: float, rows: list[Row]) -> np.ndarray:
+    """What wrong tags cost and its width (2,); in the rows, what is said without the language.
+
+    The width is what 9 of 10 need beside that of the line: the two errors cancel each other in part.
+    """
     x, y, tags = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right", "tags"))
-    loss = log_odds(on_line(line, x)) - log_odds(y)
+    total = log_odds(on_line(line, x)) - log_odds(y)
+    loss = total.copy()
     # With gold tags, too, the line is off in each language; only what comes on top is the wrong tags' doing.
     of_language = np.array([row["treebank"] for row in rows])
     is_gold = tags == 1
     for language in set(of_language):
         loss[of_language == language] -= loss[(of_language == language) & is_gold]
-    wrong, off = 1 - tags, np.zeros(len(rows))
+    wrong, spread = 1 - tags, np.zeros(len(rows))
     for row, share, k in zip(rows, wrong.tolist(), range(len(rows))):
         others = of_language != of_language[k]
         price = slope(wrong[others], loss[others])
         odds = log_odds(y[k]) + loss[k] - price * share  # as far off as with gold tags
         row["expected"] = round(float(sigmoid(odds)), 4)
-        off[k] = abs(loss[k] / share - price) if share else 0
-    price, of_each = slope(wrong, loss), len(TAGGED)
-    width = nine_of_ten(off[~is_gold], np.full(sum(~is_gold), 1 / of_each))
-    print(f"{price:.3f} nats of log-odds if all tags were wrong, width {width:.3f}")
+        spread[k] = np.sqrt(max(0.0, (total[k] - price * share) ** 2 - of_line**2)) / share if share else 0
+    price, each = slope(wrong, loss), np.full(len(rows), 1 / len(TAGGED))
+    width, inside = nine_of_ten(spread[~is_gold], each[~is_gold]), 0
+    for language in set(of_language):
+        others = ~is_gold & (of_language != language)
+        own = spread[~is_gold & (of_language == language)]
+        inside += int((own <= nine_of_ten(spread[others], each[others])).sum())
+    print(f"{price:.3f} nats of log-odds if all tags were wrong, width {width:.3f};")
+    print(f"{inside} of {sum(~is_gold)} are within the width that the other languages have")
     for k in TAGGED:
         of_k = [row for row in rows if row["tagged"] == str(k)]
         off_by = [abs(row["expected"] - float(row["right"])) for row in of_k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import shell
 import tiny
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, log_odds, logistic, shifted
+from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration, arc_probabilities, log_odds, logistic, shifted
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.config import resources
 
@@ -107,6 +108,17 @@ def test_a_shift_gives_probabilities_any_mean(mean):
     assert after(arcs).mean() == pytest.approx(mean, abs=1e-4)
     assert after.shift == calibration.shift + shifted_by
     assert np.allclose(after.odds(arcs), calibration.odds(arcs) + shifted_by)
+
+
+def test_wrong_tags_bring_log_odds_nearer_to_zero_and_lower_them():
+    calibration, rng = fitted(), np.random.default_rng(2)
+    arcs = calibration.arcs([TAGS[0]] * 50, [(2, 0, 2)] * 50, list(rng.uniform(0, 3, (50, 3))))
+    calibration = replace(calibration, forced_odds=0.7)
+    arcs = arcs._replace(margins=np.where(np.arange(150) % 9 == 0, np.inf, arcs.margins))
+    assert calibration.with_wrong_tags(0.0) is calibration
+    odds, wrong = calibration.odds(arcs), calibration.with_wrong_tags(0.25)
+    np.testing.assert_allclose(wrong.odds(arcs), odds / (1 + 0.25 * WRONG_TAGS) - 0.25 * WRONG_TAGS, atol=1e-12)
+    assert wrong.shift == calibration.shift - 0.25 * WRONG_TAGS
 
 
 def test_arrays_bring_the_calibration_back():

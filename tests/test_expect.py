@@ -27,7 +27,7 @@ from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
-SHIFT = "text/confidence_shift"
+SHIFT, RIGHT_TAGS = "text/confidence_shift", "text/right_tags"
 ROWS = Path(__file__).parents[1] / "docs" / "results" / "expect.csv"
 TOY = Expectation(
     np.array([0.2, 0.7]),
@@ -246,8 +246,12 @@ def test_tags_that_were_guessed_before_count_as_guessed(
     assert share_of(parsed) < share_of(plain)
 
 
-def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence], tmp_path: Path) -> None:
-    parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY)).adapted(sentences)
+@pytest.mark.parametrize("right_tags", [1.0, 0.8])
+def test_a_saved_parser_has_the_confidence_of_its_text(
+    right_tags: float, sentences: list[Sentence], tmp_path: Path
+) -> None:
+    bare = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
+    parser = bare.adapted(sentences, tag_accuracy=right_tags)
     parser.save(tmp_path / "saved.vdgi")
     again = dynet_vdgi.load(tmp_path / "saved.vdgi")
     few = sentences[:5]
@@ -257,6 +261,10 @@ def test_a_saved_parser_has_the_confidence_of_its_text(sentences: list[Sentence]
     unshifted = {name: array for name, array in again.model.parameters.items() if name != SHIFT}
     old = Parser(replace(again.model, parameters=unshifted))
     assert confidences(old, few) != confidences(again, few)
+    assert (RIGHT_TAGS in again.model.parameters) == (right_tags < 1)
+    for damaged in (np.array([np.nan]), np.array([0.5, 0.5])):
+        with pytest.raises(ModelError, match="no measures of a text"):
+            Parser(replace(again.model, parameters=again.model.parameters | {RIGHT_TAGS: damaged}))
 
 
 def test_a_parse_ends_with_what_expect_says(sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
@@ -314,3 +322,16 @@ def test_nine_of_ten_treebanks_are_within_the_shipped_width_where_their_branch_w
         off = float(log_odds(float(row["expected"])) - log_odds(float(row["right"])))
         inside.setdefault(row["treebank"], []).append(abs(off) <= expectation.width)
     assert np.mean([np.mean(each) for each in inside.values()]) >= 0.9
+
+
+def test_nine_of_ten_texts_with_guessed_tags_are_within_the_shipped_interval() -> None:
+    with open(ROWS, encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["set"] == "guessed tags" and row["tagged"]]
+    expectation = Expectation.from_arrays(dynet_vdgi.load("universal").model.parameters)
+    assert expectation is not None
+    inside = []
+    for row in rows:
+        low, high = expectation(float(row["marginal"]), int(row["words"]), float(row["tags"])).interval
+        inside.append(low <= float(row["right"]) <= high)
+    assert len(inside) == 48
+    assert np.mean(inside) >= 0.9

@@ -41,9 +41,9 @@ SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
 """Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (benchmarks/confidence.py); and
 with ten to a hundred trees on texts and dev files of sixteen, under an earlier calibration."""
 
-WRONG_TAGS = 3.4
-"""Log-odds, in nats, that heads of a parser of gold trees lose if all tags are wrong; measured with a hundred trees and
-taggers of as many sentences in six languages, where without it confidences were 9 points too high in the mean."""
+WRONG_TAGS = 2.0
+"""With a share w of wrong tags, log-odds are divided by 1 + WRONG_TAGS w, as sure heads are wrong as well, and lose
+WRONG_TAGS w nats; learnt with taggers of a hundred sentences of languages left out (benchmarks/expect.py errors)."""
 
 
 class Weights(NamedTuple):
@@ -167,6 +167,11 @@ class Calibration:
     def shifted(self, shift: float) -> Calibration:
         """This calibration with log-odds that are higher by `shift`, in nats."""
         return replace(self, margin_odds=self.margin_odds + shift, shift=self.shift + shift)
+
+    def with_wrong_tags(self, share: float) -> Calibration:
+        """This calibration where this share of the tags is wrong: log-odds are nearer to 0, and lower."""
+        odds: dict[str, Any] = {k: x / (1 + WRONG_TAGS * share) for k, x in vars(self).items() if k.endswith("_odds")}
+        return replace(self, **odds).shifted(-WRONG_TAGS * share) if share else self
 
     def shift_to(self, mean: float, arcs: Arcs) -> float:
         """The shift, of at most MOST_SHIFTED, after which the probabilities of these arcs have this mean."""

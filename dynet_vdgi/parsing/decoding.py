@@ -278,6 +278,7 @@ def settled(engine: UniversalEngine, calibration: Calibration) -> Measures | Non
         return measures
     found = find(engine, measures.sample, margins=True)
     trees, margins = [each.heads for each in found], [each.margins for each in found]
+    calibration = calibration.with_wrong_tags(1 - measures.tag_accuracy)
     arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
     mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
     share = engine.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share

@@ -25,7 +25,7 @@ from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.rules import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing import decoding
-from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration, is_in
+from dynet_vdgi.parsing.confidence import Calibration, is_in
 from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
 from dynet_vdgi.parsing.engines import (
     LOOKED_AT,
@@ -248,8 +248,8 @@ class Parser:
         if not is_in(self.model.parameters):
             raise UsageError(f"this model has no confidence values, because it {self._recipe.lacks_calibration}")
         found, measures = Calibration.from_arrays(self.model.parameters), self.measures
-        shift = (measures.shift or 0.0) if measures else -WRONG_TAGS * (1 - self.tag_accuracy)
-        return found.shifted(shift) if shift else found
+        found = found.with_wrong_tags(1 - (measures.tag_accuracy if measures else self.tag_accuracy))
+        return found.shifted(measures.shift) if measures and measures.shift else found
 
     @cached_property
     def exact_engine(self) -> ScoringEngine:

@@ -101,7 +101,7 @@ class Measures:
     sample: tuple[Sentence, ...] = ()
     """Sentences from which `shift` can be computed; no array keeps them."""
     tag_accuracy: float = 1.0
-    """The share of right tags in the text, for `shift`; no array keeps it."""
+    """The share of right tags in the text, for confidences."""
 
     @classmethod
     def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
@@ -147,6 +147,7 @@ class Measures:
             TEXT + "bands": np.array(list(self.bands.values()), np.int8),
             TEXT + "size": np.array([self.n_sentences, self.n_words]),
             **({} if self.shift is None else {TEXT + "confidence_shift": np.array([self.shift])}),
+            **({} if self.tag_accuracy == 1 else {TEXT + "right_tags": np.array([self.tag_accuracy])}),
             **({TEACHER + name: array for name, array in self.teacher.arrays().items()} if self.teacher else {}),
         }
 
@@ -167,9 +168,10 @@ class Measures:
         found = numbers.shape, pairs.shape, bands.shape, size.shape
         if found != expected or ((bands < 0) | (bands >= BANDS)).any():
             raise ModelError("no measures of a text: the shapes of their arrays differ")
-        shift = own.get("confidence_shift")
-        if shift is not None and (shift.shape != (1,) or shift.dtype.kind != "f" or not np.isfinite(shift).all()):
-            raise ModelError("no measures of a text: the shift of its confidences is no number")
+        shift, right = (own.get(name, np.ones(1)) for name in ("confidence_shift", "right_tags"))
+        for each in (shift, right):
+            if each.shape != (1,) or each.dtype.kind != "f" or not np.isfinite(each).all():
+                raise ModelError("no measures of a text: the shift of its confidences is no number")
         profile = Profile(numbers.astype(np.float32), pairs.astype(np.float32))
         bands_of = dict(zip(forms, bands.tolist()))
         n_sentences, n_words = size.tolist()
@@ -179,7 +181,8 @@ class Measures:
             n_sentences,
             n_words,
             TextTeacher.from_arrays(teacher),
-            None if shift is None else float(shift[0]),
+            float(shift[0]) if "confidence_shift" in own else None,
+            tag_accuracy=float(np.clip(right[0], 0, 1)),
         )
 
     @cached_property
