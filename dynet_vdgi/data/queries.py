@@ -24,7 +24,7 @@ Rows = Sequence[Sequence[str]]
 """The ten columns of each word of a sentence."""
 
 
-class Condition(NamedTuple):
+class WordCondition(NamedTuple):
     """What one column must be, or must not be."""
 
     n_heads: int  # steps from the word up
@@ -45,7 +45,7 @@ class Condition(NamedTuple):
         return (self.pattern.search(value) is not None) is self.is_wanted
 
 
-def conditions(query: str) -> list[Condition]:
+def conditions(query: str) -> list[WordCondition]:
     """The conditions of a query. Raises: UsageError, what is wrong with it."""
     found, rest = [], query.strip()
     if not 1 <= len(rest) <= LONGEST:
@@ -59,7 +59,7 @@ def conditions(query: str) -> list[Condition]:
     return found
 
 
-def _condition(name: str, operator: str, value: str) -> Condition:
+def _condition(name: str, operator: str, value: str) -> WordCondition:
     *heads, column = name.split(".")
     key = ""
     if heads and heads[-1].lower() in ("feats", "misc") and column:
@@ -71,9 +71,9 @@ def _condition(name: str, operator: str, value: str) -> Condition:
         pattern = re.compile(text if operator[-1] == "~" else rf"\A{re.escape(text)}\Z")
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
-    return Condition(len(heads), COLUMNS.index(column.lower()), key, pattern, "!" not in operator)
+    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, pattern, "!" not in operator)
 
 
-def words_of(found: Sequence[Condition], rows: Rows) -> list[int]:
+def words_of(found: Sequence[WordCondition], rows: Rows) -> list[int]:
     """The words of a sentence, counted from 1, of which all conditions hold."""
     return [word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)]
