@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import shlex
 from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING
