@@ -9,6 +9,7 @@ import universal_toys
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.parsing.decoding import find
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.system import processes
 from dynet_vdgi.universal.scorer import TextScorer
@@ -31,6 +32,19 @@ def threads():
     return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
 
 
+@pytest.fixture
+def seen(monkeypatch):
+    """The numbers of threads with which the universal parser has scored sentences."""
+    numbers, log_probabilities = [], TextScorer.log_probabilities
+
+    def watched(*arguments):
+        numbers.append(threads())
+        return log_probabilities(*arguments)
+
+    monkeypatch.setattr(TextScorer, "log_probabilities", watched)
+    return numbers
+
+
 def test_one_thread_is_for_the_block_only(two_threads):
     with processes.one_thread():
         assert threads() == 1
@@ -43,14 +57,7 @@ def test_one_thread_is_for_the_block_only(two_threads):
     assert threads() == 2
 
 
-def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
-    seen, log_probabilities = [], TextScorer.log_probabilities
-
-    def watched(*arguments):
-        seen.append(threads())
-        return log_probabilities(*arguments)
-
-    monkeypatch.setattr(TextScorer, "log_probabilities", watched)
+def test_parsing_uses_one_thread_and_restores_the_number(two_threads, seen):
     Parser(universal_toys.model()).parse_all([Sentence.of_tags(["NOUN", "VERB"])])
     assert set(seen) == {1}
     assert threads() == 2
@@ -71,17 +78,16 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
         assert threads() == 2
 
 
-def test_parsing_in_another_thread_uses_one_thread(two_threads, monkeypatch):
-    seen, log_probabilities = [], TextScorer.log_probabilities
-
-    def watched(*arguments):
-        seen.append(threads())
-        return log_probabilities(*arguments)
-
-    monkeypatch.setattr(TextScorer, "log_probabilities", watched)
+def test_parsing_in_another_thread_uses_one_thread(two_threads, seen):
     parser, text = Parser(universal_toys.model()), [Sentence.of_tags(["NOUN", "VERB"])]
     parser.parse_all(text)
     with ThreadPoolExecutor(4) as several:
         assert len(list(several.map(parser.parse_all, [text] * 20))) == 20
     assert seen == [1] * 21
+    assert threads() == 2
+
+
+def test_finding_trees_without_a_parser_uses_one_thread(two_threads, seen):
+    find(Parser(universal_toys.model()).engine, [Sentence.of_tags(["NOUN", "VERB"])])
+    assert set(seen) == {1}
     assert threads() == 2

@@ -17,6 +17,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.engines import Engine, Found, GreedyEngine, ScoringEngine, Tree, UniversalEngine
 from dynet_vdgi.system.arrays import Floats
+from dynet_vdgi.system.processes import one_thread
 from dynet_vdgi.universal.scorer import batches
 from dynet_vdgi.universal.stored import Measures
 
@@ -150,6 +151,7 @@ CERTAIN = 1e-9
 NOTHING = np.zeros(0)
 
 
+@one_thread()
 def find(
     engine: Engine,
     sentences: Sequence[Sentence],
