@@ -287,7 +287,7 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
     keys(page, "q")
     expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
     sentence(page, 1)
-    for kind, text in (("note", "verb"), ("relation", "dep"), ("tag", "PRON"), ("flagged", "")):
+    for kind, text in (("note", "verb"), ("columns", "deprel=dep"), ("columns", "upos=PRON"), ("flagged", "")):
         keys(page, "/")
         page.locator("#kind").select_option(kind)
         page.locator("#wanted").fill(text)
