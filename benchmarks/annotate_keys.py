@@ -43,8 +43,13 @@ from dynet_vdgi.data.sentence import Sentence
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 KINDS = ("heads", "relations", "walking", "confirming")
-COLUMNS = {"tag": ("t", "tags"), "xpos": ("y", "xpos"), "feats": ("f", "feats"), "lemma": ("m", "lemmas")}
-"""With --whole: the key of each column's box, and its name in a sentence."""
+COLUMNS = {
+    "tag": ("t", "e", "tags"),
+    "feats": ("f", "v", "feats"),
+    "xpos": ("y", "i", "xpos"),
+    "lemma": ("m", "k", "lemmas"),
+}
+"""With --whole: the key of each column's box, the key that turns through its values, and its name in a sentence."""
 PATIENCE = 900.0
 """Seconds to wait for a tree or a lesson."""
 
@@ -61,14 +66,48 @@ QUIET = """async edits => {
     const isQuiet = found.edits >= edits && text === before && text === stage.dataset.shown;
     if (isQuiet || Date.now() > end) return found;
     before = text;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 40));
   }
 }"""
 """Waits in the page until a sentence is as it will stay."""
 
-OPTIONS = """() => Object.fromEntries([...document.querySelectorAll("#choice-list li:has(kbd)")]
-  .map((one) => [one.querySelector(".value").textContent, one.querySelector("kbd").textContent]))"""
-ACTIVE = """() => document.querySelector("#choice-list [aria-selected=true] .value")?.textContent ?? "" """
+FEATURES = """async ([goal, present, bundles]) => {
+  const { composed, offers } = await import("./features.js");
+  const parts = (feats) => (feats === "_" ? [] : feats.split("|"));
+  const [name, value] = [0, 1].map((k) => (one) => one.split("=")[k]);
+  const own = parts(goal);
+  let best = null;
+  const weigh = (typed) => {
+    const k = offers(typed, present, bundles).indexOf(goal);
+    const keys = [...typed, ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
+    if (k >= 0 && (!best || keys.length < best.length)) best = keys;
+  };
+  const letters = own.map((one) => value(one).toLowerCase());
+  if (bundles.includes(goal)) for (const [k, one] of letters.entries()) {
+    for (const n of [1, 2, 3]) weigh(one.slice(0, n));
+    for (const other of letters.slice(k + 1)) {
+      for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
+    }
+  }
+  const gone = parts(present).filter((one) => !own.some((other) => name(other) === name(one)));
+  const changes = [...own.filter((one) => !parts(present).includes(one)), ...gone.map((one) => `-${one}`)];
+  let typed = "";
+  const now = parts(present);
+  for (const change of changes) {
+    const k = now.findIndex((one) => name(one) === name(change).replace("-", ""));
+    if (k >= 0) now.splice(k, 1);
+    if (change[0] !== "-") now.push(change);
+    const text = (change[0] === "-" ? "-" : "") + value(change).toLowerCase();
+    const start = typed && `${typed} `;
+    const isSo = (one) => String(parts(one).sort()) === String([...now].sort());
+    const n = [...text].findIndex((_, k) => isSo(composed(start + text.slice(0, k + 1), present, bundles)[0] ?? ""));
+    if (n < 0) return best;
+    typed = start + text.slice(0, n + 1);
+  }
+  if (changes.length) weigh(typed);
+  return best;
+}"""
+"""Few keys, after `f`, that make features those of gold by the beginnings of their values."""
 
 Keys = list[str]
 Shown = dict[str, Any]
@@ -83,6 +122,11 @@ def digits(number: int, n_words: int) -> Keys:
 def cost(keys: Keys) -> int:
     """Number of keys, Shift among them; held over several letters it is pressed once."""
     return len(keys) + any(key.startswith("Shift+") for key in keys)
+
+
+def typed_cost(keys: Keys) -> int:
+    """Number of keys; Shift counts once for capitals, bars and underscores that follow each other."""
+    return len(keys) + len(re.findall("[A-Z|_:]+", "".join(key if len(key) == 1 else " " for key in keys)))
 
 
 def walk(shown: Shown, start: int, goal: int) -> Keys:
@@ -160,54 +204,32 @@ class Driver:
             self.page.keyboard.press(key)
         self.keys[kind] += cost(keys)
 
-    def type(self, kind: str, text: str) -> None:
-        """Types letters; Shift counts once for capitals, bars and underscores that follow each other."""
-        self.page.keyboard.type(text)
-        self.keys[kind] += len(text) + len(re.findall("[A-Z|_:]+", text))
-
-    def choose(self, kind: str, key: str, goal: str, edits: int) -> Shown:
-        """Takes a value in a box: by its key, or by as many letters as bring it to the top of the list."""
-        self.press(kind, [key])
-        self.page.locator("#choice").wait_for()
-        self.page.wait_for_timeout(150)  # for the list
-        keys = self.page.evaluate(OPTIONS)
-        if goal in keys:
-            self.press(kind, [keys[goal]])
-            return self.shown(edits + 1)
-        for letter in goal:
-            self.type(kind, letter)
-            if self.page.evaluate(ACTIVE) == goal:
-                break
-        else:
-            self.press(kind, ["ArrowUp"] * bool(self.page.evaluate(ACTIVE)))  # what is written is meant
-        self.press(kind, ["Enter"])
-        self.page.wait_for_timeout(100)
-        if self.page.locator("#choice").is_visible():  # the page asks once whether it is meant
-            self.press(kind, ["Enter"])
-        return self.shown(edits + 1)
+    def type(self, kind: str, keys: Keys) -> None:
+        """Presses the keys of a way to a value, and counts them."""
+        for key in keys:
+            (self.page.keyboard.press if len(key) > 1 else self.page.keyboard.type)(key)
+        self.keys[kind] += typed_cost(keys)
 
     def edit(self, kind: str, key: str, goal: str, edits: int) -> Shown:
-        """Makes what a box proposes another text: from the first letter that differs on, or as a whole."""
+        """Makes what a box proposes another text."""
         self.press(kind, [key])
         field = self.page.locator("#choice-input")
         field.wait_for()
-        present = field.input_value()
-        ends = (k for k, (a, b) in enumerate(zip(present, goal)) if a != b)
-        same = next(ends, min(len(present), len(goal)))
-        if present != goal and 1 + len(present) - same < same:
-            self.press(kind, ["End"])
-            while not goal.startswith(field.input_value()):
-                self.press(kind, ["Backspace"])
-            self.type(kind, goal[len(field.input_value()) :])
-        elif present != goal or not self.has_xpos:  # in earlier versions Enter did not take what was proposed
-            self.type(kind, goal)
-        self.press(kind, ["Enter"])
+        self.type(kind, [*edited(field.input_value(), goal), "Enter"])
         return self.shown(edits + 1)
 
-    @property
-    def has_xpos(self) -> bool:
-        """Whether the page is one in which XPOS can be set."""
-        return bool(self.page.locator("#xpos").count())
+    def take(self, kind: str, keys: Keys, edits: int) -> Shown:
+        """Takes a value on one of the ways to it: keys that turn, or those of a box."""
+        turns = len(keys) if len({*keys}) == 1 else 1
+        self.type(kind, keys[:1])
+        if turns == 1 and len(keys) > 1:
+            self.page.locator("#choice").wait_for()
+            self.page.wait_for_timeout(100)  # for the list
+        self.type(kind, keys[1:])
+        self.page.wait_for_timeout(100)
+        if self.page.locator("#choice").is_visible():  # the page asks once whether it is meant
+            self.type(kind, ["Enter"])
+        return self.shown(edits + turns)
 
     @property
     def place(self) -> int:
@@ -292,28 +314,64 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
 
 
 def correct_columns(driver: Driver, gold: Sentence) -> None:
-    """Makes tags, XPOS, features and lemmas those of gold, word after word."""
+    """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest ways."""
     shown = driver.shown()
     for place in range(1, len(gold) + 1):
-        for name, (key, column) in COLUMNS.items():
+        for name, (_, _, column) in COLUMNS.items():
             goal = (getattr(gold, column) or ("_",) * len(gold))[place - 1]
-            while (word := shown["words"][place - 1])[name] != goal and (name != "xpos" or driver.has_xpos):
+            while shown["words"][place - 1][name] != goal:
                 driver.go(shown, place)
-                wish = step_to(word, goal) if name == "feats" else goal
-                shown = (driver.edit if name == "lemma" else driver.choose)(name, key, wish, shown["edits"])
+                shown = driver.take(name, min(ways(driver, shown, name, goal), key=typed_cost), shown["edits"])
 
 
-def step_to(word: Shown, goal: str) -> str:
-    """What is to be typed or taken next to make a word's features those of gold: few steps are left then."""
+def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
+    """The ways from the present value of the selected word's column to another, or closer to it."""
+    box, turn, _ = COLUMNS[name]
+    word = shown["words"][driver.place - 1]
+    present = word[name]
+    if name == "tag":
+        ring = [tag for tag, _ in word["tags"]]
+        letters = driver.page.evaluate("() => import('./keys.js').then((keys) => keys.TAG_KEYS)")
+        letter = next(letter for letter, tag in letters.items() if tag == goal)
+        return [[turn] * _turns(present, goal, ring, 1), [box, letter]]
+    ring = driver.get(f"values/{shown['id']}?word={driver.place}&what={name}")["values"]
+    found = [[turn] * _turns(present, goal, ring, 1)] if goal in ring else []
+    others = [value for value in ring if value != present]
+    has_digits = name == "lemma" and re.search("[0-9]", word["form"])
+    if goal in others[:9] and not has_digits:
+        found.append([box, str(others.index(goal) + 1)])
+    if name == "lemma":
+        written = edited(present if present != "_" else word["form"], goal)
+        found.append([box, *written, "Enter"])
+        for n in range(1, len(goal)):
+            suiting = [value for value in others if value.startswith(goal[:n])]
+            if goal in suiting:
+                found.append([box, *goal[:n], *["ArrowDown"] * (suiting.index(goal) + 1), "Enter"])
+    elif goal == "_":
+        found.append([box, "_", "Enter"])
+    elif name == "xpos":
+        for n in range(1, len(goal) + 1):
+            known = [value for value in ring if value.lower().startswith(goal[:n].lower())]
+            suiting = [*dict.fromkeys([*known, *(goal[:n] + value[n:] for value in ring)]), *[goal] * (n == len(goal))]
+            if goal in suiting:
+                letters = goal[:n].lower() if goal in known else goal[:n]
+                found.append([box, *letters, *["ArrowDown"] * suiting.index(goal), "Enter"])
+    else:
+        if driver.place > 1 and shown["words"][driver.place - 2]["feats"] == goal:
+            found.append([box, "0"])
+        if by_values := driver.page.evaluate(FEATURES, [goal, present, ring]):
+            found.append([box, *by_values])
+        missing = [one for one in goal.split("|") if one not in present.split("|")]
+        found += [[box, *missing[0], "Enter"]] if not found else []
+    return found
 
-    def steps(feats: str) -> list[str]:
-        has, wanted = ({*one.split("|")} - {"_"} for one in (feats, goal))
-        names = {one.split("=")[0] for one in wanted}
-        return [*sorted(wanted - has), *(f"{n}=" for n in sorted({o.split("=")[0] for o in has} - names))]
 
-    bundles = [bundle for bundle, _ in word["bundles"] if "|" in bundle or bundle == "_"]
-    best = min([word["feats"], *bundles, "_"], key=lambda feats: len(steps(feats)) + (feats != word["feats"]))
-    return steps(best)[0] if best == word["feats"] else best
+def edited(present: str, goal: str) -> Keys:
+    """The keys that make what a box proposes another text: from the end, or as a whole."""
+    if present == goal:
+        return []
+    same = next((k for k, (a, b) in enumerate(zip(present, goal)) if a != b), min(len(present), len(goal)))
+    return min([*goal], ["Backspace"] * (len(present) - same) + [*goal[same:]], key=typed_cost)
 
 
 def correct(driver: Driver, gold: Sentence, counts: dict[str, int], whole: bool) -> None:
@@ -464,9 +522,9 @@ def main() -> None:
     rows = json_rows(arguments.rows)
     for name, file in arguments.language:
         if not any(row["language"] == name for row in rows):
-            new = list(measured(name, arguments.data / file, arguments))
-            add_json_rows(arguments.rows, new)
-            rows += new
+            for row in measured(name, arguments.data / file, arguments):
+                add_json_rows(arguments.rows, [row])
+                rows.append(row)
     print(conditions())
     kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
     header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
 
+from dynet_vdgi.annotation.analogy import Analogies
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import shown_sentence
+from dynet_vdgi.annotation.shown import Choices, offered, put_guesses, shown_sentence
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import UD2_TAGS
@@ -104,6 +105,50 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     again.close()
 
 
+FORMS = ("Houses", "mouses", "walked", "talked", "Mouses", "of")
+
+
+def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
+    text = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(FORMS, 1)) + "\n"
+    session = guessed(Session(written(Path("a.conllu"), 2 * text), "anna"))
+    marked, text_of = session.text.of_id(0), session.text
+    text_of.put_tags(marked, TagGuess(("X",) * 6, (0.1,) * 6))
+
+    def shown(place: int) -> tuple[str, ...]:
+        put_guesses(text_of, marked)
+        word = marked.columns[place - 1]
+        return word.lemma, word.feats, word.xpos
+
+    for word, tag in enumerate(("NOUN", "NOUN", "VERB", "VERB", "NOUN", "ADP"), 1):
+        change(session, 0, "tag", word, tag)
+        assert shown(word) == ("_", "_", "_")  # nothing has been said that would tell
+    for word, values in ((1, ("house", "Number=Plur", "NNS")), (3, ("walk", "Tense=Past", "VBD"))):
+        for what, value in zip(("lemma", "feats", "xpos"), values):
+            change(session, 0, what, word, value)
+    assert shown(2) == ("mouse", "Number=Plur", "NNS")
+    assert shown(4) == ("talk", "Tense=Past", "VBD")
+    assert shown(6) == ("_", "_", "_")
+    assert offered(marked, 4, "lemma", text_of.analogies, None)[:2] == ["talk", "talked"]
+    change(session, 0, "feats", 2, "Number=Sing")
+    change(session, 0, "lemma", 2, "mouses")
+    assert shown(2) == ("mouses", "Number=Sing", "NNS")
+    change(session, 0, "feats", 2, "Number=Plur")
+    assert shown(5) == ("mouse", "Number=Plur", "NNS")  # a guess that is shown stays
+    assert offered(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"  # the same word tells most
+    said = Choices(bundles=[[], [], [], [("Mood=Ind", 0.9)], [], []])
+    assert offered(marked, 4, "feats", text_of.analogies, said) == ["Tense=Past", "Mood=Ind", "Number=Plur"]
+    with pytest.raises(ChangeError, match="nothing is offered for 'head'"):
+        offered(marked, 4, "head", text_of.analogies, None)
+    change(session, 0, "done")
+    change(session, 0, "open", 6)
+    put_guesses(text_of, marked, Choices(xpos=[[("NN", 0.9)]] * 6, bundles=[[("A=B", 0.9)]] * 6))
+    assert shown(6) == ("_", "_", "_")  # whoever confirmed the sentence has seen that there is nothing
+    for _ in range(17):
+        session.back("undo")
+    again = Analogies(session.sentences)
+    assert text_of.analogies.ranked("Houses", "NOUN", "feats") == again.ranked("Houses", "NOUN", "feats") == []
+
+
 def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) -> None:
     text = RAW.replace("it\t_\t_\t_", "it\t_\t_\tPRP") + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
@@ -114,8 +159,9 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     change(session, 0, "tag", 2, "NOUN")
     change(session, 0, "tag", 3, "PROPN")  # XPOS is the file's
     version = marked.version
+    said = Choices(xpos=[[("ZZ", 0.9)], [("NN", 0.6), ("NNP", 0.2)], [("ZZ", 0.9)]])
     for _ in range(2):
-        marked.put_xpos([[("ZZ", 0.9)], [("NN", 0.6), ("NNP", 0.2)], [("ZZ", 0.9)]])
+        put_guesses(session.text, marked, said)
     assert marked.version == version + 1  # whoever confirms must have seen it
     assert [word.xpos for word in marked.columns] == ["NN|x", "NN", "PRP"]
     assert [word.xpos for word in marked.state.columns] == ["NN|x", "_", "PRP"]

@@ -156,7 +156,7 @@ def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
         assert client.post("undo")[1]["words"][1]["form"] == answer["words"][1]["form"]
         assert client.change(0, "cut", 5)["moved_to"] == [0, 3]
         assert client.get("sentence/3")["number"] == 1
-        for path in ("sentence/99", "next?order=x", "find?kind=x", "relations/0?word=99", "xpos/0?word=99"):
+        for path in ("sentence/99", "next?order=x", "find?kind=x", "relations/0?word=99", "values/0?word=1&what=head"):
             assert client("GET", path)[0] == 400
 
 

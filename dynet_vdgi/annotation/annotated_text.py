@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi.annotation import changes, tokens
+from dynet_vdgi.annotation.analogy import Analogies
 from dynet_vdgi.annotation.journal import Record
 from dynet_vdgi.annotation.marked import (
     NO_LABEL,
@@ -195,6 +196,7 @@ class AnnotatedText:
         self.relations = Relations(self.sentences)
         self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
         self._done = {marked.id for marked in self.sentences if marked.is_done}
+        self._analogies: Analogies | None = None
         self._name = name
         self.listed: Sequence[tuple[int, int, str]] = ()  # sentences by id, words and reasons, of --list
         self.next_id = 1 + max(self.by_id, default=-1)  # a number that no sentence has had
@@ -216,6 +218,13 @@ class AnnotatedText:
         """Numbers that no word of a sentence has had."""
         start = self._last_wid[marked.id] + 1
         return range(start, start + count)
+
+    @property
+    def analogies(self) -> Analogies:
+        """What the words described so far say of others; counted when it is first asked for."""
+        if self._analogies is None:
+            self._analogies = Analogies(self.sentences)
+        return self._analogies
 
     def progress(self) -> dict[str, Any]:
         """How much is done, and the shares of heads and relations that were right in the last sentences."""
@@ -384,15 +393,17 @@ class AnnotatedText:
         if [marked.id for marked in gone] != ids:
             raise ValueError("the sentences that are replaced do not follow each other")
         for marked in gone:
+            marked.was_done |= marked.id in self._done
             self._done.discard(marked.id)
-            self.relations.enter(marked, -1)
+            self._enter(marked, -1)
             del self.by_id[marked.id]
             self._counts[marked.id] = marked.edits, marked.version
         self.sentences[start : start + len(ids)] = [one.marked for one in new]
-        is_worked_on = any(marked.is_worked_on for marked in gone)
+        is_worked_on, was_done = (any(getattr(m, name) for m in gone) for name in ("is_worked_on", "was_done"))
         for marked, state, sure in new:
             if marked not in gone:
                 marked.is_worked_on |= is_worked_on
+                marked.was_done |= was_done
                 _keep_guesses(marked, gone)
             marked.is_worked_on |= marked in gone and marked.arcs != state.arcs
             marked.state, marked.sure = state, sure
@@ -401,7 +412,7 @@ class AnnotatedText:
             self.by_id[marked.id] = marked
             self.next_id = max(self.next_id, marked.id + 1)
             self._last_wid[marked.id] = max(self._last_wid.get(marked.id, 0), *marked.wids)
-            self.relations.enter(marked)
+            self._enter(marked)
             if marked.is_done:
                 self._done.add(marked.id)
                 self.finished[marked.id] = None
@@ -409,6 +420,12 @@ class AnnotatedText:
                 self.finished.pop(marked.id, None)
         for number in set(ids) - self.by_id.keys():
             self.finished.pop(number, None)
+
+    def _enter(self, marked: MarkedSentence, sign: int = 1) -> None:
+        """Counts what is confirmed of a sentence, or no longer (-1)."""
+        self.relations.enter(marked, sign)
+        if self._analogies is not None:
+            self._analogies.enter(marked, sign)
 
     def put_tags(self, marked: MarkedSentence, guess: TagGuess) -> None:
         """Adopts a tagger's guess for the words of a sentence that have no UPOS."""

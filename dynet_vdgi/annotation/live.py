@@ -324,7 +324,7 @@ class Live:
     async def choices(self, marked: MarkedSentence, *, waits: bool = True) -> Choices | None:
         """What tagger and labeller say about the words of a sentence, if they say so within a moment.
 
-        Without waiting, it is what they said before, as far as that is still about the same words and heads.
+        Without waiting, it is what they said before, as far as that is still about the same words, tags and heads.
         """
         if self._helpers is None:
             return None
@@ -338,7 +338,12 @@ class Live:
         if known is None or known[0][0].forms != sentence.forms:
             return None
         likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]
-        return known[1]._replace(likely=likely)
+        pairs = list(zip(known[0][0].tags, sentence.tags))
+        bundles, xpos = (
+            [its if old == new else () for its, (old, new) in zip(each, pairs)]
+            for each in (known[1].bundles, known[1].xpos)
+        )
+        return known[1]._replace(likely=likely, bundles=bundles, xpos=xpos)
 
     # --------------------------------------------------------------------------------------- requests
     async def show(self, number: int) -> MarkedSentence:

@@ -10,7 +10,7 @@ CoNLL-U calls ID and HEAD refers to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +33,9 @@ from dynet_vdgi.errors import DataError, VdgiError
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
 NO_LABEL = NOTHING = "_"
+GUESSED = ("xpos", "feats", "lemma")
+"""Columns that are guessed from a word's tag."""
+
 UNSET = FREE
 """Head of a word that has none yet."""
 
@@ -129,11 +132,12 @@ class MarkedSentence:
     first: SentenceState  # as in the file
     state: SentenceState
     guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
-    guessed_xpos: dict[tuple[int, str], str] = field(default_factory=dict)  # by place and a person's UPOS
+    guessed: dict[tuple[Any, ...], tuple[str, str, str]] = field(default_factory=dict)  # see `put_guesses`
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
+    was_done: bool = False  # a person has seen it finished: what is missing is meant to be missing
     is_found: bool = True  # whether `source` is a file's, not made when words were cut or joined
     given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
     _filled: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
@@ -213,10 +217,11 @@ class MarkedSentence:
                     said = zip(("lemma", "xpos", "feats"), its)
                     new = {c: v for c, v in said if getattr(word, c) == NOTHING and not getattr(word, c + "_by")}
                     filled[k] = word._replace(upos=tag, **new)
-            for (place, tag), xpos in self.guessed_xpos.items():
-                word = filled[place - 1]
-                if word.upos == tag and _is_without_xpos(word):
-                    filled[place - 1] = word._replace(xpos=xpos)
+            for (k, *about), values in self.guessed.items():
+                own = columns[k]
+                if about == [filled[k].upos, own.xpos, own.feats]:
+                    missing = [(c, value) for c, value in zip(GUESSED, values) if value and _is_missing(own, c)]
+                    filled[k] = filled[k]._replace(**dict(missing))
             self._filled = guess, columns, tuple(filled)
         return self._filled[2]
 
@@ -343,14 +348,23 @@ class MarkedSentence:
         words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
         return self.guessed_tags if words == old else TagGuess.of_words(words)
 
-    def put_xpos(self, likely: Sequence[Sequence[tuple[str, float]]]) -> None:
-        """Adopts the likeliest XPOS of words whose tag a person has set, and that have none otherwise."""
-        pairs = enumerate(zip(self.columns, likely), 1)
-        new = {(k, word.upos): its[0][0] for k, (word, its) in pairs if _is_without_xpos(word) and its}
+    def put_guesses(self, new: Mapping[tuple[Any, ...], tuple[str, str, str]]) -> None:
+        """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `key` gives of a word now."""
         if new:
-            self.guessed_xpos |= new
+            self.guessed |= new
             self._filled = None
             self.version += 1
+
+    def key(self, place: int) -> tuple[Any, ...]:
+        """What guesses about the word at a place, from 0, are about: its tag, and its own XPOS and FEATS."""
+        own = self.state.columns[place]
+        return place, self.columns[place].upos, own.xpos, own.feats
+
+    def is_to_be_guessed(self, place: int) -> bool:
+        """Whether a person has set something of a word, and not all."""
+        own = self.state.columns[place]
+        is_said = own.tag_by or own.feats_by or own.xpos_by
+        return bool(is_said) and not self.was_done and any(_is_missing(own, c) for c in GUESSED)
 
     # --------------------------------------------------------------------------------------- comments
     @property
@@ -369,9 +383,9 @@ class MarkedSentence:
         return self.source.sent_id or ""
 
 
-def _is_without_xpos(word: MarkedColumns) -> bool:
-    """Whether a person has set the tag of a word that has no XPOS, and has not said that it has none."""
-    return bool(word.tag_by) and word.xpos == NOTHING and not word.xpos_by
+def _is_missing(word: MarkedColumns, name: str) -> bool:
+    """Whether a word has no value in a column, and nobody has said that it has none."""
+    return bool(getattr(word, name) == NOTHING and not getattr(word, name + "_by"))
 
 
 def has_arc_marks(state: SentenceState) -> bool:

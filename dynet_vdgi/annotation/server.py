@@ -36,7 +36,8 @@ from dynet_vdgi.annotation.shown import (
     found,
     hits_of,
     likely_relations,
-    offered_xpos,
+    offered,
+    put_guesses,
     seen_of,
     shown_sentence,
 )
@@ -336,7 +337,7 @@ class SessionPage(Page):
         "state",
         "next",
         "find",
-        *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "xpos")),
+        *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "values")),
     )
     POSTS = ("change", "undo", "redo")
 
@@ -399,15 +400,14 @@ class SessionPage(Page):
 
     async def _with_choices(self, marked: MarkedSentence) -> Response:
         choices = await self._live.choices(marked)
-        if choices is not None:
-            marked.put_xpos(choices.xpos)
+        put_guesses(self._text, marked, choices)
         return self._shown(marked.id, choices)
 
-    async def xpos(self, request: Request) -> Response:
-        """The XPOS to offer for a word, the likeliest first."""
+    async def values(self, request: Request) -> Response:
+        """The XPOS, FEATS or lemmas to offer for a word, the likeliest first."""
         marked, word = self._word(request)
-        choices = await self._live.choices(marked)
-        return JSONResponse({"xpos": offered_xpos(self._text.sentences, marked, word, choices)})
+        what, choices = request.query_params.get("what", ""), await self._live.choices(marked, waits=False)
+        return JSONResponse({"values": offered(marked, word, what, self._text.analogies, choices)})
 
     async def relations(self, request: Request) -> Response:
         """The relations to offer for a word, the likeliest first."""
@@ -458,8 +458,9 @@ class SessionPage(Page):
 
     async def _after_change(self, number: int, more: Mapping[str, Any]) -> Response:
         """The sentence, or the first of those that a change leaves, and `more`; nothing is waited for."""
-        choices = await self._live.choices(self._text.of_id(number), waits=False)
-        return self._shown(number, choices, more)
+        marked = self._text.of_id(number)
+        put_guesses(self._text, marked)
+        return self._shown(number, await self._live.choices(marked, waits=False), more)
 
     def _shown(self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None) -> Response:
         marked = self._text.of_id(number)

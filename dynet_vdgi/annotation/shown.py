@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
+from dynet_vdgi.annotation.analogy import Analogies, Described
 from dynet_vdgi.annotation.annotated_text import AnnotatedText, Relations
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
-from dynet_vdgi.annotation.marked import NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
+from dynet_vdgi.annotation.marked import GUESSED, NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
 from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
 from dynet_vdgi.data import queries
 from dynet_vdgi.data.sentence import UD2_TAGS
@@ -204,7 +205,6 @@ def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Cho
         "lemma_by": said.lemma_by,
         "xpos_by": said.xpos_by,
         "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
-        "bundles": _rounded(choices.bundles[k] if choices.bundles else ()),
         "note": note_of(said),
         **arc._asdict(),
         "likely": _rounded(likely_relations(marked, place, relations, choices)),
@@ -223,20 +223,40 @@ def likely_relations(marked: MarkedSentence, word: int, relations: Relations, ch
     return told_apart or relations.likely(marked, word)[:MOST_LIKELY]
 
 
-def offered_xpos(
-    sentences: Iterable[MarkedSentence], marked: MarkedSentence, word: int, choices: Choices | None
-) -> list[str]:
-    """The tagger's best XPOS of a word, then those of the text: first the usual ones of its form and tag."""
-    said = [name for name, _ in choices.xpos[word - 1]] if choices and choices.xpos else []
-    own_form, own_tag = marked.forms[word - 1], marked.tags[word - 1]
-    counts = Counter(
-        (columns.upos != own_tag, form != own_form, columns.xpos)
-        for each in sentences
-        for form, columns in zip(each.forms, each.state.columns)
-        if columns.xpos != NOTHING
-    )
-    ranked = sorted(counts, key=lambda kind: (*kind[:2], -counts[kind], kind[2]))
-    return list(dict.fromkeys([*said, *(name for _, _, name in ranked)]))
+def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None) -> list[str]:
+    """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and by the tagger.
+
+    Raises: ChangeError, it is another column.
+    """
+    if what not in GUESSED:
+        raise ChangeError(f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED)})")
+    form, shown = marked.forms[word - 1], marked.columns[word - 1]
+    if what == "lemma":
+        return analogies.lemmas(form, shown.upos, shown.feats)[:MOST_FOUND]
+    by_ending = analogies.ranked(form, shown.upos, what, shown.feats if what == "xpos" else "")
+    its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
+    said = [value for value, _ in its[word - 1]] if its else []
+    ranked = chain(by_ending[:2], said[:2], by_ending, said, analogies.others(shown.upos, what))
+    return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
+
+
+def put_guesses(text: AnnotatedText, marked: MarkedSentence, choices: Choices | None = None) -> None:
+    """Guesses what is missing of words of which a person has set something, by words of the same ending.
+
+    Where none tells, it is what the tagger would choose; a guess that is shown stays.
+    """
+    new = {}
+    for k, form in enumerate(marked.forms):
+        if not marked.is_to_be_guessed(k) or (key := marked.key(k)) in marked.guessed:
+            continue
+        own = marked.state.columns[k]
+        found = text.analogies.guess(form, own._replace(upos=marked.columns[k].upos))
+        if choices is not None:
+            best = [its[k][0][0] if its and its[k] else "" for its in (choices.xpos, choices.bundles)]
+            found = Described(found.xpos or best[0], found.feats or best[1], found.lemma)
+        if any(found):
+            new[key] = found
+    marked.put_guesses(new)
 
 
 def _rounded(pairs: Pairs) -> list[list[Any]]:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completions, isKnown, merged, remember } from "../../dynet_vdgi/annotation/page/features.js";
+import { isKnown, merged, offers } from "../../dynet_vdgi/annotation/page/features.js";
 
 test("one feature is set, changed or removed, and the names stay in order", () => {
   assert.equal(merged("Case=Nom|Number=Sing", "Case=Gen"), "Case=Gen|Number=Sing");
@@ -19,17 +19,27 @@ test("what is no feature is refused", () => {
   for (const text of ["", "Case", "=Nom", "Case=A B", "Case=Nom|Number"]) assert.equal(merged("_", text), null, text);
 });
 
-test("features of UD are completed, those of the file come first", () => {
-  assert.equal(completions("numb")[0], "Number=Coll");
-  remember({ words: [{ feats: "Number=Sing|Own=Yes", bundles: [["Number=Plur", 0.5]] }, { feats: "_", bundles: [] }] });
-  assert.deepEqual(completions("Numb").slice(0, 3), ["Number=Sing", "Number=Plur", "Number=Coll"]);
-  assert.deepEqual(completions("Ow"), ["Own=Yes"]);
-  assert.equal(new Set(completions("Number=")).size, completions("Number=").length);
+test("beginnings of values make features, known bundles that have them come before others", () => {
+  assert.equal(offers("numb", "_", [])[0], "Number=Sing");
+  assert.deepEqual(offers("abl", "Number=Sing", []), ["Case=Abl|Number=Sing"]);
+  const bundles = ["Case=Abl|Number=Plur", "Case=Gen|Gender=Fem|Number=Sing", "Case=Nom|Number=Sing", "Own=Yes"];
+  assert.equal(offers("a", "_", bundles)[0], "Case=Abl|Number=Plur");
+  assert.equal(offers("g", "_", bundles)[0], "Case=Gen|Gender=Fem|Number=Sing");
+  assert.equal(offers("g p", "_", bundles)[0], "Case=Gen|Number=Plur"); // no known bundle has both
+  assert.equal(offers("g", "Case=Nom|Number=Plur", bundles)[0], "Case=Gen|Number=Plur"); // one feature is another
+  assert.deepEqual(offers("ow", "_", bundles), ["Own=Yes"]);
+  assert.deepEqual(offers("", "Own=Yes", bundles), bundles.slice(0, 3));
+  assert.equal(new Set(offers("number=", "_", bundles)).size, offers("number=", "_", bundles).length);
 });
 
-test("a feature is known from UD, in any layer, or from a sentence that was seen", () => {
-  for (const text of ["Case=Gen", "Number[psor]=Sing", "Case=Acc,Dat", "Case=", "_"]) assert.ok(isKnown(text), text);
-  for (const text of ["Casus=Gen", "Number=Dul", "Case=Acc,Dut"]) assert.ok(!isKnown(text), text);
-  remember({ words: [{ feats: "Casus=Gen|Case=Nom", bundles: [["Number=Dul", 0.5]] }] });
-  for (const text of ["Casus=Gen", "Number=Dul"]) assert.ok(isKnown(text), text);
+test("features go by a minus, or by a name without a value", () => {
+  const present = "Case=Nom|Number=Sing";
+  for (const text of ["-nom", "-case", "case=", "Case="]) assert.equal(offers(text, present, [])[0], "Number=Sing", text);
+  assert.equal(offers("-sing gen", present, [])[0], "Case=Gen");
+});
+
+test("a feature is known from UD, in any layer, or from a known bundle", () => {
+  for (const text of ["Case=Gen", "Number[psor]=Sing", "Case=Acc,Dat", "Case=", "_"]) assert.ok(isKnown(text, []), text);
+  for (const text of ["Casus=Gen", "Number=Dul", "Case=Acc,Dut"]) assert.ok(!isKnown(text, []), text);
+  for (const text of ["Casus=Gen", "Number=Dul"]) assert.ok(isKnown(text, ["Casus=Gen|Case=Nom", "Number=Dul"]), text);
 });

@@ -15,15 +15,16 @@ import { items, words } from "./tree.js";
  * @typedef {object} Question
  * @property {string} title
  * @property {number} place of the word at which the popup stands
- * @property {string} [present] to be edited
+ * @property {string} [present] to be edited; Enter means what is written then
  * @property {string} [hint]
- * @property {(typed: string) => Option[]} options for what is typed; the first is what Enter takes
+ * @property {(typed: string) => Option[]} options for what is typed, "": nothing yet; the first is what Enter takes
  * @property {boolean} [mayBeEmpty] whether leaving an emptied field stores that
  * @property {(text: string, how: How) => Promise<boolean>} answer stores, and returns whether it could
  *
  * @typedef {object} How the answer was given
  * @property {boolean} isEnter whether Enter was pressed, and the field not just left
  * @property {boolean} isNew whether the option was chosen that nobody has used before
+ * @property {boolean} [isOffered] whether an option was taken
  */
 
 const LEAST = 240; // pixels of height that a popup gets
@@ -80,9 +81,9 @@ function open(asked, text) {
 /** Shows the options for what is typed. */
 function offer() {
   if (!question) return;
-  const typed = input.value.trim();
+  const typed = isTyped ? input.value.trim() : "";
   options = question.options(typed);
-  active = isTyped && typed && options.length ? 0 : -1;
+  active = typed && options.length && !question.present ? 0 : -1;
   list.replaceChildren(...options.map(line));
   list.hidden = !options.length;
   place();
@@ -105,7 +106,7 @@ function line({ value, key, aside, isNew }, k) {
     element.append(part);
   }
   element.addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the focus
-  element.addEventListener("click", () => submit(value, { isEnter: true, isNew: Boolean(isNew) }));
+  element.addEventListener("click", () => choose({ value, isNew }));
   return element;
 }
 
@@ -185,9 +186,12 @@ function giveBack(asked, text) {
   showActive();
 }
 
+/** @param {Option} option */
+const choose = ({ value, isNew }) => submit(value, { isEnter: true, isNew: Boolean(isNew), isOffered: true });
+
 function take() {
   const option = options[active];
-  if (option) submit(option.value, { isEnter: true, isNew: Boolean(option.isNew) });
+  if (option) choose(option);
   else if (!isTyped && !question?.present) close();
   else if (!input.value.trim() && !question?.mayBeEmpty) close();
   else submit(input.value.trim(), { isEnter: true, isNew: false });
@@ -199,7 +203,8 @@ function pressed(event) {
   const option = !input.value || !isTyped ? options.find((one) => one.key && one.key === key) : undefined;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (isPending && key !== "Escape") return hold(event);
-  if (option && !question?.present) submit(option.value, { isEnter: true, isNew: false });
+  if (key === "Backspace" && !isTyped) return input.setSelectionRange(input.value.length, input.value.length); // one letter
+  if (option) choose(option);
   else if (key === "Enter") take();
   else if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;

@@ -19,7 +19,7 @@
  * @template {string} Path
  * @typedef {Path extends keyof Answers ? Answers[Path]
  *   : Path extends `relations/${number}` ? { relations: string[] }
- *   : Path extends `xpos/${number}` ? { xpos: string[] } : Sentence} Answer
+ *   : Path extends `values/${number}` ? { values: string[] } : Sentence} Answer
  */
 
 /** @type {Promise<unknown>} */

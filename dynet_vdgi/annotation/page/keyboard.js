@@ -9,7 +9,7 @@ import { askRelation, relationWith, turnRelation } from "./relation.js";
 import { openSearch, turnHit } from "./search.js";
 import { firstDoubtful, firstUnconfirmed, noDoubt } from "./sentence.js";
 import { back, change, done, forgetDigits, next, onLeave, previous, say, select, store } from "./store.js";
-import { askFeatures, askLemma, askTag, askXpos } from "./tags.js";
+import { askFeatures, askLemma, askTag, askXpos, turnValue } from "./tags.js";
 import { askRange, askSplit, join } from "./tokens.js";
 import { isDown, stage } from "./tree.js";
 
@@ -69,6 +69,10 @@ const KEYS = {
   f: () => askFeatures(),
   m: () => askLemma(),
   y: () => askXpos(),
+  e: () => turnValue("tag"),
+  v: () => turnValue("feats"),
+  k: () => turnValue("lemma"),
+  i: () => turnValue("xpos"),
   s: () => askSplit(),
   b: () => askRange(),
   j: () => join(),

@@ -92,7 +92,8 @@ export function askRelation() {
  * @returns {import("./choice.js").Option[]}
  */
 export function matching(typed, { likely: first, all }) {
-  const options = all.filter((relation) => relation.startsWith(typed)).slice(0, MOST_SHOWN).map((relation) => {
+  const found = [...new Set(all)].filter((relation) => relation.toLowerCase().startsWith(typed.toLowerCase()));
+  const options = found.slice(0, MOST_SHOWN).map((relation) => {
     const rank = first.indexOf(relation);
     const isListed = !store.unlisted.has(relation);
     return { value: relation, ...(rank >= 0 && !typed && { key: String(rank + 1) }), ...(!isListed && { aside: "not listed" }) };
@@ -104,17 +105,27 @@ export function matching(typed, { likely: first, all }) {
 }
 
 /**
+ * Runs tasks of keys one after the other, as long as their sentence is there.
+ * @param {() => Promise<unknown>} task
+ */
+export function inTurn(task) {
+  const { id } = store.sentence;
+  turning = turning.then(() => trying(async () => {
+    if (chosenWord() && store.sentence.id === id) await task();
+  }));
+}
+
+/**
  * Takes another of the relations that suit, one at each press.
  * @param {(found: typeof offered, present: string) => string | null} pick
  */
 function turn(pick) {
   const place = store.chosen;
   const { id } = store.sentence;
-  turning = turning.then(() => trying(async () => {
-    if (!chosenWord() || store.sentence.id !== id) return;
+  inTurn(async () => {
     const label = pick(await offers(place), relationOf(place));
     if (label && store.sentence.id === id) set(place, label, { isEnter: false, isNew: false });
-  }));
+  });
 }
 
 onLeave(() => turning);

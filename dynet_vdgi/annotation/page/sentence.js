@@ -21,7 +21,6 @@
  * @property {boolean} xpos_given whether XPOS is no guess
  * @property {number | null} sure the probability of the head
  * @property {[string, number | null][]} tags all, the most probable first
- * @property {[string, number | null][]} bundles the most probable features, up to five
  * @property {[string, number | null][]} likely the best relations for the present head, up to five
  * @property {string} note
  * @property {string} deps

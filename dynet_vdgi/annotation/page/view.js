@@ -1,7 +1,6 @@
 // Draws the state: the sentence, its tree, notes and the selected word.
 
 import { at } from "./dom.js";
-import { remember } from "./features.js";
 import { showNotes } from "./notes.js";
 import { showPanel } from "./panel.js";
 import { heading } from "./sentence.js";
@@ -22,7 +21,6 @@ function view({ isOther }) {
   if (hadFocus) items[chosen - 1]?.focus({ preventScroll: true });
   showPanel();
   showNotes();
-  if (isOther) remember(sentence);
   if (isOther || shown !== chosen) reveal(chosen, chosenWord()?.head ?? 0, isOther);
   shown = chosen;
   const place = `#s=${sentence.id}&w=${chosen}`;
