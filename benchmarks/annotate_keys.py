@@ -220,9 +220,9 @@ class Driver:
 
     def take(self, kind: str, keys: Keys, edits: int) -> Shown:
         """Takes a value on one of the ways to it: keys that turn, or those of a box."""
-        turns = len(keys) if len({*keys}) == 1 else 1
+        turns = len(keys) if keys[0] in [turn for _, turn, _ in COLUMNS.values()] else 1
         self.type(kind, keys[:1])
-        if turns == 1 and len(keys) > 1:
+        if keys[0] in [box for box, _, _ in COLUMNS.values()]:
             self.page.locator("#choice").wait_for()
             self.page.wait_for_timeout(100)  # for the list
         self.type(kind, keys[1:])

@@ -16,7 +16,7 @@ from dynet_vdgi.annotation.analogy import Analogies
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import Choices, offered, put_guesses, shown_sentence
+from dynet_vdgi.annotation.shown import Choices, deps_to_look_at, offered, put_guesses, shown_sentence
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import UD2_TAGS
@@ -176,6 +176,48 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     session.close()
 
 
+def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(session: Session) -> None:
+    marked = session.text.of_id(0)
+    first = block(marked)
+    change(session, 0, "note", 5, "look")
+    change(session, 0, "misc", 5, "Gloss=to bark|CorrectForm=barks")
+    change(session, 0, "misc", 2, "")
+    assert rows(session, 0)[6][9] == "SpaceAfter=No|Note=look|Gloss=to bark|CorrectForm=barks"
+    assert rows(session, 0)[1][9] == "_"
+    assert [w["more"][0]["value"] for w in shown_sentence(0, marked, session.text.relations)["words"]][:5] == [
+        "_", "_", "_", "X=1|Y=2", "Gloss=to bark|CorrectForm=barks",
+    ]  # fmt: skip
+    change(session, 0, "comment", 0, "text_en =  They do not   bark.")
+    change(session, 0, "comment", 0, "text_en = They don't.")
+    assert comments(session, 0)[2:] == ["# text_en = They don't."]
+    change(session, 0, "tag", 2, "PROPN")
+    change(session, 0, "form", 2, "cats")
+    change(session, 0, "form", 3, "does")  # in a multiword token, which stays as it is in the text
+    marked = session.text.of_id(0)
+    assert comments(session, 0)[1] == "# text = The cats don't bark."
+    assert [row[1] for row in rows(session, 0)] == ["The", "cats", "don't", "does", "n't", "loudly", "bark", "."]
+    assert rows(session, 0)[1][2:4] == ["dog", "PROPN"]  # a slip of the pen is no other word
+    change(session, 0, "comment", 0, "text_en =")
+    assert len(comments(session, 0)) == 2
+    for _ in range(9):
+        session.back("undo")
+    assert block(session.text.of_id(0)) == first
+
+
+def test_deps_are_to_be_looked_at_when_the_head_was_another_in_the_file(folder: Path) -> None:
+    text = "1\ta\t_\tX\t_\t_\t2\tdep\t2:dep|3:dep\t_\n2\tb\t_\tX\t_\t_\t0\troot\t0:root\t_\n"
+    text += "".join(f"{k}\tc\t_\tX\t_\t_\t2\tdep\t_\t_\n" for k in (3, 4)) + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "right")
+    assert deps_to_look_at(session.text.of_id(0)) == []
+    change(session, 0, "head", 4, 3)  # it has no DEPS
+    assert deps_to_look_at(session.text.of_id(0)) == []
+    change(session, 0, "head", 1, 3)  # DEPS allow it, but were made for another tree
+    assert deps_to_look_at(session.text.of_id(0)) == [1]
+    session.back("undo")
+    assert deps_to_look_at(session.text.of_id(0)) == []
+    session.close()
+
+
 def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
     change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
     change(session, 1, "note", 2, "a | b")
@@ -202,6 +244,18 @@ IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
     *(("lemma", 1, value, "is no lemma") for value in ("a\tb", " a", "a\u2028b", True)),
     *(("xpos", 1, value, "is no XPOS") for value in ("N N", "N\u00a0N", 1)),
     *(("note", 1, value, "this is no note") for value in (5, "x" * 3000)),
+    *(
+        ("misc", 1, value, "cannot be in MISC")
+        for value in ("a b=c", "Gloss=", "HeadBy=me", "SpaceAfter=No", "A=1|", 3)
+    ),
+    ("misc", 1, "A=1|A=2", "a key is there twice"),
+    *(
+        ("comment", 0, value, "is no comment")
+        for value in ("text_en", "= x", "text_en = a\x00b", 3, "x = " + "y" * 3000)
+    ),
+    *(("comment", 0, f"{key} = x", f"{key} is not set here") for key in ("text", "sent_id", "note", "flag")),
+    ("comment", 1, "a = b", "is no comment"),
+    *(("form", 1, value, "is no form") for value in ("", "a\tb", " a", 3)),
     ("flag", 0, "yes", "a sentence is flagged"),
     ("flag", 1, True, "a sentence is flagged"),
     *(("split", 1, n, f"cannot be split after {n} letters") for n in (0, 9)),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dynet_vdgi.annotation.marked import (
     FLAG,
     IS_FLAG,
+    MARKS,
     NO_LABEL,
     NOTHING,
     UNSET,
@@ -220,6 +221,38 @@ class Column(NamedTuple):
         return marked.state._replace(columns=tuple(columns))
 
 
+class _Misc(Column):
+    """The keys of MISC that no other part of the page sets, as one line."""
+
+    def of(self, word: MarkedColumns) -> str:
+        return "|".join(part for part in word.misc.split("|") if not _is_kept(part)) or NOTHING
+
+    def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+        columns = list(marked.state.columns)
+        parts = [p for p in columns[word - 1].misc.split("|") if p != NOTHING and _is_kept(p)]
+        new = [part for part in self.checked(value).split("|") if part != NOTHING]
+        columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NOTHING)
+        return marked.state._replace(columns=tuple(columns))
+
+
+def _is_kept(part: str) -> bool:
+    """Whether a part of MISC is set elsewhere on the page: spaces, notes and marks."""
+    key = part.partition("=")[0]
+    return "Space" in key or key == "Note" or f"{key}=" in MARKS
+
+
+def misc(value: Any) -> str:
+    """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
+    parts = value.split("|") if _is_text(value) and value not in ("", NOTHING) else []
+    keys = [part.partition("=")[0] for part in parts]
+    if not _is_text(value) or any(not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part) for part in parts):
+        message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
+        raise ChangeError(f"{str(value)[:30]!r} cannot be in MISC ({message})")
+    if len({*keys}) < len(keys):
+        raise ChangeError("a key is there twice")
+    return value or NOTHING
+
+
 def tag(value: Any) -> str:
     """UPOS: one of UD's 17 tags."""
     if type(value) is not str or value not in UD2_TAGS:
@@ -311,6 +344,25 @@ def sentence_note(marked: MarkedSentence) -> str:
     return _unescaped(marked.comment("note"))
 
 
+def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en =` removes it."""
+    found = re.fullmatch(r"([A-Za-z][\w.:-]*)\s*=\s*(.*)", " ".join(value.split())) if type(value) is str else None
+    if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
+        raise ChangeError(f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)")
+    if found[1] in _OTHER_COMMENTS:
+        raise ChangeError(f"{found[1]} is not set here: {_OTHER_COMMENTS[found[1]]}")
+    new = f"# {found[1]} = {found[2]}" if found[2] else ""
+    return _with_comment(marked, re.compile(rf"#\s*{re.escape(found[1])}\s*=.*"), new)
+
+
+_OTHER_COMMENTS = {
+    "text": "it follows the words",
+    "note": "press Note",
+    "flag": "press Look again",
+    "sent_id": "`vdgi release` gives every sentence a name of its own",
+}
+
+
 def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """The comment that the sentence is to be looked at again."""
     if type(value) is not bool or word:
@@ -322,8 +374,10 @@ def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
 
 def _with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
     """The state with one comment in place of those of its kind; "": with none."""
-    comments = [line for line in marked.state.comments if not old.fullmatch(line)]
-    return marked.state._replace(comments=(*comments, *([new] if new else [])))
+    comments = marked.state.comments
+    place = next((k for k, line in enumerate(comments) if old.fullmatch(line)), len(comments))
+    first, rest = comments[:place], [line for line in comments[place:] if not old.fullmatch(line)]
+    return marked.state._replace(comments=(*first, *([new] if new else []), *rest))
 
 
 # ------------------------------------------------------------------------------------------- the tables
@@ -332,6 +386,7 @@ COLUMNS = {
     "xpos": Column("XPOS", "xpos", xpos, "xpos_by"),
     "feats": Column("features", "feats", sorted_feats, "feats_by"),
     "lemma": Column("lemma", "lemma", lemma, "lemma_by"),
+    "misc": _Misc("MISC", "", misc),
 }
 """The columns that can be changed, by kind of change; one that is added here is on the page, too."""
 
@@ -345,7 +400,8 @@ STATE_CHANGES: dict[str, StateChange] = {
     "open": open_again,
     "note": note,
     "flag": flag,
+    "comment": comment,
 }
 """Changes that leave the words, besides those of COLUMNS: of a sentence, a word, to a value, by a person."""
 
-_OF_SENTENCES = ("done", "note", "flag")
+_OF_SENTENCES = ("done", "note", "flag", "comment")

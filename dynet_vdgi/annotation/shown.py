@@ -151,9 +151,10 @@ def shown_sentence(
     for problem in problems_of(marked):
         problems.setdefault(problem.rule, []).append({"word": problem.word, "text": problem.text})
     words = [_word(marked, k, relations, choices or Choices()) for k in range(1, len(marked) + 1)]
+    old_deps = _old_deps(marked, layout)
     for word, shown in zip(layout.words, words):
         deps = "" if word.columns[8] == NOTHING else word.columns[8]
-        shown |= {"after": space_after[word], "deps": deps, "deps_wrong": _contradicts(deps, shown["head"])}
+        shown |= {"after": space_after[word], "deps": deps, "deps_wrong": place[word] in old_deps}
     return {
         "id": marked.id,
         "number": number,
@@ -188,7 +189,8 @@ def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Cho
     k = place - 1
     arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None
-    more = [(what, column) for what, column in COLUMNS.items() if column.key not in MarkedColumns._fields]
+    others = [(what, column) for what, column in COLUMNS.items() if column.key not in MarkedColumns._fields]
+    more = [{"what": what, "title": column.title, "value": column.of(said)} for what, column in others]
     return {
         "wid": marked.wids[k],
         "form": marked.forms[k],
@@ -199,7 +201,7 @@ def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Cho
         "feats": shown.feats,
         "lemma": shown.lemma,
         "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NOTHING],
-        "more": [{"what": what, "title": column.title, "value": column.of(said)} for what, column in more],
+        "more": [*more, {"what": "form", "title": "form", "value": marked.forms[k]}],
         "tag_by": said.tag_by,
         "feats_by": said.feats_by,
         "lemma_by": said.lemma_by,
@@ -274,10 +276,17 @@ def _layout(marked: MarkedSentence) -> SentenceLayout:
     return SentenceLayout.of("\n".join(marked.source.lines), marked.wids)
 
 
-def deps_that_contradict(marked: MarkedSentence) -> list[int]:
-    """The words whose enhanced dependencies have heads, but not the basic one."""
-    pairs = zip(_layout(marked).words, marked.heads)
-    return [place for place, (word, head) in enumerate(pairs, 1) if _contradicts(word.columns[8], head)]
+def deps_to_look_at(marked: MarkedSentence) -> list[int]:
+    """The words whose enhanced dependencies have heads, but not the basic one, or were made for another head."""
+    return _old_deps(marked, _layout(marked))
+
+
+def _old_deps(marked: MarkedSentence, layout: SentenceLayout) -> list[int]:
+    found = []
+    for place, (word, was, head) in enumerate(zip(layout.words, marked.first.arcs, marked.heads), 1):
+        is_changed = word.columns[8] != NOTHING and was.head not in (UNSET, head)
+        found += [place] * (is_changed or _contradicts(word.columns[8], head))
+    return found
 
 
 def _contradicts(deps: str, head: int) -> bool:

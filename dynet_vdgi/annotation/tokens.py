@@ -22,7 +22,7 @@ ROOT = 0
 LONGEST_FORM = 200
 MOST_PARTS = 20
 
-TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue")
+TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue", "form")
 
 _SPACES = ("SpaceAfter=", "SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
 _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
@@ -190,6 +190,8 @@ def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: 
         split(layout, layout.words[place - 1], value, new_wids)
     elif what == "join":
         join(layout, layout.words[place - 1])
+    elif what == "form":
+        layout.words[place - 1].columns[_FORM] = form_of(value)
     else:  # whether a space follows a word, or the multiword token that ends with it
         if type(value) is not bool:
             raise ChangeError("a space follows a word (true) or not (false)")

@@ -155,7 +155,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation.marked import NOTHING, write_marked
     from dynet_vdgi.annotation.session import exported
-    from dynet_vdgi.annotation.shown import deps_that_contradict, problems_of
+    from dynet_vdgi.annotation.shown import deps_to_look_at, problems_of
 
     files.check_named(arguments.export)
     files.check_output(arguments.export, [path], option="--export")
@@ -173,8 +173,8 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     if untagged and not arguments.finished:
         what += " trees and without tags" if untagged == len(rest) else f", {untagged:,} of them without tags"
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
-    if stale := sum(bool(deps_that_contradict(marked)) for marked in done):
-        logger.warning("%s with DEPS that have not the heads of the tree", count(stale, "finished sentence"))
+    if stale := sum(bool(deps_to_look_at(marked)) for marked in done):
+        logger.warning("%s with DEPS made for other heads than those of the tree", count(stale, "finished sentence"))
     if faulty := sum(bool(problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
         logger.info("%s: vdgi check --ud %s --level 2 lists them", which, arguments.export)

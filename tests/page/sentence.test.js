@@ -47,7 +47,7 @@ test("what is known of a word leaves out what is not", () => {
     "NOUN · head confirmed by ann · relation confirmed by bob");
   const all = { xpos: "NN", misc: [["Gloss", "dog"]], deps: "3:obj", deps_wrong: true, note: "why?" };
   assert.equal(facts(word({ ...all, head_by: "ann", tag_by: "ann" })),
-    "NOUN · XPOS NN · Gloss=dog · DEPS 3:obj (contradicts the head) · head, tag confirmed by ann · note: why?");
+    "NOUN · XPOS NN · Gloss=dog · DEPS 3:obj (look again: for another head) · head, tag confirmed by ann · note: why?");
 });
 
 test("the heading has the name of the sentence in the file", () => {

@@ -20,6 +20,18 @@ export function askNote(word = store.chosen) {
   });
 }
 
+export function askComment() {
+  const { sentence, chosen } = store;
+  ask({
+    title: "Comment on the sentence",
+    place: chosen,
+    present: `text_en = ${sentence.translation}`,
+    hint: "key = text stores a comment, without text removes it",
+    options: () => [],
+    answer: (text) => give("comment", text, 0),
+  });
+}
+
 export function turnFlag() {
   change("flag", !store.sentence.flag, 0);
 }

@@ -1,7 +1,7 @@
 // The fields and buttons of the selected word.
 
 import { at, button } from "./dom.js";
-import { askNote, turnFlag } from "./notes.js";
+import { askComment, askNote, turnFlag } from "./notes.js";
 import { askRelation, setRelation } from "./relation.js";
 import { facts } from "./sentence.js";
 import { change, chosenWord, relationOf, store } from "./store.js";
@@ -55,7 +55,7 @@ export function startPanel() {
   /** @type {[string, () => unknown][]} */
   const buttons = [
     ["relate", askRelation], ["retag", askTag], ["xpos", askXpos], ["features", askFeatures], ["lemma", askLemma],
-    ["note-word", () => askNote()], ["note-sentence", () => askNote(0)], ["flag", turnFlag],
+    ["note-word", () => askNote()], ["note-sentence", () => askNote(0)], ["comment", askComment], ["flag", turnFlag],
     ["right", () => change("right")], ["open", () => change("open")],
     ["split", askSplit], ["join", join], ["range", askRange], ["cut", cut], ["glue", glue],
   ];

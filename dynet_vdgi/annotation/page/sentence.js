@@ -24,7 +24,7 @@
  * @property {[string, number | null][]} likely the best relations for the present head, up to five
  * @property {string} note
  * @property {string} deps
- * @property {boolean} deps_wrong whether DEPS contradicts the head
+ * @property {boolean} deps_wrong whether DEPS were made for another head
  * @property {boolean} after whether a space follows
  *
  * @typedef {object} Range a multiword token
@@ -133,7 +133,7 @@ export function facts(word) {
   const names = [...new Set(by.map(([, name]) => name))];
   const confirmed = names.map((name) => `${by.filter((one) => one[1] === name).map(([what]) => what).join(", ")}`
     + ` confirmed by ${name}`);
-  const deps = word.deps && word.deps !== "_" ? `DEPS ${word.deps}${word.deps_wrong ? " (contradicts the head)" : ""}` : "";
+  const deps = some(word.deps, "DEPS ") + (word.deps_wrong ? " (look again: for another head)" : "");
   const misc = word.misc.filter(([name]) => name !== "Note").map(([name, value]) => `${name}=${value}`);
   return [word.tag, some(word.xpos, "XPOS "), word.feats === "_" ? "" : word.feats.replaceAll("|", " | "),
     some(word.lemma, "lemma "), ...misc, deps, sure, ...confirmed,
@@ -198,7 +198,8 @@ const CHANGES = /** @type {Record<string, string>} */ ({
   head: "the head", label: "the relation", right: "the confirmation", open: "Unconfirm", done: "Sentence is right",
   tag: "the tag", xpos: "XPOS", feats: "the features", lemma: "the lemma", note: "the note", flag: "the flag", split: "the split",
   join: "the join", range: "the multiword token", space: "the space", cut: "the new sentence",
-  glue: "the join with the next sentence", everywhere: "the change of all found, also",
+  glue: "the join with the next sentence", everywhere: "the change of all found, also", misc: "MISC", form: "the form",
+  comment: "the comment",
 });
 
 /**

@@ -267,6 +267,7 @@ function report({ what, value, word }) {
     case "done": return `Sentence ${sentence.number + 1} is done.`;
     case "flag": return value ? "Flagged: look again." : "No longer flagged.";
     case "note": return value ? "The note is stored." : "The note is removed.";
+    case "comment": return `The comments: ${sentence.comments.join(" ")}`;
     case "cut": return `Cut: this is sentence ${sentence.number + 1}, the rest is the next one.`;
     case "glue": return "The next sentence is now part of this one.";
     case "xpos": return `${word} ${its.form}, ${its.xpos === "_" ? "no XPOS" : `XPOS ${its.xpos}`}.`;

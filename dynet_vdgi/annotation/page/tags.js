@@ -134,6 +134,7 @@ export function askColumn(what) {
     title: `${column.title} of ${place} ${word.form}`,
     place,
     present: column.value === "_" ? "" : column.value,
+    mayBeEmpty: true,
     options: () => [],
     answer: (value) => give(what, value, place),
   });
