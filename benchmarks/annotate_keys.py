@@ -319,9 +319,12 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
     for place in range(1, len(gold) + 1):
         for name, (_, _, column) in COLUMNS.items():
             goal = (getattr(gold, column) or ("_",) * len(gold))[place - 1]
+            failed: list[Keys] = []  # the list in the page was an older one
             while shown["words"][place - 1][name] != goal:
                 driver.go(shown, place)
-                shown = driver.take(name, min(ways(driver, shown, name, goal), key=typed_cost), shown["edits"])
+                found = [way for way in ways(driver, shown, name, goal) if way not in failed]
+                failed.append(min(found, key=typed_cost))
+                shown = driver.take(name, failed[-1], shown["edits"])
 
 
 def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
@@ -355,7 +358,7 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
             suiting = [*dict.fromkeys([*known, *(goal[:n] + value[n:] for value in ring)]), *[goal] * (n == len(goal))]
             if goal in suiting:
                 letters = goal[:n].lower() if goal in known else goal[:n]
-                found.append([box, *letters, *["ArrowDown"] * suiting.index(goal), "Enter"])
+                found.append([box, *letters, *["ArrowDown"] * (suiting.index(goal) * (n < len(goal))), "Enter"])
     else:
         if driver.place > 1 and shown["words"][driver.place - 2]["feats"] == goal:
             found.append([box, "0"])

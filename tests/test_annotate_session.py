@@ -379,3 +379,23 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     err, text = exported(vdgi, "--finished")
     assert "1 sentence with trees, 2 left out" in err
     assert text.count("# sent_id") == 1
+
+
+def test_the_curve_has_what_the_tree_had_right_before_anybody_had_confirmed_anything(folder: Path) -> None:
+    session = Session(written(Path("a.conllu"), 25 * ROWS), "anna")
+    for number in range(25):  # of five words, one gets another head, and one a relation
+        marked = session.text.of_id(3 * number + 2)
+        session.put(marked.id, marked.version, Guess((2, 0, 2, 5, 2), ("a", "root", "b", "c", "d"), (0.5,) * 5))
+        session.change(marked.id, seen(marked), "tag", 1, "PROPN")  # is nothing about the tree
+        for what, word, value in (("head", 3, 1), ("label", 1, "x"), ("done", 0, 0)):
+            assert session.text.progress()["curve"] == []
+            session.change(marked.id, seen(marked), what, word, value)
+    assert session.text.progress()["curve"] == [[0.8, 0.6]]
+    session.close()
+    again = Session("a.conllu", "anna")
+    assert again.text.progress()["curve"] == [[0.8, 0.6]]
+    again.back("undo")
+    assert again.text.progress()["curve"] == []
+    again.back("redo")
+    assert again.text.progress()["curve"] == [[0.8, 0.6]]
+    again.close()

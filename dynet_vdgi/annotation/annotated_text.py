@@ -18,10 +18,12 @@ from dynet_vdgi.annotation.marked import (
     NO_LABEL,
     UNSET,
     ChangeError,
+    MarkedArc,
     MarkedSentence,
     SentenceState,
     TagGuess,
     block,
+    has_arc_marks,
     label_fault,
     read_text,
     state_in,
@@ -132,6 +134,9 @@ def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
 RECENT = 10
 """Sentences over which the running accuracy is taken."""
 
+A_POINT = 25
+"""Finished sentences for each point of the parser's curve."""
+
 PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
 
@@ -194,7 +199,8 @@ class AnnotatedText:
         self.undo: list[TextChange] = []
         self.redo: list[TextChange] = []
         self.relations = Relations(self.sentences)
-        self.finished: dict[int, None] = {}  # ids of sentences that were finished here, the latest at the end
+        self.finished: dict[int, tuple[int, int, int]] = {}  # by id, the latest at the end: see `_right_before`
+        self._before: dict[int, tuple[MarkedArc, ...]] = {}  # trees when nobody had confirmed anything
         self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._analogies: Analogies | None = None
         self._name = name
@@ -238,11 +244,14 @@ class AnnotatedText:
                 if was.label != now.label if step.what == "label" else was.head not in (UNSET, now.head):
                     changed[step.what].add((marked.id, marked.wids[place]))
         heads, labels = (round(1 - len(found) / words, 4) if words else None for found in changed.values())
+        right = list(self.finished.values())
+        sums = [[*map(sum, zip(*right[k - A_POINT : k]))] for k in range(A_POINT, len(right) + 1, A_POINT)]
         return {
             "sentences": len(self.sentences),
             "sentences_done": len(self._done),
             "heads_right": heads,
             "labels_right": labels,
+            "curve": [[round(found / max(1, of), 4) for found in its] for *its, of in sums],
             "can_undo": bool(self.undo),
             "can_redo": bool(self.redo),
         }
@@ -365,6 +374,8 @@ class AnnotatedText:
     # --------------------------------------------------------------------------------------- changing
     def apply(self, step: TextChange) -> None:
         """Makes a change. Raises: ValueError, it does not fit the text, which stays."""
+        if not has_arc_marks(step.old[0].state):
+            self._before[step.old[0].marked.id] = step.old[0].state.arcs
         self._put(step.old, step.new)
         self.undo.append(step)
         self.redo.clear()
@@ -415,11 +426,23 @@ class AnnotatedText:
             self._enter(marked)
             if marked.is_done:
                 self._done.add(marked.id)
-                self.finished[marked.id] = None
+                self.finished[marked.id] = self._right_before(marked)
             else:
                 self.finished.pop(marked.id, None)
         for number in set(ids) - self.by_id.keys():
             self.finished.pop(number, None)
+
+    def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
+        """How many heads, and heads with relations, were right before anybody had confirmed anything.
+
+        The last number is that of the words but punctuation. All are 0 if there was no tree, or for other words.
+        """
+        before = self._before.get(marked.id, ())
+        if len(before) != len(marked) or any(arc.head == UNSET for arc in before):
+            return 0, 0, 0
+        pairs = [(marked.arcs[p - 1], before[p - 1]) for p in marked.positions]
+        heads = [now.label == then.label for now, then in pairs if now.head == then.head]
+        return len(heads), sum(heads), len(pairs)
 
     def _enter(self, marked: MarkedSentence, sign: int = 1) -> None:
         """Counts what is confirmed of a sentence, or no longer (-1)."""

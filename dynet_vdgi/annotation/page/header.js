@@ -1,6 +1,6 @@
 // Progress, learning and faults, above the sentence.
 
-import { at } from "./dom.js";
+import { addSvg, at } from "./dom.js";
 
 /**
  * @typedef {object} Progress
@@ -8,6 +8,7 @@ import { at } from "./dom.js";
  * @property {number} sentences_done
  * @property {number | null} heads_right a share of the last sentences; null: nothing is done yet
  * @property {number | null} labels_right
+ * @property {[number, number][]} curve shares of heads, and of heads with relations, by 25 finished sentences
  * @property {boolean} can_undo
  * @property {boolean} can_redo
  *
@@ -38,11 +39,28 @@ export function showState(state) {
   const p = state.progress;
   set(at("sentences-done"), `${p.sentences_done} of ${p.sentences}`);
   set(at("right-at-first"), rightAtFirst(p));
+  showCurve(p.curve);
   at("advice").hidden = p.sentences_done > 0;
   at("undo").disabled = !p.can_undo;
   at("redo").disabled = !p.can_redo;
   set(at("learning"), [learning(state.learning, p.sentences_done), state.tagger].filter(Boolean).join(" "));
   showFault(state.fault);
+}
+
+/** @param {[number, number][]} curve what the parser had right in each 25 finished sentences before they were seen */
+function showCurve(curve) {
+  const [heads, both] = curve.at(-1) ?? [null, null];
+  const text = heads === null ? "" : `Parser, 25 sentences each: heads ${percent(heads)}, with relations ${percent(both)}`;
+  if (at("curve").dataset.points === String(curve)) return;
+  at("curve").dataset.points = String(curve);
+  at("parser").hidden = !text;
+  set(at("parser-right"), text);
+  at("curve").replaceChildren();
+  for (const k of [0, 1]) {
+    const points = curve.map((point, n) => `${4 + (112 * n) / Math.max(1, curve.length - 1)},${28 - 26 * point[k]}`);
+    addSvg(at("curve"), "polyline", { points: points.join(" "), class: k ? "relations" : "heads" });
+    points.forEach((point) => addSvg(at("curve"), "circle", { cx: point.split(",")[0], cy: point.split(",")[1], r: 2 }));
+  }
 }
 
 /** @param {string} text "": none */
