@@ -265,7 +265,11 @@ class Driver:
             if self.page.locator("#choice").is_visible():
                 self.press(kind, keys[-1:])
         turns = len(keys) if keys[0] in (".", ",") or keys[0].startswith("Shift+") else 1
-        return self.shown(shown["edits"] + turns)
+        found = self.shown(shown["edits"] + turns)
+        if self.page.locator("#choice").is_visible():  # refused: the tree has changed meanwhile
+            self.press(kind, ["Enter" if ":" in "".join(keys) else "Escape"])
+            found = self.shown()
+        return found
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -170,7 +170,7 @@ def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> N
     keys(page, "Enter", says="4 n't, PART, head 5 bark, negation")
     expect(word(page, 4)).to_be_focused()
     keys(page, "c")
-    expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
+    expect(page.locator("#arcs .arc.confirmed path")).to_have_count(2)
     expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ negation")
     keys(page, "9")
     expect(page.locator("#notice")).to_have_text("There is no word 9.")

@@ -18,6 +18,7 @@ export const words = at("words");
 export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // live: always the present ones
 const NARROW = 600; // pixels
 const arcs = at("arcs");
+const texts = document.createElementNS("http://www.w3.org/2000/svg", "g");
 const box = at("scroll");
 
 /**
@@ -63,7 +64,7 @@ function setItem(element, sentence, place, { chosen }) {
   element.replaceChildren(...contents.filter(([name, text]) => name !== "gloss" || text).map(([name, text]) => {
     const part = document.createElement(name === "form" ? "bdi" : "span");
     if (name === "form") part.dir = /\p{L}/u.test(text) ? "auto" : stage.dir; // marks have none
-    part.className = name === "relation" ? `relation ${kind(word)}` : name;
+    part.className = name === "relation" ? `relation ${look(sentence, word)}` : name;
     if (name === "tag" && isTagDoubtful(word)) part.classList.add("doubtful");
     part.textContent = text;
     return part;
@@ -94,6 +95,7 @@ export function drawArcs(sentence, { chosen, moved, view }) {
   makeRoom(sentence);
   const isTooLong = words.scrollWidth > box.clientWidth;
   stage.classList.toggle("down", view === "down" || (view === "auto" && isTooLong));
+  if (isDown()) for (const element of items) element.style.marginInlineStart = ""; // the rows line up
   const measure = !isDown() ? ACROSS : box.clientWidth < NARROW ? DOWN_NARROW : DOWN;
   const off = depth(found, measure);
   words.style.paddingTop = isDown() ? "" : `${off}px`;
@@ -107,6 +109,7 @@ export function drawArcs(sentence, { chosen, moved, view }) {
   /** @type {(along: number, off: number) => number[]} */
   const point = (along, away) => (isDown() ? [edge - side * away, along] : [along, edge - away]);
   arcs.replaceChildren();
+  texts.replaceChildren();
   for (const arc of found) {
     const { path, along, off: away } = outline(arc, middles, measure, (...place) => point(...place).join(" "));
     const [x, y] = point(along, away + 5);
@@ -122,6 +125,7 @@ export function drawArcs(sentence, { chosen, moved, view }) {
   const mine = arcs.querySelector(`[data-place="${chosen}"]`);
   mine?.classList.add("chosen");
   if (mine) arcs.append(mine); // on top of the others
+  arcs.append(texts); // so that no line strikes a relation through
 }
 
 /** @param {Sentence} sentence whose neighbours get room for the relations between them */
@@ -151,11 +155,19 @@ function tip(point, along) {
  */
 function drawArc(sentence, place, { path, tip: points, text }) {
   const word = sentence.words[place - 1];
-  const element = addSvg(arcs, "g", { class: `arc ${kind(word)}`, "data-place": place });
+  const attributes = { class: `arc ${look(sentence, word)}`, "data-place": place };
+  const element = addSvg(arcs, "g", attributes);
   addSvg(element, "path", { d: path });
   addSvg(element, "polygon", { class: "tip", points });
-  if (!isDown()) addSvg(element, "text", text).textContent = mark(word);
+  if (!isDown()) addSvg(addSvg(texts, "g", attributes), "text", text).textContent = mark(word);
 }
+
+/**
+ * The certainty of an arc; in a finished sentence, punctuation has followed the words and is not open.
+ * @param {Sentence} sentence
+ * @param {import("./sentence.js").Word} word
+ */
+const look = ({ done }, word) => (done && kind(word) === "plain" ? "confirmed" : kind(word));
 
 /**
  * Scrolls to a word, and to its head if there is room for both.
