@@ -326,7 +326,8 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
             failed: list[Keys] = []  # the list in the page was an older one
             while shown["words"][place - 1][name] != goal:
                 driver.go(shown, place)
-                found = [way for way in ways(driver, shown, name, goal) if way not in failed]
+                all_ways = ways(driver, shown, name, goal)
+                found = [way for way in all_ways if way not in failed] or all_ways
                 failed.append(min(found, key=typed_cost))
                 shown = driver.take(name, failed[-1], shown["edits"])
 
@@ -369,7 +370,7 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
         if by_values := driver.page.evaluate(FEATURES, [goal, present, ring]):
             found.append([box, *by_values])
         missing = [one for one in goal.split("|") if one not in present.split("|")]
-        found += [[box, *missing[0], "Enter"]] if not found else []
+        found += [[box, *text, "Enter"] for text in (goal, *missing[:1])]
     return found
 
 
