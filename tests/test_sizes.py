@@ -35,7 +35,7 @@ MOST_LINES_OF_A_MODULE = 600
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
     "": 1130,  # modules at the top
-    "annotation": 4850,
+    "annotation": 5100,
     "commands": 2340,
     "data": 3720,
     "drawing": 660,
