@@ -4,10 +4,8 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all sentences; heads in the
-training files are not read. --teachers names them: dmv, lc-dmv, ndmv (with siblings),
-ndmv-first-order, or ndmv-started (the table only affects the DMV that it starts from). The last four draw
-random numbers, and so learn once for each of --seeds; the table shows the mean and, in a row of its own, each
-language's best seed by the first column. --ablate removes each part of a table in turn, for teachers only.
+training files are not read. --teachers names them: dmv or lc-dmv; neither
+draws random numbers. --ablate removes each part of a table in turn, for teachers only.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,13 +33,11 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.settings.config import DmvSettings, rules_path
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv
 
-RANDOM = ("ndmv", "ndmv-first-order", "ndmv-started")
-KINDS = ("dmv", "lc-dmv", *RANDOM)
+KINDS = ("dmv", "lc-dmv")
 TABLES = ("strict", "text", "best")
 
 
@@ -61,12 +57,11 @@ class Language:
 
 @dataclass(frozen=True)
 class Result:
-    """DDA of each length limit in per cent; CPU seconds of learning and of parsing; the best seed's DDA."""
+    """DDA of each length limit in per cent; CPU seconds of learning and of parsing."""
 
     dda: tuple[float, ...]
     learning: float
     parsing: float
-    best: tuple[float, ...] = ()
 
 
 def rules_only(language: Language, rules: RuleSet) -> Result:
@@ -84,24 +79,14 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
 
 
-def teacher(
-    language: Language, rules: RuleSet, make: Callable[[int], Teacher], max_len: int, seeds: Sequence[int]
-) -> Result:
-    """A teacher; means over the seeds."""
-    found, learning, parsing = [], [], []
-    for seed in seeds:
-        start = time.process_time()
-        prior = Prior.of_text(rules, language.train)
-        learnt_from = [sentence for sentence in language.train if len(sentence) <= max_len]
-        made = make(seed).fit(learnt_from, prior)
-        learnt = time.process_time()
-        trees = made.heads(language.test)
-        parsing.append(time.process_time() - learnt)
-        learning.append(learnt - start)
-        found.append(dda(language.test, trees))
-    means = tuple(np.mean(found, axis=0))
-    best = max(found) if len(found) > 1 else ()
-    return Result(means, statistics.mean(learning), statistics.mean(parsing), best)
+def teacher(language: Language, rules: RuleSet, make: Callable[[], Teacher], max_len: int) -> Result:
+    """A teacher under a table."""
+    start = time.process_time()
+    prior = Prior.of_text(rules, language.train)
+    made = make().fit([sentence for sentence in language.train if len(sentence) <= max_len], prior)
+    learnt = time.process_time()
+    trees = made.heads(language.test)
+    return Result(dda(language.test, trees), learnt - start, time.process_time() - learnt)
 
 
 def accuracy_row(name: str, results: Sequence[Result]) -> list[str]:
@@ -129,9 +114,6 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
     rows = []
     for name, of_system in results.items():
         rows.append(accuracy_row(name, of_system))
-        if of_system[0].best:
-            best = [replace(result, dda=result.best) for result in of_system]
-            rows.append(accuracy_row(f"{name}, best seed", best))
     print_table(f"DDA {LIMITS_SHOWN}, protocol standard:", header, rows)
     header = ["system", "learning, CPU s", "slowest language", "words parsed / CPU s"]
     rows = [time_row(name, languages, of_system) for name, of_system in results.items()]
@@ -141,22 +123,13 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
     """The measurements, by their names in the tables."""
     settings = DmvSettings(iterations=arguments.iterations, valence_iterations=arguments.valence_iterations)
-    makers: dict[str, Callable[[int], Teacher]] = {
-        "dmv": lambda seed: Dmv(settings),
-        "lc-dmv": lambda seed: LcDmv(),
-        "ndmv": lambda seed: NeuralDmv(seed=seed),
-        "ndmv-first-order": lambda seed: NeuralDmv(siblings=False, seed=seed),
-        "ndmv-started": lambda seed: NeuralDmv(start="dmv", potentials="start", seed=seed),
-    }
+    makers: dict[str, Callable[[], Teacher]] = {"dmv": lambda: Dmv(settings), "lc-dmv": LcDmv}
     systems: dict[str, Callable[[Language], Result]] = {}
 
     def add_teachers(name: str, rules: RuleSet) -> None:
         for kind in arguments.teachers:
-            seeds = arguments.seeds if kind in RANDOM else arguments.seeds[:1]
-            shown = kind if kind.startswith("ndmv") else makers[kind](1).name
-            systems[f"{name}, {shown}"] = partial(
-                teacher, rules=rules, make=makers[kind], max_len=arguments.max_len, seeds=seeds
-            )
+            measured = partial(teacher, rules=rules, make=makers[kind], max_len=arguments.max_len)
+            systems[f"{name}, {makers[kind]().name}"] = measured
 
     def add_rules_only(name: str, rules: RuleSet) -> None:
         systems[name] = lambda language: rules_only(language, rules)
@@ -182,7 +155,6 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--max-len", type=int, default=15)
     parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)
     parser.add_argument("--valence-iterations", type=int, default=DmvSettings().valence_iterations)

@@ -117,7 +117,7 @@ def test_faults_in_assignments(assignment: str, message: str) -> None:
     [
         (
             "teacher.kind=dmw",
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, ndmv, not 'dmw'; did you mean 'dmv'?",
+            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'dmw'; did you mean 'dmv'?",
         ),
         ("teacher.kind=3", "'teacher.kind' must be a text, not 3"),
         (

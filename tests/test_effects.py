@@ -60,7 +60,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "lc-dmv", "ndmv")
+PERCEPTRONS = ("best", "lc-dmv")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {

@@ -17,7 +17,6 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels import label_table
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.settings.config import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.jit import Kernel
@@ -63,10 +62,7 @@ def of_a_rival(teacher, rules):
     return found
 
 
-RIVALS = (
-    of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
-    of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
-)
+RIVALS = (of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),)
 
 
 def of_the_tagger(trees):

@@ -149,11 +149,11 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
         ("[parser]\nunknown = 0.03\n", "no key 'parser.unknown'"),
         (
             '[teacher]\nkind = "convex-mst"\nridge = 0.01\n',
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, ndmv, not 'convex-mst'",
+            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'convex-mst'",
         ),
         (
             '[teacher]\nkind = "hdp-dmv"\nshare = 0.9\n',
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, ndmv, not 'hdp-dmv'; did you mean 'lc-dmv'?",
+            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'hdp-dmv'; did you mean 'lc-dmv'?",
         ),
     ],
 )

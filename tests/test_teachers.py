@@ -19,7 +19,6 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.taught import teacher_of_kind
 from dynet_vdgi.recipes.universal import UniversalTeacherSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
-from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.settings.config import DmvSettings, NoTeacher, rules_path
 from dynet_vdgi.settings.presets import every_setting
 from dynet_vdgi.teachers.common import SymbolTeacher
@@ -30,7 +29,6 @@ Make = Callable[[], SymbolTeacher[Any]]
 TEACHERS: dict[str, Make] = {
     "DMV": Dmv,
     "LC-DMV": lambda: LcDmv(iterations=4),
-    "neural DMV": lambda: NeuralDmv(epochs=1),
 }
 
 
@@ -92,8 +90,6 @@ def test_wrong_numbers_are_refused():
             "dmv: give settings or single numbers such as iterations, not both",
         ),
         (LcDmv, {"chunk": 0}, "lc-dmv: 'chunk' must be at least 1, not 0"),
-        (NeuralDmv, {"start": "k&m"}, "ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"),
-        (NeuralDmv, {"seed": -1}, f"ndmv: 'seed' must be from 0 to {2**63 - 1}, not -1"),
     ]
     for kind, numbers, message in cases:
         with pytest.raises(ConfigError, match=f"^{re.escape(message)}$"):
@@ -104,7 +100,6 @@ def test_wrong_numbers_are_refused():
 SETTINGS: dict[str, tuple[Any, str]] = {
     "dmv": (DmvSettings(iterations=4), "DMV"),
     "lc-dmv": (LcDmvSettings(iterations=4), "LC-DMV"),
-    "ndmv": (NeuralDmvSettings(epochs=1), "neural DMV"),
     "universal": (UniversalTeacherSettings(table=0.3), "universal parser"),
 }
 

@@ -65,7 +65,6 @@ TEACHERS: Registry[Any] = Registry(
         "dmv": "dynet_vdgi.teachers:DMV",
         "universal": "dynet_vdgi.recipes.universal:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
-        "ndmv": "dynet_vdgi.rivals.neural_dmv:KIND",
     },
 )
 """The values of the setting `teacher.kind`, each a `config.TeacherKind`."""
