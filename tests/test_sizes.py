@@ -48,7 +48,7 @@ MOST_LINES_OF_A_ROOM = {
     "recipes": 2140,
     "release": 400,
     "reports": 310,
-    "rivals": 400,
+    "rivals": 380,
     "runs": 670,
     "settings": 1010,
     "students": 730,

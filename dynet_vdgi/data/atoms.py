@@ -109,11 +109,12 @@ class Atoms:
         return self._size - 1
 
 
-def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]:
-    """The atoms (c,) of a word type; "_" stands for a missing column."""
+@lru_cache(maxsize=30_000)
+def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> tuple[int, ...]:
+    """The atoms (c,) of a word type; "_" stands for a missing column. Kept: arcs and relations need the same."""
     morphology, lower = of_morphology(tag, feats, xpos), form.lower()
     of_form = code_of("W", lower), code_of("S", lower[-3:])
-    return [*morphology[:W], *of_form, code_of("L", lemma), 0, 0, *morphology[W:]]
+    return *morphology[:W], *of_form, code_of("L", lemma), 0, 0, *morphology[W:]
 
 
 @lru_cache(maxsize=100_000)
