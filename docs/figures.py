@@ -482,6 +482,7 @@ _EIGHT = {
     "pretraining": "pretraining",
     "pretraining.dev": "pretraining-dev",
     "rules": "rules only",
+    "fixed": "fixed-lambda",
 }
 """Systems on the eight languages, by the names of their figures."""
 
