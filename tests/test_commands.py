@@ -116,6 +116,15 @@ def scored(folder: Path) -> Path:
     return folder
 
 
+def test_rules_of_other_tags_are_told(vdgi: Vdgi, scored: Path) -> None:
+    done = vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", "wsj")
+    assert "no rule mentions these tags of the text: " in done.err
+    assert "100.0 %" in done.err
+    assert "no rule mentions" not in vdgi.good("evaluate", "gold.conllu", "--baselines").err
+    status, _, err = vdgi("evaluate", "gold.conllu", "wrong.conllu", "--rules", "wsj")
+    assert (status, err) == (2, "--rules has no effect without --baselines or --by\n")
+
+
 def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
     by = "tag,rule,pair,distance,length"
     options = ["gold.conllu", "wrong.conllu", "--baselines", "--by", by, "--max-len", "4"]

@@ -23,7 +23,9 @@ runs; the interval is then for the mean over exactly these runs.
 from __future__ import annotations
 
 import csv
+import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -36,7 +38,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence
+from dynet_vdgi.data.sentence import STANDARD, UD_PUNCTUATION, Protocol, Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import (
     BREAKDOWNS,
@@ -51,9 +53,11 @@ from dynet_vdgi.evaluation.attachment import (
 )
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.rules import RuleSet, tag_warnings
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.names import aligned
+
+logger = logging.getLogger("dynet_vdgi")
 
 DRAWS, LEVEL, SEED = 10_000, 0.95, 1
 
@@ -164,10 +168,15 @@ def score_files(
     these rules.
 
     Raises: DataError, a file is malformed, has no trees, or does not hold the sentences of the gold file;
-    ConfigError, UsageError, no such protocol, no such break-down.
+    ConfigError, UsageError, no such protocol, no such break-down. Warns if most words have tags without a rule.
     """
     evaluations: dict[str, Evaluation] = {}
     sentences = list(conllu.read(gold, heads="required", tags=tags))
+    if baselines or "rule" in by:
+        counts = Counter(tag for sentence in sentences for tag in sentence.tags if tag not in UD_PUNCTUATION)
+        if 2 * sum(counts[tag] for tag in rules.mentioned_tags()) < counts.total():
+            for line in tag_warnings(counts, rules):
+                logger.warning("%s", line)
     names = [Path(path).name for path in parses]
     for path, name in zip(parses, names):
         parsed = conllu.read(path, heads="required", tags=tags)
