@@ -6,13 +6,16 @@
 
 It sets heads and relations, and with a tagger POS, TAG, MORPH and LEMMA as far as the tagger has learnt them.
 White-space tokens depend on the word before them. As in spaCy's own parsers, roots have the relation ROOT.
+The files are read with the first document; a saved pipeline has them inside, as one model file, and reads no others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 from spacy.attrs import DEP, HEAD
@@ -20,41 +23,68 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.parsing.parser import Parser, load
-from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.config import MODEL_NAME
 
 UNKNOWN = "_"
 
 
 def make(nlp: Language, name: str, model: str, tagger: str, retag: bool, text: str) -> Component:
-    """The component; "" stands for none.
-
-    Args:
-        model: a model file, the folder of a run, or "universal".
-        tagger: the file of a tagger, for words without POS.
-        retag: replace the tags that words have.
-        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of documents.
-
-    Raises: ModelError, a file cannot be used; UsageError, a setting is missing or would have no effect.
-    """
-    if not model:
-        raise UsageError('no model: nlp.add_pipe("vdgi", config={"model": "my.vdgi"})')
-    if retag and not tagger:
-        raise UsageError("retag without a tagger has no effect: name a tagger, or leave retag out")
-    parser = load(model)
-    if text and not parser.needs_text:
-        raise UsageError(f"text={text!r} has no effect: {model} was trained on a text of its own")
-    return Component(parser.adapted(text) if text else parser, Tagger.load(tagger) if tagger else None, retag)
+    """The component of these settings."""
+    return Component(model, tagger, retag, text)
 
 
 @dataclass
 class Component:
-    """Parses documents, those of a batch together."""
+    """Parses documents, those of a batch together; "" stands for none.
 
-    parser: Parser
-    tagger: Tagger | None
+    Args:
+        model: a model file, the folder of a run, or "universal".
+        tagger: the file of a tagger, for words without POS, instead of the model's own.
+        retag: replace the tags that words have.
+        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of documents.
+    """
+
+    model: str
+    tagger: str
     retag: bool
+    text: str
+
+    @cached_property
+    def parser(self) -> Parser:
+        """Raises: ModelError, a file cannot be used; UsageError, a setting is missing or would have no effect."""
+        if not self.model:
+            raise UsageError('no model: nlp.add_pipe("vdgi", config={"model": "my.vdgi"})')
+        parser = load(self.model, tagger=self.tagger or None)
+        if self.retag and parser.steps.tagger is None:
+            raise UsageError("retag without a tagger has no effect: name a tagger, or leave retag out")
+        if self.text and not parser.needs_text:
+            raise UsageError(f"text={self.text!r} has no effect: {self.model} was trained on a text of its own")
+        return parser.adapted(self.text) if self.text else parser
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """A model file with parser, measures and tagger. Raises: as `parser`."""
+        return self.parser.to_bytes()
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Component:
+        """Takes over what `to_bytes` gave. Raises: ModelError, it is something else."""
+        self.parser = Parser(model_file.load("the bytes of the pipeline", data))
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Writes the model file of `to_bytes` into a folder. Raises: as `parser`."""
+        Path(path).mkdir(exist_ok=True)
+        self.parser.save(Path(path, MODEL_NAME))
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Component:
+        """Takes over what `to_disk` wrote. Raises: ModelError, it is missing or damaged."""
+        try:
+            self.parser = load(Path(path, MODEL_NAME))
+        except ModelError as error:
+            raise ModelError(f"{error}; copy the whole folder of the pipeline, or save it again") from None
+        return self
 
     def __call__(self, doc: Doc) -> Doc:
         """The document with its trees. Raises: UsageError, as `pipe`."""
@@ -66,8 +96,8 @@ class Component:
         while batch := list(islice(rest, max(1, batch_size))):
             places = [list(_sentences(doc)) for doc in batch]
             sentences = [_sentence(words) for its in places for words in its]
-            if self.tagger is not None:
-                sentences = self.tagger.predict(sentences, retag=self.retag)
+            if (tagger := self.parser.steps.tagger) is not None:
+                sentences = tagger.predict(sentences, retag=self.retag)
                 for words, sentence in zip(chain.from_iterable(places), sentences):
                     _set_tags(words, sentence)
             trees = self.parser.pipe(map(self._tagged, sentences))

@@ -34,7 +34,7 @@ MOST_LINES_OF_A_MODULE = 600
 
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
-    "": 1130,  # modules at the top
+    "": 1160,  # modules at the top
     "annotation": 5100,
     "commands": 2340,
     "data": 3720,
@@ -44,7 +44,7 @@ MOST_LINES_OF_A_ROOM = {
     "grammar": 4330,
     "labels": 1400,
     "model": 1420,
-    "parsing": 2380,
+    "parsing": 2390,
     "recipes": 2140,
     "release": 400,
     "reports": 310,

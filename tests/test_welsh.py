@@ -38,6 +38,19 @@ def test_the_features_of_a_word_form_follow_from_its_tag_and_lemma(tagged: list[
     assert {key: found for key, found in features.items() if len(found) > 1} == {}
 
 
+def test_a_saved_parser_knows_the_verb_order_of_the_text_that_it_was_adapted_to(tmp_path: Path) -> None:
+    """Otherwise it would find other relations: a few sentences do not tell it."""
+    parser = dynet_vdgi.load("universal").adapted(TAGGED)
+    parser.save(tmp_path / "my.vdgi")
+    few = list(dynet_vdgi.read(TAGGED))[:15]
+    again = dynet_vdgi.load(tmp_path / "my.vdgi")
+    assert again.to_bytes() == parser.to_bytes() == (tmp_path / "my.vdgi").read_bytes()
+    expected = list(parser.pipe(few))
+    assert list(again.pipe(few)) == expected
+    again.labeller.verb_order = None
+    assert list(again.pipe(few)) != expected
+
+
 @pytest.mark.slow
 def test_the_page_on_raw_text_makes_trees_of_the_story(folder: Path, vdgi: Vdgi) -> None:
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

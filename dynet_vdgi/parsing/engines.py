@@ -37,7 +37,7 @@ from dynet_vdgi.system.arrays import Floats, Ints
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal import scorer as relations
 from dynet_vdgi.universal.scorer import TextScorer, by_sentence
-from dynet_vdgi.universal.stored import Measures, scorer_of
+from dynet_vdgi.universal.stored import TEXT, Measures, scorer_of
 
 EXPECTATION, SOURCES = "expectation/", "sources/numbers"
 """How the names of arrays begin; standardised numbers (S, U) of the treebanks learnt from."""
@@ -324,6 +324,9 @@ FEWEST, LOOKED_AT = 20, 500
 
 _VERBS_END = Table(verb_final=Grouped(0.7, (("VERB", "AUX"),)))
 
+VERB_ORDER = TEXT + "verb_order"
+"""The name of the array that holds the verb order of the text that a parser was adapted to."""
+
 Relations = tuple[str, ...]
 
 
@@ -412,10 +415,12 @@ def _measures() -> list[Measure]:
 
 
 def known_verb_order(model: ModelFile) -> int | None:
-    """The verb order of the text that the model was trained on; None: not known.
+    """The verb order of the text that the model was trained on, or adapted to; None: not known.
 
     Models of several languages do not know the language of a text, and so have no verb order.
     """
+    if (order := model.parameters.get(VERB_ORDER)) is not None and order.size:  # adapted to a text
+        return int(order.flat[0])
     if len(model.provenance.languages) > 1:
         return None
     if PREFIX + "shape" in model.parameters:

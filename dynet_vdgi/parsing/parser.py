@@ -29,6 +29,7 @@ from dynet_vdgi.parsing.confidence import Calibration, is_in
 from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
 from dynet_vdgi.parsing.engines import (
     LOOKED_AT,
+    VERB_ORDER,
     Engine,
     ModelLabeller,
     Relations,
@@ -37,7 +38,7 @@ from dynet_vdgi.parsing.engines import (
     universal,
 )
 from dynet_vdgi.parsing.steps import Steps, contents
-from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.model_file import ModelFile, members, packed
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import fast_path, model_path, tell_of_student
@@ -165,7 +166,7 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()  # never seen by the model, with numbers of words
         self._named: set[str] = set()  # of these, the ones that a warning has named
         self._known_tags = frozenset(model.vocabulary.tags)
-        self._steps = Steps.of("the model", model, {})
+        self.steps = Steps.of("the model", model, {})
 
     def __repr__(self) -> str:
         own = universal(self.engine)
@@ -331,7 +332,7 @@ class Parser:
         """
         if not isinstance(text, str):
             raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
-        return list(self.pipe(self._steps.sentences_of(text, lines=lines)))
+        return list(self.pipe(self.steps.sentences_of(text, lines=lines)))
 
     def parse_all(self, sentences: Sentences, how: How = PLAIN, *, relations: bool = False) -> list[Parse]:
         """The tree of each sentence, with its relations if they are wanted.
@@ -400,9 +401,19 @@ class Parser:
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
-        measures = self.measures
-        parameters = self.model.parameters | (measures.arrays() if measures else {})
-        save_model_file(path, replace(self.model, parameters=parameters))
+        save_model_file(path, self._with_measures)
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
+        return packed(members(self._with_measures))
+
+    @property
+    def _with_measures(self) -> ModelFile:
+        """The model, which then knows the text that the parser was adapted to."""
+        parameters = self.model.parameters | (self.measures.arrays() if self.measures else {})
+        if self.verb_order is not None and self.labeller.verb_order is None:
+            parameters[VERB_ORDER] = np.array([self.verb_order])
+        return replace(self.model, parameters=parameters)
 
 
 def check(parser: Parser, how: How) -> None:

@@ -342,6 +342,11 @@ def save(path: str | Path, model: ModelFile) -> None:
     for fault in faults({**model.parameters, **model.training}):
         reason = "training diverged (a smaller train.lr may help); what was saved before is as it was"
         raise ModelError(f"{path}: {fault}: {reason}")
+    write(path, members(model))
+
+
+def members(model: ModelFile) -> dict[str, bytes]:
+    """What a model file holds, for `write`."""
     meta = {"format": FORMAT, **model.provenance.to_dict()}
     entries: dict[str, bytes] = {
         # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
@@ -355,16 +360,15 @@ def save(path: str | Path, model: ModelFile) -> None:
     }
     if model.text is not None:
         entries["text.json"] = json.dumps(model.text, ensure_ascii=False).encode()
-    entries |= {f"{step}.zip": content for step, content in model.steps.items()}
-    write(path, entries)
+    return entries | {f"{step}.zip": content for step, content in model.steps.items()}
 
 
-def load(path: str | Path, *, training: bool = False) -> ModelFile:
-    """Reads a model file; with `training`, also the members needed to continue training.
+def load(path: str | Path, content: bytes | None = None, *, training: bool = False) -> ModelFile:
+    """Reads a model file, or this content of one; with `training`, also the members needed to continue training.
 
     Raises: ModelError, no such file, not a model file, damaged, or of another format.
     """
-    with opened(path) as archive:
+    with opened(path, content=content) as archive:
         return _read(archive, training)
 
 
