@@ -13,8 +13,11 @@ import pytest
 from shell import Vdgi
 
 ROOT = Path(__file__).parents[1]
-PAGES = {"tutorial": 30, "few-trees": 5}
+PAGES = {"tutorial": 40, "few-trees": 5}
 """How many lines of output they show at least."""
+
+ENDS = {"errors found": 3, "values missing": 4}
+"""The exit status of `vdgi release`, by words that it prints."""
 
 
 def steps(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -31,11 +34,15 @@ def steps(page: str) -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_run_as_they_are_shown(folder: Path, vdgi: Vdgi, page: str) -> None:
     environment = {**os.environ, "DEMO": str(ROOT / "resources" / "demo")}
+    if page == "tutorial":
+        pytest.importorskip("udtools", reason="the validator, of the extra validate, is not installed")
     n_lines = 0
     for command, shown in steps(page):
         words = shlex.split(command)
         if words[0] == "vdgi":
-            result = vdgi.good(*words[1:])
+            status = next((number for said, number in ENDS.items() if any(said in line for line in shown)), 0)
+            result = vdgi(*words[1:])
+            assert result.status == status, result.err
             printed = result.out + result.err
         else:
             finished = subprocess.run(
