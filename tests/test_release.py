@@ -6,7 +6,9 @@ import importlib.util
 import random
 import re
 import shlex
+import shutil
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from shell import ROOT, Vdgi
 
 from dynet_vdgi import validation
 from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.data import files
 from dynet_vdgi.release import split as splitting
 from dynet_vdgi.release.split import PARTS, shortfall, split
 
@@ -254,7 +257,7 @@ BAD = {
     "a document twice": (
         [sentence("x", comments="# newdoc id = d\n"), sentence("y", comments="# newdoc id = d\n")],
         3,
-        "a.conllu:8: there is a document 'd' already (change its # newdoc id)",
+        "a.conllu:8: there is a document 'd' already (give it another # newdoc id)",
     ),
     "nothing finished": ([sentence("x", by="").replace("_\n2", "HeadBy=anna\n2")], 2, "no sentence is finished"),
 }
@@ -303,6 +306,41 @@ def test_a_folder_with_other_files_and_files_in_the_folder_are_refused(vdgi: Vdg
     assert content() == before
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_release_that_was_cut_short_is_completed_by_the_next_run(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.conllu", sentence("x"))
+    vdgi("release", "R", *NAMED, "a.conllu")
+    whole = {name: both[0] for name, both in content().items()}
+    writer = files.atomic_writer
+    for n_written in range(len(whole)):
+        shutil.rmtree("R")
+        left = iter(range(n_written))
+
+        def killed(path: files.AnyPath, left: Iterator[int] = left) -> Any:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return writer(path)
+
+        monkeypatch.setattr(files, "atomic_writer", killed)
+        assert vdgi("release", "R", *NAMED, "a.conllu").status == 130
+        monkeypatch.setattr(files, "atomic_writer", writer)
+        assert len(content()) == n_written
+        assert vdgi("release", "R", *NAMED, "a.conllu").status == 4  # only values are missing
+        assert {name: both[0] for name, both in content().items()} == whole
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_folders_that_cannot_be_written_are_named(vdgi: Vdgi, folder: Path) -> None:
+    write("a.conllu", sentence("x"))
+    write("F", "a file")
+    for name, message in (("F/R", "cannot write 'F/R': "), ("", "the name of the folder is empty")):
+        found = vdgi("release", name, *NAMED, "a.conllu")
+        assert (found.status, message in found.err) == (2, True), found.err
+    assert sorted(each.name for each in folder.iterdir()) == ["F", "a.conllu"]
+
+
 # ------------------------------------------------------------------------------------------- the papers
 @pytest.mark.usefixtures("unchecked")
 def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
@@ -333,9 +371,21 @@ def test_other_licences_need_a_text_and_what_people_wrote_stays(vdgi: Vdgi, fold
     assert found.err.splitlines()[-1] == f"{TOML}: 2 values missing: Genre, the text of the licence in LICENSE.txt"
     write("R/LICENSE.txt", "GNU")
     write("R/CONTRIBUTING.md", "ask us")
-    fill(License="CC BY 4.0")
+    fill(License="CC BY 4.0", Genre="fiction\\nnews")
     vdgi.good("release", "R", *NAMED, "a.conllu")
+    assert "\nGenre: fiction news\n" in Path("R/README.md").read_text(encoding="utf-8")
     assert [Path("R", name).read_text() for name in ("LICENSE.txt", "CONTRIBUTING.md")] == ["GNU", "ask us"]
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_the_text_of_a_licence_that_was_changed_does_not_stay(vdgi: Vdgi, folder: Path) -> None:
+    write("a.conllu", sentence("x"))
+    vdgi("release", "R", *NAMED, "a.conllu")
+    fill()
+    vdgi.good("release", "R", *NAMED, "a.conllu")
+    fill(License="GNU GPL 3")
+    assert "LICENSE.txt" in vdgi("release", "R", *NAMED, "a.conllu").err.splitlines()[-1]
+    assert not Path("R/LICENSE.txt").exists()
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -392,6 +442,17 @@ def test_names_are_kept_where_they_are_unique_and_no_mere_numbers(vdgi: Vdgi, fo
     assert sent_ids() == ["x", "y", "a-3", "a-4", "a-7-2", "b_b-x", "z", "b_b-2-7"]
     lines = Path(TEST).read_text(encoding="utf-8").split("\n")
     assert [line for line in lines if "newdoc" in line] == [f"# newdoc id = {name}" for name in ("a", "b_b", "b_b-2")]
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_names_of_a_file_are_those_of_its_sentences_whatever_the_file_is_called(vdgi: Vdgi, folder: Path) -> None:
+    write("a.conllu", sentence("x"), sentence())
+    vdgi("release", "R", *NAMED, "a.conllu")
+    for name, unnamed in (("b.conllu", "b-2"), (".conllu", "text-2")):
+        Path("a.conllu").rename(name)
+        assert "in no FILE any more" in vdgi("release", "R", *NAMED, name).err
+        assert sent_ids() == ["x", unnamed]
+        Path(name).rename("a.conllu")
 
 
 @pytest.mark.usefixtures("unchecked")

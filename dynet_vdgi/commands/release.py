@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
     if not re.fullmatch("[a-z]{2,3}", code) or not re.fullmatch("[A-Z][A-Za-z0-9]*", name):
         raise UsageError(f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine")
+    files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
     files.check_read_again(names, "a release is made of files")
     if inside := [path for path in names if Path(path).resolve().parent == folder.resolve()]:

@@ -81,7 +81,7 @@ class AnnotatedFiles:
         """
         in_file = read_marked(path)
         sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
-        stem, met = _as_name(Path(files.without_ending(path)).name), {""}
+        stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
         all_names = {marked.sent_id for marked in sentences}
         for k, marked in enumerate(sentences):
@@ -93,7 +93,7 @@ class AnnotatedFiles:
                 n_unnamed += not name
                 name = name or (f"{stem}-{n_unnamed}" if n_unnamed > 1 else stem)
                 if name in self.documents:
-                    raise DataError(path, first, f"there is a document {name!r} already", "change its # newdoc id")
+                    raise DataError(path, first, f"there is a document {name!r} already", "give it another # newdoc id")
                 its = self.documents[name] = []
                 number, paragraph, follows = 0, "", False
             number += 1
@@ -146,7 +146,7 @@ class AnnotatedFiles:
 
 def name_sentences(documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]) -> None:
     """Gives each sentence a name of its own; `earlier`: by document, the names in the last release."""
-    taken, used = {name for names in earlier.values() for name in names}, set[str]()
+    taken, used = {name for document in documents for name in earlier.get(document, ())}, set[str]()
     for document, sentences in documents.items():
         for sentence in sentences:
             had = (name for name in sentence.names if name in earlier.get(document, ()) and name not in used)

@@ -25,7 +25,7 @@ from dynet_vdgi.system.names import of_these
 VALUES = "not-to-release/release.toml"
 """In the folder, where UD lets a treebank have files of its own."""
 
-PAPERS = resources() / "release"
+PAPERS, CONTRIBUTING = resources() / "release", "CONTRIBUTING.md"
 
 _CREATIVE = re.compile(r"CC (BY(?:-NC)?(?:-SA|-ND)?) ([0-9.]+)")
 _BEGINS = "The treebank has the licence Creative Commons"
@@ -44,7 +44,8 @@ class TreebankRelease:
 
     def write(self) -> list[str]:
         """Writes what has changed, removes parts without sentences, and returns the names of both."""
-        (self.folder / VALUES).parent.mkdir(parents=True, exist_ok=True)
+        with files.writing(self.folder):
+            (self.folder / VALUES).parent.mkdir(parents=True, exist_ok=True)
         changed = [name for name, content in self.files.items() if content != _content(self.folder / name)]
         for name in changed:
             if not self.files[name]:
@@ -64,8 +65,8 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles) -> TreebankRele
 
     own = {part: f"{treebank}-ud-{part}.conllu" for part in PARTS}
     there = {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set[str]()
-    usual = {*own.values(), "README.md", "LICENSE.txt", "CONTRIBUTING.md", "stats.xml", Path(VALUES).parent.name}
-    if foreign := sorted(there - (usual if (folder / VALUES).exists() else set())):
+    usual = {*own.values(), "README.md", "LICENSE.txt", CONTRIBUTING, "stats.xml", Path(VALUES).parent.name}
+    if foreign := sorted(there - (usual if (folder / VALUES).exists() else {Path(VALUES).parent.name})):
         raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} (move it away)")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file: name a folder")
@@ -86,19 +87,20 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles) -> TreebankRele
     whole = [lines for its in texts.values() for lines in its]
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     readme, stats = (environment.from_string(_content(PAPERS / f"{name}.j2")) for name in ("README.md", "stats.xml"))
-    contents = {own[part]: "".join("\n".join([*lines, "", ""]) for lines in its) for part, its in texts.items()}
+    # The values first: by their file, a release that was cut short is known as one.
+    contents = {name: _content(folder / name) or _content(PAPERS / Path(name).name) for name in (VALUES, CONTRIBUTING)}
+    contents |= {own[part]: "".join("\n".join([*lines, "", ""]) for lines in its) for part, its in texts.items()}
     about = {"confirmed": found.confirmed, "agreements": [its for path in paths if (its := _agreement(path))]}
     contents["README.md"] = readme.render(values=values, sizes=sizes, documents=names, marks=MARKS, **about)
     contents["stats.xml"] = stats.render(sizes={"total": _size(whole), **sizes}, **_counts(whole))
-    for name in (VALUES, "CONTRIBUTING.md"):
-        contents[name] = _content(folder / name) or _content(PAPERS / Path(name).name)
-    contents["LICENSE.txt"] = _content(folder / "LICENSE.txt")
-    licence, is_ours = _CREATIVE.fullmatch(values["License"]), contents["LICENSE.txt"].startswith(_BEGINS)
-    if licence and (is_ours or not contents["LICENSE.txt"]):  # otherwise somebody else has written it
+    licence, text = _CREATIVE.fullmatch(values["License"]), _content(folder / "LICENSE.txt")
+    text = "" if text.startswith(_BEGINS) else text  # which somebody else has written
+    if licence and not text:
         address = f"https://creativecommons.org/licenses/{licence[1].lower()}/{licence[2]}/legalcode"
-        contents["LICENSE.txt"] = f"{_BEGINS} {licence[1]} {licence[2]}, whose text is at\n{address}\n"
-    elif values["License"] and not contents["LICENSE.txt"]:
+        text = f"{_BEGINS} {licence[1]} {licence[2]}, whose text is at\n{address}\n"
+    elif values["License"] and not text:
         missing.append("the text of the licence in LICENSE.txt")
+    contents["LICENSE.txt"] = text
     places = {own[part]: [place for one in its for place in one.places] for part, its in sentences.items() if its}
     return TreebankRelease(folder, contents, places, sizes, missing, sorted(earlier.keys() - lengths.keys()))
 
