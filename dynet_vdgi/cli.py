@@ -31,7 +31,7 @@ from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (
     "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
-    "rules", "convert", "release", "clusters", "vectors", "experiment",
+    "rules", "convert", "release", "clusters", "experiment",
 )  # fmt: skip
 FORMER = {
     "doubts": "vdgi choose --words FILE",
@@ -40,6 +40,7 @@ FORMER = {
     "report": "vdgi info RUN -o FILE.html",
     "table": "vdgi experiment table DIR",
     "demo": "bash run/train_ud.sh",
+    "vectors": "python run/vectors.py TEXT OUT.vec",
     "tokenize evaluate": "vdgi evaluate --raw GOLD FILE",
 }
 """What to say instead of verbs of earlier versions, and of one that somebody may expect."""

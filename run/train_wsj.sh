@@ -110,7 +110,7 @@ if [ -n "$glove" ]; then
     ln -sfn "$glove" "$data/vectors.vec$gz"
 else
     echo "No --glove FILE: word vectors are made from the training text." >&2
-    make vectors.vec vectors "$data/train.conllu"
+    [ -e "$data/vectors.vec" ] || "$VENV/bin/python" run/vectors.py "$data/train.conllu" "$data/vectors.vec"
 fi
 make clusters.paths clusters "$data/train.conllu"
 

@@ -1,20 +1,18 @@
-"""Word vectors: every format read, odd rows and files, and vectors learnt from text."""
+"""Word vectors: every format read, odd rows and files."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.embeddings import Embeddings, load, train, write
+from dynet_vdgi.data.embeddings import Embeddings, load
 from dynet_vdgi.errors import DataError
 
 ROOT = Path(__file__).parents[1]
@@ -156,76 +154,3 @@ def test_files_that_cannot_be_read(tmp_path):
     assert missing.startswith("v.g: no such file (did you mean ")
     with pytest.raises(DataError, match="this is a directory"):
         load(str(tmp_path), ["de"])
-
-
-# Learning
-
-TEXT = [["la", "ville", "de", "paris"], ["la", "vie"], ["Paris", "de", "10 000"], ["10 000", "vie"]] * 3
-
-
-def learnt(seed: int = 1, min_count: int = 1, text: list[list[str]] = TEXT) -> str:
-    handle = io.StringIO()
-    write(train(iter(text), dim=4, epochs=3, min_count=min_count, seed=seed), handle)
-    return handle.getvalue()
-
-
-def test_vectors_are_learnt_and_written(tmp_path):
-    lines = learnt().splitlines()
-    assert lines[0] == "6 4"
-    assert [line.split(" ")[0] for line in lines[1:]] == ["de", "la", "vie", "Paris", "paris", "ville"]
-    vectors = train(TEXT, dim=4, epochs=3, min_count=1, seed=1)
-    loaded = load(written(tmp_path / "a.vec", learnt()), ["ville", "de", "10 000"])
-    assert loaded.found.tolist() == [True, True, False]  # other readers would stumble at the space
-    np.testing.assert_allclose(loaded.values[:2], vectors[["ville", "de"]], rtol=1e-4)
-    assert np.isfinite(vectors.vectors).all()
-    assert len({row.tobytes() for row in vectors.vectors}) == 7
-
-
-def test_words_in_like_places_get_like_vectors():
-    """Two sorts of words, each with words of its own around it; without n-grams in common."""
-    rng = np.random.default_rng(1)
-    first, second = ["aaa", "bbb", "ccc"], ["xxx", "yyy", "zzz"]
-    text = [
-        [str(rng.choice(sort)), frame, str(rng.choice(sort))]
-        for sort, frame in ((first, "mmm"), (second, "nnn"))
-        for _ in range(300)
-    ]
-    vectors = train(text, dim=10, epochs=40, min_count=1, seed=1)
-    for sort, other in ((first, second), (second, first)):
-        for word in sort:
-            within = min(vectors.similarity(word, peer) for peer in sort)
-            across = max(vectors.similarity(word, stranger) for stranger in other)
-            assert within > across
-
-
-LEARN = """
-import sys
-from dynet_vdgi.data import embeddings
-text = [sentence.split() for sentence in ("la ville de paris", "la vie de la ville", "une vie")] * 5
-embeddings.write(embeddings.train(text, dim=5, epochs=2, min_count=1, seed=3), sys.stdout)
-"""
-
-
-@pytest.mark.slow
-def test_the_same_text_and_seed_give_the_same_bytes_in_every_process():
-    outputs = set()
-    for seed in ("0", "1"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", LEARN]
-        outputs.add(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
-    (output,) = outputs
-    assert output.startswith(b"6 5\nla ")
-
-
-@pytest.mark.parametrize("options", [{}, {"min_n": 5, "max_n": 6}, {"max_n": 0}], ids=["usual", "too short", "none"])
-def test_fasttexts_own_format(tmp_path, options):
-    from gensim.models import FastText
-    from gensim.models.fasttext import save_facebook_model
-
-    text = [["la", "ville", "de", "paris"], ["la", "vie", "de", "la", "ville"], ["une", "ville"]] * 3
-    model = FastText(text, vector_size=6, min_count=1, bucket=50, epochs=1, workers=1, **options)
-    save_facebook_model(model, str(tmp_path / "any.bin"))
-    loaded = load(str(tmp_path / "any.bin"), ["ville", "Paris", "zz"])
-    assert loaded.found.tolist() == [True, True, not options]  # a word that it lacks has n-grams, or no vector
-    known = ("ville", "paris", *([] if options else ["zz"]))
-    np.testing.assert_allclose(loaded.values[: len(known)], [model.wv[word] for word in known], rtol=1e-5, atol=1e-7)

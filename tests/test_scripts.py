@@ -9,7 +9,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from dynet_vdgi.data import embeddings
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,6 +69,14 @@ done
 """
 """Stands for `vdgi`: notes what it is asked for, and makes the file after -o."""
 
+FAKE_PYTHON = f"""#!/bin/sh
+case "$1" in
+    run/*) echo "$@" >>"$VDGI_LOG"; for made; do :; done; touch "$made" ;;
+    *) exec "{sys.executable}" "$@" ;;
+esac
+"""
+"""Stands for Python: notes what script it is asked for, and makes the last file named."""
+
 TREE = "( (S (NP-SBJ (DT the) (NN {noun})) (VP (VBD {verb}) (NP (JJ old) (NN {noun}))) (. .)) )\n"
 
 
@@ -74,9 +85,9 @@ def noted(environment, tmp_path):
     """A function that runs a script with a fake program, and gives the result and the commands noted."""
     venv, log = tmp_path / "venv", tmp_path / "log"
     (venv / "bin").mkdir(parents=True)
-    (venv / "bin" / "python").symlink_to(sys.executable)
-    (venv / "bin" / "vdgi").write_text(FAKE)
-    (venv / "bin" / "vdgi").chmod(0o755)
+    for name, text in (("python", FAKE_PYTHON), ("vdgi", FAKE)):
+        (venv / "bin" / name).write_text(text)
+        (venv / "bin" / name).chmod(0o755)
     (venv / "installed").touch()
     env = {**environment, "VDGI_VENV": str(venv), "VDGI_LOG": str(log)}
 
@@ -172,10 +183,8 @@ def wsj(noted, tmp_path):
     return lambda *arguments, **more: noted("train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more})
 
 
-DATA = [
-    "vectors out/data/train.conllu -o out/data/vectors.vec",
-    "clusters out/data/train.conllu -o out/data/clusters.paths",
-]
+VECTORS = "run/vectors.py out/data/train.conllu out/data/vectors.vec"
+CLUSTERS = "clusters out/data/train.conllu -o out/data/clusters.paths"
 END = ["experiment paper-wsj --data out/data --out out", "experiment table out --like paper"]
 
 
@@ -183,7 +192,7 @@ def test_the_treebank_is_converted_and_every_row_is_run(wsj):
     parts = {"train": "2-21", "dev": "22", "test": "23"}
     made = [f"convert wsj deep/ptb --sections {n} -o out/data/{part}.conllu" for part, n in parts.items()]
     result, commands = wsj("deep/ptb")
-    assert (result.returncode, commands) == (0, [*made, *DATA, *END])
+    assert (result.returncode, commands) == (0, [*made, VECTORS, CLUSTERS, *END])
     assert "trained on sections 2-21, dev section 22, test section 23.\nWord vectors are made" in result.stdout
     assert "word vectors are made from the training text" in result.stderr
     # Run again, only what is not there is made; the experiment knows by itself what is done.
@@ -197,7 +206,7 @@ def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
     (tmp_path / "glove.txt.gz").touch()
     result, commands = wsj("--sample", ".", "--quick", "--glove", "glove.txt.gz")
     quick = f"{END[0]} --seeds 1 --only UniversalRules L-WeaklySupervised"
-    assert (result.returncode, commands) == (0, [*made, DATA[1], quick, END[1]])
+    assert (result.returncode, commands) == (0, [*made, CLUSTERS, quick, END[1]])
     assert (tmp_path / "out" / "data" / "vectors.vec.gz").is_symlink()
     assert "not with the\npublished ones" in result.stdout
     assert result.stdout.endswith(
@@ -251,6 +260,27 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
     log = (run_folder / "log.txt").read_text(encoding="utf-8")
     assert re.search(r"vectors: 2 of \d+ words .*, 3 dimensions, .*vectors\.vec", log)  # no header: GloVe
     assert re.search(r"clusters: (\d+) of \1 words, (9|1\d) classes", log)
+
+
+def test_vectors_are_learnt_from_text(tmp_path):
+    """Words in like places get like vectors; words with a space inside are left out."""
+    rng = np.random.default_rng(1)
+    sorts = {"mmm": ["aaa", "bbb", "ccc"], "nnn": ["xxx", "yyy", "zzz"]}
+    lines = [
+        f"{rng.choice(sort)} {frame} {rng.choice(sort).upper()}\n" for frame, sort in sorts.items() for _ in range(100)
+    ]
+    (tmp_path / "a b.txt").write_text("".join(lines))
+    command = [sys.executable, "run/vectors.py", str(tmp_path / "a b.txt")]
+    subprocess.run([*command, str(tmp_path / "one.vec")], cwd=ROOT, check=True)
+    words = [word for sort in sorts.values() for word in sort]
+    found = embeddings.load(str(tmp_path / "one.vec"), words)
+    assert found.dim == 300
+    units = found.values / np.linalg.norm(found.values, axis=1, keepdims=True)
+    alike = units @ units.T
+    assert min(alike[:3, :3].min(), alike[3:, 3:].min()) > alike[:3, 3:].max()
+    assert (
+        "run/vectors.py TEXT... OUT.vec" in subprocess.run(command[:2], cwd=ROOT, capture_output=True, text=True).stderr
+    )
 
 
 # ------------------------------------------------------------------------------------------- tests

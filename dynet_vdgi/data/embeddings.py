@@ -1,4 +1,4 @@
-"""Words beyond a treebank: vectors, read or learnt by gensim, and Brown clusters, read or learnt.
+"""Words beyond a treebank: vectors, read by gensim, and Brown clusters, read or learnt.
 
 Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
 and fastText's own .bin. gensim holds the whole file in memory.
@@ -12,14 +12,13 @@ import logging
 import os
 import re
 import struct
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +41,6 @@ _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 _GENSIM_FAILS: tuple[type[Exception], ...]
 _GENSIM_FAILS = (ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, OSError, RuntimeError)
 _GENSIM_FAILS += (TypeError, ValueError, struct.error, zlib.error)
-
-# Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
-# With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.
-RATE = 0.05
-WINDOW = 2  # words to either side
-NGRAMS = (3, 6)  # characters of the shortest and the longest
-MAX_BUCKETS = 2_000_000  # n-gram vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,78 +132,6 @@ def _quiet_gensim() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-# Learning vectors
-
-
-def usual_epochs(n_words: int) -> int:
-    """How often to read a text of `n_words` words: three million words in all, but 5 to 50 times."""
-    return min(50, max(5, round(3_000_000 / max(n_words, 1))))
-
-
-def train(
-    sentences: Iterable[list[str]],
-    *,
-    dim: int,
-    epochs: int,
-    min_count: int,
-    seed: int,
-    after_epoch: Callable[[], None] | None = None,
-) -> KeyedVectors:
-    """FastText skip-gram vectors of the words that occur at least `min_count` times.
-
-    The result is reproducible from sentences and seed. The text is held in memory.
-
-    Raises: ValueError, no word occurs that often.
-    """
-    text = [[sys.intern(word) for word in sentence] for sentence in sentences]
-    counts = Counter(word for sentence in text for word in sentence)
-    words = [word for word, count in counts.items() if count >= min_count]
-    if not words:
-        raise ValueError(f"no word occurs {min_count} times")
-    from gensim.models import FastText
-    from gensim.models.callbacks import CallbackAny2Vec
-    from gensim.models.fasttext import ft_ngram_hashes
-
-    class Epochs(CallbackAny2Vec):  # type: ignore[misc]
-        def on_epoch_end(self, model: FastText) -> None:
-            if after_epoch is not None:
-                after_epoch()
-
-    n_ngrams = len({ngram for word in words for ngram in ft_ngram_hashes(word, *NGRAMS, MAX_BUCKETS)})
-    with _quiet_gensim():
-        model = FastText(
-            text,
-            sg=1,
-            vector_size=dim,
-            alpha=RATE,
-            window=WINDOW,
-            min_count=min_count,
-            min_n=NGRAMS[0],
-            max_n=NGRAMS[1],
-            bucket=n_ngrams,  # the default, two million, is too much memory for a small text
-            epochs=epochs,
-            seed=seed,
-            workers=1,  # several would run in an unpredictable order
-            callbacks=[Epochs()],
-        )
-    return model.wv
-
-
-def write(vectors: KeyedVectors, handle: TextIO) -> int:
-    """Writes vectors in word2vec's text format, with header: frequent words first, then by alphabet.
-
-    Words with a space inside are left out, because most readers fail on them. Returns the number of words
-    written.
-    """
-    words = [word for word in vectors.index_to_key if " " not in word]
-    words.sort(key=lambda word: (-vectors.get_vecattr(word, "count"), word))
-    handle.write(f"{len(words)} {vectors.vector_size}\n")
-    row = " ".join(["%.5g"] * vectors.vector_size)
-    for word in words:
-        handle.write(f"{word} {row % tuple(vectors[word].tolist())}\n")
-    return len(words)
 
 
 # ----------------------------------------------------------------------------------------------------
