@@ -36,7 +36,7 @@ MOST_LINES_OF_A_MODULE = 600
 MOST_LINES_OF_A_ROOM = {
     "": 1160,  # modules at the top
     "annotation": 5100,
-    "commands": 2270,
+    "commands": 2280,
     "data": 3640,
     "drawing": 660,
     "evaluation": 1870,
