@@ -33,6 +33,7 @@ def add_arguments(add: Options) -> None:
     add("--code XX", "the language's code in UD, such as gd", required=True)
     add("--name NAME", "the treebank's name in UD, such as Mine", required=True)
     add("--all", "take unfinished sentences, too, if they have tags and a tree")
+    add("--fewer", "documents of which no FILE has sentences any more leave the release")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -56,14 +57,15 @@ def run(arguments: argparse.Namespace) -> None:
         print(told("\n".join(map(str, found.faults[:20]))))
         raise FaultsFoundError(f"{count(len(found.faults), 'text')} to correct; nothing was written")
     release = prepared(folder, f"{code}_{name.lower()}", found)
+    if release.gone and not arguments.fewer:
+        remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
+        raise UsageError(f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}")
     logger.info("written: %s", ", ".join(release.write()) or "nothing, because nothing has changed")
     for part, size in release.sizes.items():
         if size["words"]:
             logger.info("%s: %s, %s", part, count(size["sentences"], "sentence"), count(size["words"], "word"))
     which = "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
     logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
-    if release.gone:
-        logger.warning("in no FILE any more: %s", ", ".join(release.gone))
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
