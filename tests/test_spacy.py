@@ -95,6 +95,7 @@ def elsewhere(folder, *arguments, home):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model and tagger", "universal, tagger and text", "run with a tagger of its own"])
 def test_a_saved_pipeline_needs_none_of_its_files(files, tmp_path, kind):
     """It parses as before in another process and folder, without a home, when its files are gone."""
