@@ -88,6 +88,7 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("matrix is not a number")
 
+    vdgi.good("info", model)  # so that no module takes over the broken function when it is imported
     monkeypatch.setattr(model_file, "load", broken)
     status, out, err = vdgi("info", model)
     assert (status, out) == (1, "")
