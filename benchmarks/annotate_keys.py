@@ -89,22 +89,32 @@ FEATURES = """async ([goal, present, bundles]) => {
       for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
     }
   }
-  const gone = parts(present).filter((one) => !own.some((other) => name(other) === name(one)));
-  const changes = [...own.filter((one) => !parts(present).includes(one)), ...gone.map((one) => `-${one}`)];
-  let typed = "";
-  const now = parts(present);
-  for (const change of changes) {
-    const k = now.findIndex((one) => name(one) === name(change).replace("-", ""));
-    if (k >= 0) now.splice(k, 1);
-    if (change[0] !== "-") now.push(change);
-    const text = (change[0] === "-" ? "-" : "") + value(change).toLowerCase();
-    const start = typed && `${typed} `;
-    const isSo = (one) => String(parts(one).sort()) === String([...now].sort());
-    const n = [...text].findIndex((_, k) => isSo(composed(start + text.slice(0, k + 1), present, bundles)[0] ?? ""));
-    if (n < 0) return best;
-    typed = start + text.slice(0, n + 1);
-  }
-  if (changes.length) weigh(typed);
+  const change = (start, from) => {
+    const now = parts(from);
+    const gone = now.filter((one) => !own.some((other) => name(other) === name(one)));
+    let typed = start;
+    for (const one of [...own.filter((one) => !now.includes(one)), ...gone.map((one) => `-${one}`)]) {
+      const sign = one[0] === "-" ? "-" : "";
+      const [n, v] = [name(one).replace("-", ""), value(one)].map((text) => text.toLowerCase());
+      const k = now.findIndex((other) => name(other).toLowerCase() === n);
+      if (k >= 0) now.splice(k, 1);
+      if (!sign) now.push(one);
+      const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
+      const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
+      if (!sign) pieces.push(one, ...both);
+      const goal = String([...now].sort());
+      const ways = pieces.map((piece) => {
+        const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);
+        return { piece, cost: k < 0 ? Infinity : piece.length + 3 * k + (piece === one ? 2 : 0) };
+      });
+      const best = ways.reduce((a, b) => (b.cost < a.cost ? b : a));
+      if (best.cost === Infinity) return;
+      typed += `${best.piece} `;
+    }
+    weigh(typed.trim());
+  };
+  change("", present);
+  if (present !== "_") change("_ ", "_");
   return best;
 }"""
 """Few keys, after `f`, that make features those of gold by the beginnings of their values."""
@@ -190,8 +200,8 @@ def _turns(present: str, goal: str, ring: Sequence[str], step: int) -> int:
 class Driver:
     """The page in a browser, and the keys pressed so far."""
 
-    def __init__(self, page: Any) -> None:
-        self.page = page
+    def __init__(self, page: Any, process: int) -> None:
+        self.page, self.process = page, process
         self.keys: Counter[str] = Counter()
 
     def get(self, path: str) -> Any:
@@ -369,8 +379,7 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
             found.append([box, "0"])
         if by_values := driver.page.evaluate(FEATURES, [goal, present, ring]):
             found.append([box, *by_values])
-        missing = [one for one in goal.split("|") if one not in present.split("|")]
-        found += [[box, *text, "Enter"] for text in (goal, *missing[:1])]
+        found.append([box, *goal, "Enter"])
     return found
 
 
@@ -439,7 +448,7 @@ def opened(path: Path, every: int, preset: str, *more: str) -> Iterator[Driver]:
             page = window.new_page(viewport={"width": 1280, "height": 900})
             page.goto(address)
             page.locator("#words li").first.wait_for()
-            yield Driver(page)
+            yield Driver(page, running.pid)
             window.close()
     finally:
         running.terminate()
@@ -470,6 +479,7 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
             if not arguments.text:
                 wait_for_lesson(driver, 0)
             while done < count:
+                wait_for_rest(driver)
                 number = driver.shown()["number"]
                 row = {"language": name, "sentence": number, "words": len(gold[number])}
                 yield row | corrected(driver, gold[number], arguments.whole or arguments.text)
@@ -503,6 +513,21 @@ def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool)
     )
     same = sum(a == b for a, b in pairs)
     return f"{same} of {len(gold)} sentences equal; other cells by column: {dict(other)}"
+
+
+def wait_for_rest(driver: Driver) -> None:
+    """Waits until the processes that learn and parse rest, as they do while a person reads."""
+    children = Path(f"/proc/{driver.process}/task/{driver.process}/children")
+
+    def are_resting() -> bool:
+        for _ in range(10):
+            stats = [Path(f"/proc/{child}/stat").read_text() for child in children.read_text().split()]
+            if any(stat.rpartition(") ")[2][0] in "RD" for stat in stats):
+                return False
+            time.sleep(0.1)
+        return True
+
+    wait_for(are_resting)
 
 
 def wait_for_lesson(driver: Driver, trees: int) -> None:

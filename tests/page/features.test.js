@@ -32,6 +32,18 @@ test("beginnings of values make features, known bundles that have them come befo
   assert.equal(new Set(offers("number=", "_", bundles)).size, offers("number=", "_", bundles).length);
 });
 
+test("beginnings of name and value tell values apart that begin alike, and what no list has can be among them", () => {
+  assert.equal(offers("ind fi", "_", [])[0], "PronType=Ind|VerbForm=Fin");
+  assert.ok(offers("ind fi", "_", []).includes("Definite=Ind|VerbForm=Fin")); // all that pieces can mean are in the list
+  assert.equal(offers("d=i fi", "_", [])[0], "Definite=Ind|VerbForm=Fin");
+  assert.equal(offers("s Own=Yes 3", "_", [])[0], "Number=Sing|Own=Yes|Person=3");
+  assert.deepEqual(offers("own=yes", "_", []), []);
+});
+
+test("an underscore before others leaves only those", () => {
+  assert.equal(offers("_ g pl", "Case=Nom|Gender=Fem", ["Case=Gen|Number=Sing"])[0], "Case=Gen|Number=Plur");
+});
+
 test("features go by a minus, or by a name without a value", () => {
   const present = "Case=Nom|Number=Sing";
   for (const text of ["-nom", "-case", "case=", "Case="]) assert.equal(offers(text, present, [])[0], "Number=Sing", text);

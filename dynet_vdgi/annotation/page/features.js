@@ -1,23 +1,25 @@
 // Features of words as text, without a document: completing and changing them.
 
 const OF_UD = `
-PronType=Art,Dem,Emp,Exc,Ind,Int,Neg,Prs,Rcp,Rel,Tot NumType=Card,Dist,Frac,Mult,Ord,Range,Sets Poss=Yes Reflex=Yes
-Abbr=Yes Typo=Yes Foreign=Yes ExtPos=ADJ,ADP,ADV,AUX,CCONJ,DET,INTJ,PRON,PROPN,SCONJ
-Gender=Com,Fem,Masc,Neut Animacy=Anim,Hum,Inan,Nhum NounClass=Bantu1,Bantu2
-Number=Sing,Plur,Dual,Coll,Count,Grpa,Grpl,Inv,Pauc,Ptan,Tri
-Case=Nom,Acc,Gen,Dat,Loc,Ins,Abe,Abl,Abs,Add,Ade,All,Ben,Cau,Cmp,Cns,Com,Del,Dis,Ela,Equ,Erg,Ess,Ill,Ine,Lat,Par,Per
-Case=Sbe,Sbl,Spl,Sub,Sup,Tem,Ter,Tra,Voc
-Definite=Def,Ind,Com,Cons,Spec Deixis=Abve,Bel,Even,Med,Nvis,Prox,Remt DeixisRef=1,2
-Degree=Pos,Cmp,Sup,Abs,Aug,Dim,Equ VerbForm=Fin,Inf,Part,Conv,Gdv,Ger,Sup,Vnoun
-Mood=Ind,Imp,Cnd,Sub,Adm,Des,Int,Irr,Jus,Nec,Opt,Pot,Prp,Qot Tense=Past,Pres,Fut,Imp,Pqp
-Aspect=Imp,Perf,Hab,Iter,Prog,Prosp Voice=Act,Pass,Mid,Antip,Bfoc,Cau,Dir,Inv,Lfoc,Rcp Evident=Fh,Nfh
-Polarity=Neg,Pos Person=3,1,2,0,4 Polite=Elev,Form,Humb,Infm Clusivity=Ex,In
+Number=Sing,Plur,Dual,Coll,Ptan,Pauc,Count,Grpa,Grpl,Inv,Tri
+Case=Nom,Acc,Gen,Dat,Loc,Abs,Ins,Par,Abl,Ine,Erg,Ill,Ela,Ade,All,Tra,Com,Tem,Voc,Ess,Lat,Abe,Cmp,Cns
+Case=Equ,Ter,Ben,Per,Cau,Add,Del,Dis,Sbe,Sbl,Spl,Sub,Sup Gender=Masc,Fem,Neut,Com Person=3,1,2,4,0
+VerbForm=Fin,Part,Inf,Vnoun,Conv,Ger,Sup,Gdv Tense=Pres,Past,Fut,Imp,Pqp
+PronType=Prs,Dem,Art,Int,Rel,Ind,Tot,Neg,Emp,Rcp,Exc Mood=Ind,Imp,Sub,Cnd,Opt,Pot,Int,Irr,Nec,Des,Jus,Prp,Qot,Adm
+Definite=Def,Ind,Cons,Spec,Com Voice=Act,Pass,Cau,Mid,Lfoc,Rcp,Antip,Bfoc,Dir,Inv Aspect=Perf,Imp,Prog,Hab,Prosp,Iter
+Animacy=Inan,Anim,Hum,Nhum Polarity=Neg,Pos Degree=Pos,Cmp,Sup,Dim,Equ,Aug,Abs AdpType=Post,Prep Person[psor]=3,1,2
+Number[psor]=Sing,Plur NumType=Card,Ord,Mult,Sets,Dist,Frac,Range Poss=Yes Reflex=Yes Evident=Fh,Nfh
+Deixis=Remt,Prox,Med,Abve,Bel,Even,Nvis Polite=Infm,Form,Elev,Humb PartType=Neg,Int NounClass=Bantu1,Bantu2
+AdvType=Tim,Man,Loc,Deg,Mod Foreign=Yes NameType=Giv,Geo,Sur,Prs Variant=Short,Long
+PunctType=Comm,Peri,Brck,Dash,Quot,Semi,Colo,Qest,Excl ExtPos=ADV,ADP,SCONJ,CCONJ,PRON,DET,ADJ,INTJ,AUX,PROPN
+Clusivity=In,Ex Abbr=Yes NumForm=Digit,Word Connegative=Yes Typo=Yes DeixisRef=2,1
 `;
 
 const MOST_SHOWN = 30;
 const FEATURE = /^[^=|\s]+=[^=|\s]*$/;
+const NEW = /^[A-Z][^=|\s]*=[A-Z0-9][^=|\s]*$/; // one that no list has
 
-/** The features of UD, Name=Value, the frequent ones first. */
+/** The features of UD, Name=Value, the frequent ones first, by their mean share of the words of 102 treebanks. */
 const ofUd = OF_UD.trim().split(/\s+/).flatMap((line) => {
   const [name, values] = line.split("=");
   return values.split(",").map((value) => `${name}=${value}`);
@@ -30,8 +32,9 @@ const parts = (feats) => (feats === "_" ? [] : feats.split("|"));
 const nameOf = (feature) => feature.split("=")[0];
 
 /**
- * The features that a word may get, as a whole, by what is typed: beginnings of values or names with blanks
- * between them, -value or Name= for one that goes, or Name=Value. Known bundles that have all of these come before others.
+ * The features that a word may get, as a whole, by what is typed: pieces with blanks between them, each the beginning
+ * of a value or a name, or of both (`n=s`), Name=Value, or -value or Name= for one that goes; `_` first: all others go.
+ * Known bundles that have all of these come before others.
  * @param {string} typed
  * @param {string} present features of the word
  * @param {string[]} bundles that are known, the likeliest first
@@ -45,13 +48,15 @@ export function offers(typed, present, bundles) {
 }
 
 /**
- * The present features with what is typed: the first feature that suits each piece, but all that suit the last.
+ * The present features with what is typed, those first in which each piece means the first feature that suits it.
  * @param {string} typed
  * @param {string} present
  * @param {string[]} bundles
+ * @returns {string[]}
  */
 export function composed(typed, present, bundles) {
-  const all = [...new Set([...bundles.flatMap(parts), ...ofUd])];
+  if (typed.startsWith("_ ")) return composed(typed.slice(2), "_", bundles);
+  const all = [...new Set([...bundles.flatMap(parts), ...ofUd, ...typed.split(/\s+/).filter((piece) => NEW.test(piece))])];
   return combined(typed, parts(present), all).map((features) => features.reduce(one, present));
 }
 
@@ -61,17 +66,18 @@ export function composed(typed, present, bundles) {
  * @param {string[]} all
  */
 function combined(typed, present, all) {
-  let found = [/** @type {string[]} */ ([])];
+  let found = [{ chosen: /** @type {string[]} */ ([]), rank: 0 }];
   for (const piece of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
-    const [chosen = null] = found;
-    if (!chosen) return [];
     const less = piece.startsWith("-") ? piece.slice(1) : piece.endsWith("=") ? piece : null;
     const going = present.filter((each) => less !== null && (begins(each, less) || isNamed(each, less)));
     const suiting = going.length ? going.map((each) => `${nameOf(each)}=`)
       : [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece) && !present.includes(each)));
-    found = suiting.filter((each) => !chosen.some((other) => nameOf(other) === nameOf(each))).map((each) => [...chosen, each]);
+    found = found.flatMap(({ chosen, rank }) => suiting
+      .filter((each) => !chosen.some((other) => nameOf(other) === nameOf(each)))
+      .map((each, k) => ({ chosen: [...chosen, each], rank: rank + k })))
+      .sort((a, b) => a.rank - b.rank).slice(0, MOST_SHOWN);
   }
-  return found;
+  return found.map(({ chosen }) => chosen);
 }
 
 /**
@@ -82,10 +88,14 @@ function combined(typed, present, all) {
 const begins = (feature, piece) => feature.toLowerCase().startsWith(piece, feature.indexOf("=") + 1);
 
 /**
+ * Whether the name of a feature begins so, and what follows `=` its value.
  * @param {string} feature
  * @param {string} piece
  */
-const isNamed = (feature, piece) => feature.toLowerCase().startsWith(piece);
+function isNamed(feature, piece) {
+  const [name, value] = piece.split("=");
+  return feature.toLowerCase().startsWith(name) && (value === undefined || begins(feature, value));
+}
 
 /**
  * Whether a feature is one of UD or of known bundles, whatever its layer; so is what removes features.
