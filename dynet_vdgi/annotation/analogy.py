@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from functools import partial
 from typing import NamedTuple
 
 from dynet_vdgi.annotation.marked import NOTHING, MarkedColumns, MarkedSentence
+from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.tagging.lemmas import AS_WRITTEN, applied, rule_of
 
 LONGEST = 6
@@ -40,18 +41,20 @@ class Analogies:
 
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self._counts: defaultdict[tuple[str, str], Counter[Described]] = defaultdict(Counter)
+        self._entered: dict[int, Counter[tuple[str, str, Described]]] = {}  # words by sentence
         for marked in sentences:
-            self.enter(marked)
+            self.enter(marked.id, marked)
 
-    def enter(self, marked: MarkedSentence, sign: int = 1) -> None:
-        """Counts the words of a sentence, or no longer (-1); `_` says something in a finished one."""
-        for form, word in zip(marked.forms, marked.state.columns):
-            if word.upos != NOTHING:
-                said = _described(word, marked.is_done)
-                if said.lemma not in ("", NOTHING):
-                    said = said._replace(lemma=rule_of(form, said.lemma).replace(NOTHING, ""))
-                for ending in _endings(form):
-                    self._counts[word.upos, ending][said] += sign
+    def enter(self, number: int, marked: MarkedSentence | None) -> None:
+        """Counts the words of a sentence in place of those that it had; None: it has gone."""
+        before, now = self._entered.pop(number, Counter()), Counter(_words(marked) if marked is not None else ())
+        if now:
+            self._entered[number] = now
+        if now != before:
+            for sign, words in ((1, now - before), (-1, before - now)):
+                for (form, tag, said), n in words.items():
+                    for ending in _endings(form):
+                        self._counts[tag, ending][said] += sign * n
 
     def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the likeliest first."""
@@ -69,19 +72,20 @@ class Analogies:
         """The values of a column under other tags, the most frequent first."""
         place = Described._fields.index(name)
         found: Counter[str] = Counter()
-        for (other, ending), counts in self._counts.items():
-            if not ending and other != tag:
-                for said, count in counts.items():
-                    found[said[place]] += count
-        return [value for value, count in found.most_common() if value and count > 0]
+        for other in UD2_TAGS - {tag}:
+            for said, count in self._counts.get((other, ""), {}).items():
+                found[said[place]] += count
+        return sorted((value for value in found if value and found[value] > 0), key=lambda value: (-found[value], value))
 
-    def lemmas(self, form: str, tag: str, feats: str = "") -> list[str]:
-        """Possible lemmas: by rules of the tag, of other tags, and the form as it is or shortened."""
+    def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
+        """Possible lemmas, also twice: by rules of the tag, of other tags, and the form as it is or shortened."""
         lower = form.lower()
-        rules = chain(self.ranked(form, tag, "lemma", feats), self.others(tag, "lemma"))
-        fit = (rule for rule in rules if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]))
-        shorter = (lower[:-k] for k in range(1, min(SHORTENED + 1, len(lower))))
-        return list(dict.fromkeys(chain((applied(rule, form) for rule in fit), (lower, form), shorter)))
+        for find in (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma")):  # if needed
+            for rule in find():
+                if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
+                    yield applied(rule, form)
+        yield from (lower, form)
+        yield from (lower[:-k] for k in range(1, min(SHORTENED + 1, len(lower))))
 
     def guess(self, form: str, word: MarkedColumns) -> Described:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has stays."""
@@ -89,7 +93,17 @@ class Analogies:
         feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
         xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
         rule = next(iter(self.ranked(form, word.upos, "lemma", feats)), "")
-        return Described(xpos, feats, rule if rule in ("", NOTHING) else self.lemmas(form, word.upos, feats)[0])
+        return Described(xpos, feats, rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)))
+
+
+def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
+    """Forms, tags and what a person has said of the words with a tag; `_` says something in a finished sentence."""
+    is_done = marked.is_done
+    for form, word in zip(marked.forms, marked.state.columns):
+        if word.upos != NOTHING:
+            said = _described(word, is_done)
+            rule = said.lemma if said.lemma in ("", NOTHING) else rule_of(form, said.lemma).replace(NOTHING, "")
+            yield form, word.upos, said._replace(lemma=rule)
 
 
 def _described(word: MarkedColumns, is_done: bool = False) -> Described:

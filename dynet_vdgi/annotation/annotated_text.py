@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class Relations:
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self.project: frozenset[str] = frozenset()  # a project's list; empty: none
         self._first: set[str] = set()
-        self._confirmed: Counter[tuple[str, str, str]] = Counter()  # by tags of word and head, and relation
+        self._confirmed: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # by tags of word and head
         for marked in sentences:
             self._first.update(arc.label for arc in marked.arcs if arc.label != NO_LABEL)
             self.enter(marked)
@@ -58,8 +58,7 @@ class Relations:
         if marked.is_touched:
             for word, arc in enumerate(marked.arcs, 1):
                 if arc.label_by:
-                    tag, head_tag = tags_of(marked, word)
-                    self._confirmed[tag, head_tag, arc.label] += sign
+                    self._confirmed[tags_of(marked, word)][arc.label] += sign
 
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
@@ -79,10 +78,11 @@ class Relations:
     def offered(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, anywhere, and in UD."""
         anywhere: Counter[str] = Counter()
-        for (_, _, relation), count in self._confirmed.items():
-            anywhere[relation] += count
+        for counts in self._confirmed.values():
+            anywhere.update(counts)
+        here = self._confirmed.get((tag, head_tag), Counter())
         in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
-        return sorted(in_ud, key=lambda r: (-self._confirmed[tag, head_tag, r], -anywhere[r], in_ud[r], r))
+        return sorted(in_ud, key=lambda r: (-here[r], -anywhere[r], in_ud[r], r))
 
     def unlisted(self) -> list[str]:
         """The known relations that are not in the project's list, if there is one."""
@@ -92,12 +92,11 @@ class Relations:
         """The relations confirmed between the tags of a word and its head, with their shares."""
         if marked.arcs[word - 1].head <= 0:
             return []
-        pair = tags_of(marked, word)
-        here = Counter({r: n for (t, h, r), n in self._confirmed.items() if (t, h) == pair and n > 0})
+        here = +self._confirmed.get(tags_of(marked, word), Counter())  # without those taken back
         return [(relation, n / here.total()) for relation, n in here.most_common()]
 
     def _known(self) -> set[str]:
-        confirmed = {relation for (_, _, relation), count in self._confirmed.items() if count > 0}
+        confirmed = {relation for counts in self._confirmed.values() for relation in +counts}
         return {*(self.project or LABELS), *self._first, *confirmed}
 
 
@@ -406,7 +405,7 @@ class AnnotatedText:
         for marked in gone:
             marked.was_done |= marked.id in self._done
             self._done.discard(marked.id)
-            self._enter(marked, -1)
+            self.relations.enter(marked, -1)
             del self.by_id[marked.id]
             self._counts[marked.id] = marked.edits, marked.version
         self.sentences[start : start + len(ids)] = [one.marked for one in new]
@@ -423,7 +422,9 @@ class AnnotatedText:
             self.by_id[marked.id] = marked
             self.next_id = max(self.next_id, marked.id + 1)
             self._last_wid[marked.id] = max(self._last_wid.get(marked.id, 0), *marked.wids)
-            self._enter(marked)
+            self.relations.enter(marked)
+            if self._analogies is not None:
+                self._analogies.enter(marked.id, marked)
             if marked.is_done:
                 self._done.add(marked.id)
                 self.finished[marked.id] = self._right_before(marked)
@@ -431,6 +432,8 @@ class AnnotatedText:
                 self.finished.pop(marked.id, None)
         for number in set(ids) - self.by_id.keys():
             self.finished.pop(number, None)
+            if self._analogies is not None:
+                self._analogies.enter(number, None)
 
     def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
         """How many heads, and heads with relations, were right before anybody had confirmed anything.
@@ -443,12 +446,6 @@ class AnnotatedText:
         pairs = [(marked.arcs[p - 1], before[p - 1]) for p in marked.positions]
         heads = [now.label == then.label for now, then in pairs if now.head == then.head]
         return len(heads), sum(heads), len(pairs)
-
-    def _enter(self, marked: MarkedSentence, sign: int = 1) -> None:
-        """Counts what is confirmed of a sentence, or no longer (-1)."""
-        self.relations.enter(marked, sign)
-        if self._analogies is not None:
-            self._analogies.enter(marked, sign)
 
     def put_tags(self, marked: MarkedSentence, guess: TagGuess) -> None:
         """Adopts a tagger's guess for the words of a sentence that have no UPOS."""

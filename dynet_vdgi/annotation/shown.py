@@ -234,7 +234,7 @@ def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, 
         raise ChangeError(f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED)})")
     form, shown = marked.forms[word - 1], marked.columns[word - 1]
     if what == "lemma":
-        return analogies.lemmas(form, shown.upos, shown.feats)[:MOST_FOUND]
+        return list(dict.fromkeys(analogies.lemmas(form, shown.upos, shown.feats)))[:MOST_FOUND]
     by_ending = analogies.ranked(form, shown.upos, what, shown.feats if what == "xpos" else "")
     its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
     said = [value for value, _ in its[word - 1]] if its else []
