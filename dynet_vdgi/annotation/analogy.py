@@ -75,7 +75,9 @@ class Analogies:
         for other in UD2_TAGS - {tag}:
             for said, count in self._counts.get((other, ""), {}).items():
                 found[said[place]] += count
-        return sorted((value for value in found if value and found[value] > 0), key=lambda value: (-found[value], value))
+        return sorted(
+            (value for value in found if value and found[value] > 0), key=lambda value: (-found[value], value)
+        )
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by rules of the tag, of other tags, and the form as it is or shortened."""
