@@ -2,7 +2,7 @@
 
 import { at } from "./dom.js";
 import { drop, hold, isSentenceComing, withKeysHeld } from "./held.js";
-import { changed, onChange, onLeave, say, store } from "./store.js";
+import { changed, chosenWord, give, onChange, onLeave, say, store } from "./store.js";
 import { items, words } from "./tree.js";
 
 /**
@@ -59,6 +59,22 @@ export function ask(asked, ready) {
     isPending = false;
     offer();
   }, false);
+}
+
+/**
+ * Asks for a value of the selected word, which makes a change, unless the question has another answer.
+ * @param {string} what the change
+ * @param {(of: string, word: import("./sentence.js").Word, place: number) => Partial<Question>} about `of`: "3 dogs"
+ * @param {() => Promise<unknown>} [ready]
+ */
+export function askOfWord(what, about, ready) {
+  const { chosen } = store;
+  const word = chosenWord();
+  if (!word) return;
+  const of = `${chosen} ${word.form}`;
+  /** @type {Question} */
+  const usual = { title: of, place: chosen, options: () => [], answer: (value) => give(what, value, chosen) };
+  ask({ ...usual, ...about(of, word, chosen) }, ready?.());
 }
 
 /**

@@ -1,35 +1,27 @@
 // Notes, the flag "look again", and the problems of a sentence.
 
-import { ask } from "./choice.js";
+import { askOfWord } from "./choice.js";
 import { at } from "./dom.js";
-import { change, chosenWord, give, select, store } from "./store.js";
+import { change, give, select, store } from "./store.js";
 
-/** @param {number} word 0: the note is of the sentence */
-export function askNote(word = store.chosen) {
-  const { sentence, chosen } = store;
-  const of = word ? chosenWord() : sentence;
-  if (!of) return;
-  ask({
-    title: word ? `Note on ${word} ${sentence.words[word - 1].form}` : "Note on the sentence",
-    place: chosen,
-    present: of.note,
+/** @param {number} place 0: the note is of the sentence */
+export function askNote(place = store.chosen) {
+  askOfWord("note", (of, { note }) => ({
+    title: place ? `Note on ${of}` : "Note on the sentence",
+    present: place ? note : store.sentence.note,
     hint: "An empty note is removed",
     mayBeEmpty: true,
-    options: () => [],
-    answer: (text) => give("note", text, word),
-  });
+    answer: (text) => give("note", text, place),
+  }));
 }
 
 export function askComment() {
-  const { sentence, chosen } = store;
-  ask({
+  askOfWord("comment", () => ({
     title: "Comment on the sentence",
-    place: chosen,
-    present: `text_en = ${sentence.translation}`,
+    present: `text_en = ${store.sentence.translation}`,
     hint: "key = text stores a comment, without text removes it",
-    options: () => [],
     answer: (text) => give("comment", text, 0),
-  });
+  }));
 }
 
 export function turnFlag() {

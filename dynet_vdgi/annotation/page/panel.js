@@ -22,8 +22,8 @@ export function showPanel() {
   at("space").checked = word.after;
   at("cut").disabled = chosen < 2;
   showLikely();
-  at("further").replaceChildren(...word.more.map(({ what, title, value }) => {
-    return button(`${title}: ${value === "_" ? "–" : value}…`, () => askColumn(what));
+  at("further").replaceChildren(...word.more.map((column) => {
+    return button(`${column.title}: ${column.value === "_" ? "–" : column.value}…`, () => askColumn(column));
   }));
 }
 
@@ -62,5 +62,5 @@ export function startPanel() {
   for (const [name, task] of buttons) at(name).addEventListener("click", task);
   at("panel").addEventListener("submit", (event) => event.preventDefault());
   at("head").addEventListener("change", () => change("head", Number(at("head").value)));
-  at("space").addEventListener("change", () => setSpace(at("space").checked));
+  at("space").addEventListener("change", setSpace);
 }

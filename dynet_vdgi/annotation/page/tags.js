@@ -1,11 +1,11 @@
 // Tag, features and lemma of the selected word.
 
-import { ask } from "./choice.js";
+import { askOfWord } from "./choice.js";
 import { get } from "./client.js";
 import { isKnown, merged, offers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
 import { inTurn, matching } from "./relation.js";
-import { chosenWord, give, onChange, say, store, trying } from "./store.js";
+import { give, onChange, say, store, trying } from "./store.js";
 
 const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
 const MOST_KEYS = 9;
@@ -54,108 +54,81 @@ const numbered = (found) => found.map((value, k) => ({ value, ...(k < MOST_KEYS 
 const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
 
 export function askTag() {
-  const word = chosenWord();
-  const place = store.chosen;
-  if (!word) return;
-  ask({
-    title: `Tag of ${place} ${word.form}`,
-    place,
+  askOfWord("tag", (of, { tags }) => ({
+    title: `Tag of ${of}`,
     hint: "One letter takes a tag at once",
-    options: (typed) => word.tags.filter(([tag]) => tag.startsWith(typed.toUpperCase()))
+    options: (typed) => tags.filter(([tag]) => tag.startsWith(typed.toUpperCase()))
       .map(([tag, share]) => ({ value: tag, aside: percent(share), key: KEY_OF[tag] })),
-    answer: (tag) => give("tag", tag, place),
-  });
+  }));
+}
+
+/**
+ * Asks for a value of a column, the likeliest first.
+ * @typedef {Parameters<typeof askOfWord>[1]} About
+ * @param {"xpos" | "feats" | "lemma"} what
+ * @param {(all: () => string[], ...word: Parameters<About>) => ReturnType<About>} about
+ */
+function askLikely(what, about) {
+  let all = /** @type {string[]} */ ([]);
+  askOfWord(what, (...word) => about(() => all, ...word), () => trying(async () => {
+    all = await values(what, store.chosen);
+  }));
 }
 
 export function askXpos() {
-  const word = chosenWord();
-  const place = store.chosen;
-  if (!word) return;
-  let all = /** @type {string[]} */ ([]);
-  ask({
-    title: `XPOS of ${place} ${word.form}: ${word.xpos === "_" ? "none" : word.xpos}`,
-    place,
+  askLikely("xpos", (all, of, { xpos }) => ({
+    title: `XPOS of ${of}: ${xpos === "_" ? "none" : xpos}`,
     hint: "1 to 9 takes one at once; type for others; _ removes it",
     options: (typed) => {
-      if (!typed) return numbered(all.filter((one) => one !== word.xpos));
-      const alike = typed === "_" ? [] : all.map((one) => typed + one.slice(typed.length)); // where each letter means something
-      return matching(typed, { likely: [], all: [...all, ...alike] });
+      if (!typed) return numbered(all().filter((one) => one !== xpos));
+      const alike = typed === "_" ? [] : all().map((one) => typed + one.slice(typed.length)); // where each letter means something
+      return matching(typed, { likely: [], all: [...all(), ...alike] });
     },
-    answer: (xpos) => give("xpos", xpos, place),
-  }, trying(async () => {
-    all = await values("xpos", place);
   }));
 }
 
 export function askFeatures() {
-  const word = chosenWord();
-  const place = store.chosen;
-  if (!word) return;
-  const present = () => store.sentence.words[place - 1].feats; // what was set just before may come while one types
-  const above = store.sentence.words[place - 2]?.feats ?? "_";
-  let bundles = /** @type {string[]} */ ([]);
-  ask({
-    title: `Features of ${place} ${word.form}: ${word.feats === "_" ? "none" : word.feats.replaceAll("|", " | ")}`,
-    place,
-    hint: `1 to 9 takes a bundle, 0 that of the word above. ${HINT}`,
-    options: (typed) => {
-      const found = offers(typed, present(), bundles);
-      if (typed) return found.map((value) => ({ value }));
-      const copied = above === "_" || above === present() ? [] : [{ value: above, key: "0", aside: "as above" }];
-      return [...numbered(found), ...copied];
-    },
-    answer: async (text, { isOffered }) => {
-      const feats = isOffered ? text : merged(present(), text);
-      const slip = text.split("|").find((one) => !isKnown(one, [present(), ...bundles]) && !doubted.has(one));
-      if (feats !== null && slip) {
-        doubted.add(slip);
-        say(`'${slip}' is no feature of UD or of the sentences seen. Enter once more stores it; Esc takes it back.`, true);
+  askLikely("feats", (all, of, { feats }, place) => {
+    const present = () => store.sentence.words[place - 1].feats; // what was set just before may come while one types
+    const above = store.sentence.words[place - 2]?.feats ?? "_";
+    return {
+      title: `Features of ${of}: ${feats === "_" ? "none" : feats.replaceAll("|", " | ")}`,
+      hint: `1 to 9 takes a bundle, 0 that of the word above. ${HINT}`,
+      options: (typed) => {
+        const found = offers(typed, present(), all());
+        if (typed) return found.map((value) => ({ value }));
+        const copied = above === "_" || above === present() ? [] : [{ value: above, key: "0", aside: "as above" }];
+        return [...numbered(found), ...copied];
+      },
+      answer: async (text, { isOffered }) => {
+        const made = isOffered ? text : merged(present(), text);
+        const slip = text.split("|").find((one) => !isKnown(one, [present(), ...all()]) && !doubted.has(one));
+        if (made !== null && !slip) return give("feats", made, place);
+        if (made !== null && slip) doubted.add(slip);
+        say(made === null ? `'${text}' is no feature (expected such as Number=Plur).`
+          : `'${slip}' is no feature of UD or of the sentences seen. Enter once more stores it; Esc takes it back.`, true);
         return false;
-      }
-      if (feats !== null) return give("feats", feats, place);
-      say(`'${text}' is no feature (expected such as Number=Plur).`, true);
-      return false;
+      },
+    };
+  });
+}
+
+export function askLemma() {
+  askLikely("lemma", (all, of, { form, lemma }) => ({
+    title: `Lemma of ${of}`,
+    present: lemma === "_" ? form : lemma,
+    hint: "1 to 9 takes one at once; Backspace changes the ending",
+    options: (typed) => {
+      const found = all().filter((one) => one !== lemma && one.startsWith(typed));
+      return typed || /\d/.test(form) ? found.map((value) => ({ value })) : numbered(found); // digits may be a lemma
     },
-  }, trying(async () => {
-    bundles = await values("feats", place);
   }));
 }
 
 /**
  * Asks for the value of a column that the page does not know.
- * @param {string} what
+ * @param {import("./sentence.js").Word["more"][number]} column of the selected word
  */
-export function askColumn(what) {
-  const word = chosenWord();
-  const place = store.chosen;
-  const column = word?.more.find((one) => one.what === what);
-  if (!column) return;
-  ask({
-    title: `${column.title} of ${place} ${word.form}`,
-    place,
-    present: column.value === "_" ? "" : column.value,
-    mayBeEmpty: true,
-    options: () => [],
-    answer: (value) => give(what, value, place),
-  });
-}
-
-export function askLemma() {
-  const word = chosenWord();
-  const place = store.chosen;
-  if (!word) return;
-  let all = /** @type {string[]} */ ([]);
-  ask({
-    title: `Lemma of ${place} ${word.form}`,
-    place,
-    present: word.lemma === "_" ? word.form : word.lemma,
-    hint: "1 to 9 takes one at once; Backspace changes the ending",
-    options: (typed) => {
-      const found = all.filter((one) => one !== word.lemma && one.startsWith(typed));
-      return typed || /\d/.test(word.form) ? found.map((value) => ({ value })) : numbered(found); // digits may be a lemma
-    },
-    answer: (lemma) => give("lemma", lemma, place),
-  }, trying(async () => {
-    all = await values("lemma", place);
-  }));
+export function askColumn({ what, title, value }) {
+  askOfWord(what, (of) => ({ title: `${title} of ${of}`, present: value === "_" ? "" : value, mayBeEmpty: true }));
 }

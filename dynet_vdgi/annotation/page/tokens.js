@@ -1,7 +1,8 @@
 // Words and sentences: splitting, joining, multiword tokens, cutting and joining sentences.
 
-import { ask } from "./choice.js";
-import { change, chosenWord, give, say, store } from "./store.js";
+import { askOfWord } from "./choice.js";
+import { at } from "./dom.js";
+import { change, give, say, store } from "./store.js";
 
 /**
  * What a typed split means, as values of changes, one after the other, each to the next word: all words of a
@@ -19,22 +20,17 @@ export function splitsOf(form, typed) {
 }
 
 export function askSplit() {
-  const word = chosenWord();
-  const place = store.chosen;
-  if (!word) return;
-  ask({
-    title: `Split ${place} ${word.form}`,
-    place,
-    present: word.form,
+  askOfWord("split", (of, { form }, place) => ({
+    title: `Split ${of}`,
+    present: form,
     hint: "Bar: one multiword token. Blank: two tokens",
-    options: () => [],
     answer: async (typed) => {
-      const values = splitsOf(word.form, typed);
+      const values = splitsOf(form, typed);
       if (!values.length) say("Put a bar or a blank where the word is to be split.", true);
       for (const [k, value] of values.entries()) if (!(await give("split", value, place + k))) return false;
       return values.length > 0;
     },
-  });
+  }));
 }
 
 export function join() {
@@ -53,37 +49,30 @@ export function rangeOf(typed) {
 }
 
 export function askRange() {
-  const { sentence, chosen } = store;
-  const word = chosenWord();
-  if (!word) return;
-  const present = sentence.ranges.find(({ from, to }) => from <= chosen && chosen <= to);
-  const last = Math.min(chosen + 1, sentence.words.length);
-  const { from, to, form } = present ?? { from: chosen, to: last, form: word.form + sentence.words[last - 1].form };
-  ask({
-    title: "Multiword token",
-    place: chosen,
-    present: `${from}-${to} ${form}`,
-    hint: "First and last word, and the form. Without a form the token is removed, its words stay",
-    options: () => [],
-    answer: async (typed) => {
-      const value = rangeOf(typed);
-      if (value) return give("range", value, value[0]);
-      say("Write the first and the last word and the form, such as 3-4 du.", true);
-      return false;
-    },
+  askOfWord("range", (_, word, place) => {
+    const { ranges, words } = store.sentence;
+    const last = Math.min(place + 1, words.length);
+    const { from, to, form } = ranges.find((one) => one.from <= place && place <= one.to)
+      ?? { from: place, to: last, form: word.form + words[last - 1].form };
+    return {
+      title: "Multiword token",
+      present: `${from}-${to} ${form}`,
+      hint: "First and last word, and the form. Without a form the token is removed, its words stay",
+      answer: async (typed) => {
+        const value = rangeOf(typed);
+        if (value) return give("range", value, value[0]);
+        say("Write the first and the last word and the form, such as 3-4 du.", true);
+        return false;
+      },
+    };
   });
 }
 
-/** @param {boolean} isOn whether a space follows the selected word */
-export function setSpace(isOn) {
-  change("space", isOn);
-}
+export const setSpace = () => change("space", at("space").checked);
 
 export function cut() {
   if (store.chosen > 1) change("cut");
   else say("Select the word with which the new sentence begins, not the first.", true);
 }
 
-export function glue() {
-  change("glue", 0, 0);
-}
+export const glue = () => change("glue", 0, 0);

@@ -18,7 +18,7 @@ export const words = at("words");
 export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // live: always the present ones
 const NARROW = 600; // pixels
 const arcs = at("arcs");
-const texts = document.createElementNS("http://www.w3.org/2000/svg", "g");
+let texts = /** @type {Element} */ (arcs); // what the relations are drawn into
 const box = at("scroll");
 
 /**
@@ -109,7 +109,7 @@ export function drawArcs(sentence, { chosen, moved, view }) {
   /** @type {(along: number, off: number) => number[]} */
   const point = (along, away) => (isDown() ? [edge - side * away, along] : [along, edge - away]);
   arcs.replaceChildren();
-  texts.replaceChildren();
+  texts = addSvg(arcs, "g", {});
   for (const arc of found) {
     const { path, along, off: away } = outline(arc, middles, measure, (...place) => point(...place).join(" "));
     const [x, y] = point(along, away + 5);
