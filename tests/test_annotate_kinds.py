@@ -73,7 +73,7 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     session.text.put_tags(marked, GUESS)
     guessed(session)
     assert block(marked) == RAW + "\n"  # a guess is not in the file
-    shown = shown_sentence(0, marked, session.text.relations)["words"]
+    shown = shown_sentence(0, marked)["words"]
     assert [(w["feats"], w["lemma"], w["xpos"]) for w in shown] == [
         ("Number=Plur", "dog", "NNS"), ("_", "bark", "VBP"), ("Case=Nom", "_", "_"),
     ]  # fmt: skip
@@ -184,7 +184,7 @@ def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(se
     change(session, 0, "misc", 2, "")
     assert rows(session, 0)[6][9] == "SpaceAfter=No|Note=look|Gloss=to bark|CorrectForm=barks"
     assert rows(session, 0)[1][9] == "_"
-    assert [w["more"][0]["value"] for w in shown_sentence(0, marked, session.text.relations)["words"]][:5] == [
+    assert [w["more"][0]["value"] for w in shown_sentence(0, marked)["words"]][:5] == [
         "_", "_", "_", "X=1|Y=2", "Gloss=to bark|CorrectForm=barks",
     ]  # fmt: skip
     change(session, 0, "comment", 0, "text_en =  They do not   bark.")

@@ -34,7 +34,7 @@ def test_a_new_column_is_on_the_page_in_the_file_in_the_journal_and_undone(
     session.change(0, seen(marked), "gloss", 5, "to bark")
     with pytest.raises(ChangeError, match="7 is no gloss"):
         session.change(0, seen(marked), "gloss", 5, 7)
-    words = shown_sentence(0, marked, session.text.relations)["words"]
+    words = shown_sentence(0, marked)["words"]
     glosses = [one for word in words for one in word["more"] if one["what"] == "gloss"]
     assert [one["value"] for one in glosses] == ["_", "a b", "_", "_", "to bark", "_"]
     assert glosses[0] == {"what": "gloss", "title": "gloss", "value": "_"}

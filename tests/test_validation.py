@@ -176,7 +176,7 @@ def test_a_problem_names_its_word_and_its_line_and_no_heads_are_one_which_the_pa
     path = tmp_path / "a.conllu"
     path.write_text(text + "\n\n", encoding="utf-8")
     session = Session(path, "anna")
-    assert shown_sentence(0, session.text.sentences[0], session.text.relations)["problems"] == []
+    assert shown_sentence(0, session.text.sentences[0])["problems"] == []
     session.close()
 
 
@@ -358,7 +358,7 @@ def test_the_page_shows_errors_by_rule(tmp_path: Path) -> None:
     path.write_text(text.replace("\tpunct\t", "\tstop\t"), encoding="utf-8")
     session = Session(path, "anna", "right")
     (marked,) = session.text.sentences
-    shown = shown_sentence(0, marked, session.text.relations)
+    shown = shown_sentence(0, marked)
     hits = [found(session.text, "problem", query)["found"] for query in ("", "no relation", "nowhere")]
     session.close()
     assert [len(each) for each in hits] == [1, 1, 0]

@@ -88,13 +88,6 @@ class Relations:
         """The known relations that are not in the project's list, if there is one."""
         return sorted(self._known() - self.project) if self.project else []
 
-    def likely(self, marked: MarkedSentence, word: int) -> list[tuple[str, float]]:
-        """The relations confirmed between the tags of a word and its head, with their shares."""
-        if marked.arcs[word - 1].head <= 0:
-            return []
-        here = +self._confirmed.get(tags_of(marked, word), Counter())  # without those taken back
-        return [(relation, n / here.total()) for relation, n in here.most_common()]
-
     def _known(self) -> set[str]:
         confirmed = {relation for counts in self._confirmed.values() for relation in +counts}
         return {*(self.project or LABELS), *self._first, *confirmed}

@@ -27,7 +27,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dynet_vdgi.annotation.annotated_text import tags_of
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import ChangeError, MarkedSentence, label_fault
 from dynet_vdgi.annotation.session import StaleError
@@ -35,8 +34,8 @@ from dynet_vdgi.annotation.shown import (
     Choices,
     found,
     hits_of,
-    likely_relations,
     offered,
+    offered_relations,
     put_guesses,
     seen_of,
     shown_sentence,
@@ -412,10 +411,8 @@ class SessionPage(Page):
     async def relations(self, request: Request) -> Response:
         """The relations to offer for a word, the likeliest first."""
         marked, word = self._word(request)
-        known = self._text.relations
-        likely = likely_relations(marked, word, known, await self._live.choices(marked))
-        offered = [*(relation for relation, _ in likely), *known.offered(*tags_of(marked, word))]
-        return JSONResponse({"relations": list(dict.fromkeys(offered))})
+        choices = await self._live.choices(marked)
+        return JSONResponse({"relations": offered_relations(marked, word, self._text.relations, choices)})
 
     def _word(self, request: Request) -> tuple[MarkedSentence, int]:
         """The sentence and the word that are asked about. Raises: ChangeError, there is none."""
@@ -464,5 +461,5 @@ class SessionPage(Page):
 
     def _shown(self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None) -> Response:
         marked = self._text.of_id(number)
-        content = shown_sentence(self._text.number(marked), marked, self._text.relations, choices)
+        content = shown_sentence(self._text.number(marked), marked, choices)
         return JSONResponse({**content, **(more or {})})

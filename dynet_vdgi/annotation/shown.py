@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from dynet_vdgi.annotation.analogy import Analogies, Described
-from dynet_vdgi.annotation.annotated_text import AnnotatedText, Relations
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, Relations, tags_of
 from dynet_vdgi.annotation.changes import COLUMNS, note_of, sentence_note
 from dynet_vdgi.annotation.marked import GUESSED, NOTHING, UNSET, ChangeError, MarkedColumns, MarkedSentence, block
 from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
@@ -125,7 +125,6 @@ def problems_of(marked: MarkedSentence) -> list[UdProblem]:
 # ------------------------------------------------------------------------------------------- JSON
 Pairs = Sequence[tuple[str, float]]
 
-MOST_LIKELY = 5
 TAGS = sorted(UD2_TAGS)
 
 
@@ -138,9 +137,7 @@ class Choices(NamedTuple):
     xpos: Sequence[Pairs] = ()
 
 
-def shown_sentence(
-    number: int, marked: MarkedSentence, relations: Relations, choices: Choices | None = None
-) -> dict[str, Any]:
+def shown_sentence(number: int, marked: MarkedSentence, choices: Choices | None = None) -> dict[str, Any]:
     """A sentence for the page; `number` is its place in the file, from 0."""
     layout = _layout(marked)
     place = {word: k for k, word in enumerate(layout.words, 1)}
@@ -150,7 +147,7 @@ def shown_sentence(
     problems: dict[str, list[dict[str, Any]]] = {}
     for problem in problems_of(marked):
         problems.setdefault(problem.rule, []).append({"word": problem.word, "text": problem.text})
-    words = [_word(marked, k, relations, choices or Choices()) for k in range(1, len(marked) + 1)]
+    words = [_word(marked, k, choices or Choices()) for k in range(1, len(marked) + 1)]
     old_deps = _old_deps(marked, layout)
     for word, shown in zip(layout.words, words):
         deps = "" if word.columns[8] == NOTHING else word.columns[8]
@@ -184,7 +181,7 @@ def shown_sentence(
     }
 
 
-def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Choices) -> dict[str, Any]:
+def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any]:
     """A word for the page; `more` are columns that the page does not know."""
     k = place - 1
     arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
@@ -209,20 +206,19 @@ def _word(marked: MarkedSentence, place: int, relations: Relations, choices: Cho
         "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
         "note": note_of(said),
         **arc._asdict(),
-        "likely": _rounded(likely_relations(marked, place, relations, choices)),
         "sure": None if sure is None else round(sure, 3),
     }
 
 
-def likely_relations(marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None) -> Pairs:
-    """The labeller's best relations of a word, or else those confirmed between such tags, with shares.
+def offered_relations(marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None) -> list[str]:
+    """The relations to offer for a word, the likeliest first: the labeller's best, then those confirmed most often.
 
-    Those that the labeller holds equally likely are left out: it knows nothing of them.
+    Relations that the labeller holds equally likely come with the others: it knows nothing of them.
     """
     said = choices.likely[word - 1] if choices and choices.likely else ()
     shares = [share for _, share in said]
-    told_apart = [pair for pair in said if shares.count(pair[1]) == 1]
-    return told_apart or relations.likely(marked, word)[:MOST_LIKELY]
+    told_apart = [relation for relation, share in said if shares.count(share) == 1]
+    return list(dict.fromkeys([*told_apart, *relations.offered(*tags_of(marked, word))]))
 
 
 def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None) -> list[str]:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  doubted, facts, firstDoubtful, firstUnconfirmed, follow, heading, isRightToLeft, kind, mark, moved, noDoubt, spoken, went,
+  doubted, facts, firstDoubtful, firstUnconfirmed, follow, heading, isRightToLeft, kind, mark, moved, spoken, went,
 } from "../../dynet_vdgi/annotation/page/sentence.js";
 
 const DOGS = {
@@ -97,13 +97,6 @@ test("most letters decide in which direction a sentence runs; digits and signs d
   assert.ok(!runs("the", "word", "سلام"));
   assert.ok(!runs("漢字"));
   assert.ok(!runs("1", "."));
-});
-
-test("it is not said that no word is doubtful as long as nobody knows", () => {
-  const known = word({ sure: 0.9 });
-  assert.equal(noDoubt(sentence([known, word({ head_by: "ann" })])), "No word is doubtful.");
-  assert.equal(noDoubt(sentence([known, word()])), "It is not known yet which words are doubtful.");
-  assert.equal(noDoubt(sentence([known, word()], { punctuation: [2] })), "No word is doubtful.");
 });
 
 test("doubtful arcs that are confirmed with the sentence are counted", () => {

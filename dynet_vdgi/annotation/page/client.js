@@ -41,17 +41,17 @@ export class Fault extends Error {
 }
 
 /**
- * @param {Response} response
+ * @param {string} path
+ * @param {RequestInit} options
+ * @param {string} silence what is said if no answer comes
  * @returns {Promise<any>}
  */
-async function answer(response) {
+async function answer(path, options, silence) {
+  const response = await fetch(path, options).catch(() => {
+    throw new Fault(`The program does not answer${silence}`, 0);
+  });
   /** @type {{ fault?: string, unknown?: boolean }} */
-  let content = {};
-  try {
-    content = await response.json();
-  } catch {
-    // Refusals of requests are plain text.
-  }
+  const content = await response.json().catch(() => ({})); // refusals of requests are plain text
   if (!response.ok) throw new Fault(content.fault || `The program refused this (${response.status}).`, response.status, content);
   return content;
 }
@@ -62,14 +62,9 @@ async function answer(response) {
  * @param {Record<string, string>} parameters
  * @returns {Promise<Answer<Path>>}
  */
-export async function get(path, parameters = {}) {
-  let response;
-  try {
-    response = await fetch(`${path}?${new URLSearchParams(parameters)}`, { cache: "no-store" });
-  } catch {
-    throw new Fault("The program does not answer. Is it still running? What was confirmed is safe.", 0);
-  }
-  return answer(response);
+export function get(path, parameters = {}) {
+  const options = /** @type {RequestInit} */ ({ cache: "no-store" });
+  return answer(`${path}?${new URLSearchParams(parameters)}`, options, ". Is it still running? What was confirmed is safe.");
 }
 
 /**
@@ -78,18 +73,9 @@ export async function get(path, parameters = {}) {
  * @param {object} content
  * @returns {Promise<Sentence>} after the change
  */
-export async function post(path, content = {}) {
-  let response;
-  try {
-    response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(content),
-    });
-  } catch {
-    throw new Fault("The program does not answer: this was not saved. Is it still running?", 0);
-  }
-  return answer(response);
+export function post(path, content = {}) {
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) };
+  return answer(path, options, ": this was not saved. Is it still running?");
 }
 
 /**

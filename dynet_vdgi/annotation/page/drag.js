@@ -4,7 +4,7 @@ import { askRelation } from "./relation.js";
 import { at, near, placeOf } from "./dom.js";
 import { change, changed, say, select, store } from "./store.js";
 import { askTag } from "./tags.js";
-import { endRubber, isDown, items, rubber, words } from "./tree.js";
+import { isDown, items, words } from "./tree.js";
 
 const EDGE = 40; // pixels from the border, where dragging scrolls
 const box = at("scroll");
@@ -36,7 +36,6 @@ function move(event) {
   if (!drag || event.pointerType === "touch") return;
   if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > 6) drag.moves = true;
   if (!drag.moves) return;
-  rubber(drag.place, event.clientX, event.clientY);
   const { left, right, top, bottom } = box.getBoundingClientRect();
   if (event.clientX > right - EDGE) box.scrollLeft += 20;
   if (event.clientX < left + EDGE) box.scrollLeft -= 20;
@@ -79,7 +78,6 @@ export function focusChosen() {
 export function endDrag() {
   if (!drag) return;
   drag = null;
-  endRubber();
   mark(-1);
 }
 

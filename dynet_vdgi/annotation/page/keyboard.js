@@ -7,7 +7,7 @@ import { afterDigits, backKey } from "./keys.js";
 import { askNote, turnFlag } from "./notes.js";
 import { askRelation, relationWith, turnRelation } from "./relation.js";
 import { openSearch, turnHit } from "./search.js";
-import { firstDoubtful, firstUnconfirmed, noDoubt } from "./sentence.js";
+import { firstDoubtful, firstUnconfirmed } from "./sentence.js";
 import { back, change, done, forgetDigits, next, onLeave, previous, say, select, store } from "./store.js";
 import { askFeatures, askLemma, askTag, askXpos, turnValue } from "./tags.js";
 import { askRange, askSplit, join } from "./tokens.js";
@@ -78,7 +78,7 @@ const KEYS = {
   j: () => join(),
   o: () => askNote(),
   q: () => turnFlag(),
-  d: () => goOr(firstDoubtful(store.sentence, store.chosen), noDoubt(store.sentence)),
+  d: () => goOr(firstDoubtful(store.sentence, store.chosen), "No word is doubtful, as far as the parser knows."),
   w: () => goOr(firstUnconfirmed(store.sentence, store.chosen), "Every word is confirmed."),
   g: () => {
     store.typed = "";
@@ -183,8 +183,12 @@ function refuse(key) {
   say(`${name} was pressed before this sentence was shown, and confirms nothing.${others}`, true);
 }
 
+/** Buttons do what their keys do. */
 export function startKeyboard() {
   endEarly();
   onLeave(finish);
   document.addEventListener("keydown", pressed);
+  for (const button of document.querySelectorAll("button[aria-keyshortcuts]")) {
+    button.addEventListener("click", KEYS[button.getAttribute("aria-keyshortcuts") ?? ""]);
+  }
 }

@@ -6,18 +6,12 @@ import { startDrag } from "./drag.js";
 import { startKeyboard } from "./keyboard.js";
 import { placeIn, sentenceNumber } from "./keys.js";
 import { startPanel } from "./panel.js";
-import { openSearch, startSearch } from "./search.js";
-import { back, begin, done, load, next, openNumber, previous, say, select, store, trying, update } from "./store.js";
+import { startSearch } from "./search.js";
+import { begin, load, openNumber, say, select, store, trying, update } from "./store.js";
 import { startView } from "./view.js";
 
 const EVERY = 1000; // milliseconds between two requests for the state
 
-at("previous").addEventListener("click", previous);
-at("next").addEventListener("click", next);
-at("undo").addEventListener("click", () => back("undo"));
-at("redo").addEventListener("click", () => back("redo"));
-at("done").addEventListener("click", done);
-at("find").addEventListener("click", openSearch);
 at("order").addEventListener("change", () => sessionStorage.setItem("order", at("order").value));
 at("number").addEventListener("change", () => {
   const text = at("number").value.trim();

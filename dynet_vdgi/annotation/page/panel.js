@@ -1,12 +1,11 @@
 // The fields and buttons of the selected word.
 
 import { at, button } from "./dom.js";
-import { askComment, askNote, turnFlag } from "./notes.js";
-import { askRelation, setRelation } from "./relation.js";
+import { askComment, askNote } from "./notes.js";
 import { facts } from "./sentence.js";
 import { change, chosenWord, relationOf, store } from "./store.js";
-import { askColumn, askFeatures, askLemma, askTag, askXpos } from "./tags.js";
-import { askRange, askSplit, cut, glue, join, setSpace } from "./tokens.js";
+import { askColumn } from "./tags.js";
+import { cut, glue, setSpace } from "./tokens.js";
 
 export function showPanel() {
   const { sentence, chosen } = store;
@@ -21,7 +20,6 @@ export function showPanel() {
   at("open").disabled = !word.head_by && !word.label_by;
   at("space").checked = word.after;
   at("cut").disabled = chosen < 2;
-  showLikely();
   at("further").replaceChildren(...word.more.map((column) => {
     return button(`${column.title}: ${column.value === "_" ? "–" : column.value}…`, () => askColumn(column));
   }));
@@ -43,23 +41,11 @@ function setHeads(words, chosen) {
   at("head").replaceChildren(...options.filter(({ value }) => value !== String(chosen)));
 }
 
-function showLikely() {
-  const word = chosenWord();
-  const present = relationOf(store.chosen);
-  const others = word.likely.filter(([relation]) => relation !== present);
-  at("likely").hidden = !others.length;
-  at("likely").replaceChildren(...others.map(([relation]) => button(relation, () => setRelation(relation))));
-}
-
 export function startPanel() {
-  /** @type {[string, () => unknown][]} */
-  const buttons = [
-    ["relate", askRelation], ["retag", askTag], ["xpos", askXpos], ["features", askFeatures], ["lemma", askLemma],
-    ["note-word", () => askNote()], ["note-sentence", () => askNote(0)], ["comment", askComment], ["flag", turnFlag],
-    ["right", () => change("right")], ["open", () => change("open")],
-    ["split", askSplit], ["join", join], ["range", askRange], ["cut", cut], ["glue", glue],
-  ];
-  for (const [name, task] of buttons) at(name).addEventListener("click", task);
+  at("note-sentence").addEventListener("click", () => askNote(0));
+  at("comment").addEventListener("click", askComment);
+  at("cut").addEventListener("click", cut);
+  at("glue").addEventListener("click", glue);
   at("panel").addEventListener("submit", (event) => event.preventDefault());
   at("head").addEventListener("change", () => change("head", Number(at("head").value)));
   at("space").addEventListener("change", setSpace);

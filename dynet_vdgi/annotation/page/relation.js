@@ -3,13 +3,13 @@
 import { ask } from "./choice.js";
 import { Fault, get } from "./client.js";
 import { turned } from "./keys.js";
-import { changed, chosenWord, left, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
+import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
 const MOST_LIKELY = 5;
 const MOST_SHOWN = 40;
 
 /** The relations to offer for one arc. They keep their order as long as the arc is the same, so that one can turn. */
-let offered = { arc: "", likely: /** @type {string[]} */ ([]), all: /** @type {string[]} */ ([]) };
+let offered = { arc: "", all: /** @type {string[]} */ ([]) };
 let unknown = ""; // sentence, word and relation that nobody has used yet: Enter again stores it
 let turning = Promise.resolve(true); // one turn after the other
 
@@ -23,13 +23,12 @@ onChange(() => {
 /** @param {number} place */
 async function offers(place) {
   const arc = arcOf(place);
-  if (offered.arc === arc) return offered;
+  if (offered.arc === arc) return offered.all;
   const { id, words } = store.sentence;
   const { head } = words[place - 1];
   const { relations } = await get(`relations/${id}`, { word: String(place) });
-  const all = relations.filter((relation) => (relation === "root") === (head === 0));
-  offered = { arc, likely: all.slice(0, MOST_LIKELY), all };
-  return offered;
+  offered = { arc, all: relations.filter((relation) => (relation === "root") === (head === 0)) };
+  return offered.all;
 }
 
 /**
@@ -61,26 +60,21 @@ async function set(place, label, { isEnter, isNew }) {
   return isStored;
 }
 
-/** @param {string} label for the selected word */
-export async function setRelation(label) {
-  if (await left()) await set(store.chosen, label, { isEnter: true, isNew: false });
-}
-
 export function askRelation() {
   const place = store.chosen;
   const word = chosenWord();
   if (!word) return;
   const head = word.head > 0 ? ` of ${word.head} ${store.sentence.words[word.head - 1].form}` : "";
   offered.arc = ""; // a new look at what is frequent by now
-  let found = { likely: /** @type {string[]} */ ([]), all: /** @type {string[]} */ ([]) };
+  let all = /** @type {string[]} */ ([]);
   const ready = trying(async () => {
-    found = await offers(place);
+    all = await offers(place);
   });
   ask({
     title: `Relation of ${place} ${word.form}${head && `, dependent${head}`}`,
     place,
     hint: "1 to 5 takes one at once; type for others",
-    options: (typed) => matching(typed, found),
+    options: (typed) => matching(typed, all, MOST_LIKELY),
     answer: (label, how) => set(place, label, how),
   }, ready);
 }
@@ -88,15 +82,16 @@ export function askRelation() {
 /**
  * The relations, or other values, that begin with a text, one that is new last.
  * @param {string} typed
- * @param {{ likely: string[], all: string[] }} found
+ * @param {string[]} all the likeliest first
+ * @param {number} nKeys so many have a number as their key
  * @returns {import("./choice.js").Option[]}
  */
-export function matching(typed, { likely: first, all }) {
+export function matching(typed, all, nKeys = 0) {
   const found = [...new Set(all)].filter((relation) => relation.toLowerCase().startsWith(typed.toLowerCase()));
   const options = found.slice(0, MOST_SHOWN).map((relation) => {
-    const rank = first.indexOf(relation);
-    const isListed = !store.unlisted.has(relation);
-    return { value: relation, ...(rank >= 0 && !typed && { key: String(rank + 1) }), ...(!isListed && { aside: "not listed" }) };
+    const rank = all.indexOf(relation);
+    const aside = store.unlisted.has(relation) ? "not listed" : "";
+    return { value: relation, aside, ...(rank < nKeys && !typed && { key: String(rank + 1) }) };
   });
   const exact = options.findIndex(({ value }) => value === typed);
   if (exact > 0) options.unshift(...options.splice(exact, 1));
@@ -117,7 +112,7 @@ export function inTurn(task) {
 
 /**
  * Takes another of the relations that suit, one at each press.
- * @param {(found: typeof offered, present: string) => string | null} pick
+ * @param {(all: string[], present: string) => string | null} pick
  */
 function turn(pick) {
   const place = store.chosen;
@@ -132,12 +127,12 @@ onLeave(() => turning);
 
 /** @param {1 | -1} step through the likely relations */
 export function turnRelation(step) {
-  turn(({ likely: list }, present) => (list.length ? turned(list, present, step) : null));
+  turn((all, present) => (all.length ? turned(all.slice(0, MOST_LIKELY), present, step) : null));
 }
 
 /** @param {string} letter with which the relation begins: the likeliest, and at the next press the next */
 export function relationWith(letter) {
-  turn(({ all }, present) => {
+  turn((all, present) => {
     const list = all.filter((relation) => relation.startsWith(letter));
     if (!list.length) say(`No relation of UD or of this file begins with ${letter}.`, true);
     return list.length ? turned(list, present, 1) : null;

@@ -88,6 +88,4 @@ export function startSearch() {
     at("found").querySelector("button")?.focus();
   });
   at("all-change").addEventListener("click", changeAll);
-  at("hit-next").addEventListener("click", () => turnHit(1));
-  at("hit-previous").addEventListener("click", () => turnHit(-1));
 }

@@ -1,7 +1,10 @@
 // Descriptions of a sentence and its words, without a document.
 
 /**
- * @typedef {object} Word
+ * @typedef {Columns & Record<`${"head" | "label" | "tag" | "feats" | "lemma" | "xpos"}_by`, string>} Word with who
+ *   confirmed what; "": nobody
+ *
+ * @typedef {object} Columns
  * @property {string} form
  * @property {string} tag UPOS, or the tagger's guess
  * @property {string} upos "_": nobody has said it
@@ -12,16 +15,9 @@
  * @property {{ what: string, title: string, value: string }[]} more columns that the page does not know
  * @property {number} head 0: ROOT, -1: none yet
  * @property {string} label its relation; "_": none
- * @property {string} head_by who confirmed the head; "": nobody
- * @property {string} label_by who confirmed the relation
- * @property {string} tag_by
- * @property {string} feats_by
- * @property {string} lemma_by
- * @property {string} xpos_by
  * @property {boolean} xpos_given whether XPOS is no guess
  * @property {number | null} sure the probability of the head
  * @property {[string, number | null][]} tags all, the most probable first
- * @property {[string, number | null][]} likely the best relations for the present head, up to five
  * @property {string} note
  * @property {string} deps
  * @property {boolean} deps_wrong whether DEPS were made for another head
@@ -210,15 +206,6 @@ export function went({ went: change, words }) {
   const name = CHANGES[change?.what ?? ""];
   const form = words[(change?.word ?? 0) - 1]?.form;
   return name ? `: ${name}${form ? ` of ${change?.word} ${form}` : ""}` : "";
-}
-
-/**
- * Why no word is doubtful.
- * @param {Sentence} sentence
- */
-export function noDoubt({ words, punctuation }) {
-  const isUnknown = words.some(({ head_by, sure }, k) => !head_by && sure === null && !punctuation.includes(k + 1));
-  return isUnknown ? "It is not known yet which words are doubtful." : "No word is doubtful.";
 }
 
 /**

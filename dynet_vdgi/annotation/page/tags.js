@@ -82,7 +82,7 @@ export function askXpos() {
     options: (typed) => {
       if (!typed) return numbered(all().filter((one) => one !== xpos));
       const alike = typed === "_" ? [] : all().map((one) => typed + one.slice(typed.length)); // where each letter means something
-      return matching(typed, { likely: [], all: [...all(), ...alike] });
+      return matching(typed, [...all(), ...alike]);
     },
   }));
 }
@@ -102,11 +102,11 @@ export function askFeatures() {
       },
       answer: async (text, { isOffered }) => {
         const made = isOffered ? text : merged(present(), text);
-        const slip = text.split("|").find((one) => !isKnown(one, [present(), ...all()]) && !doubted.has(one));
-        if (made !== null && !slip) return give("feats", made, place);
-        if (made !== null && slip) doubted.add(slip);
-        say(made === null ? `'${text}' is no feature (expected such as Number=Plur).`
-          : `'${slip}' is no feature of UD or of the sentences seen. Enter once more stores it; Esc takes it back.`, true);
+        const slips = text.split("|").filter((one) => !isKnown(one, [present(), ...all()]) && !doubted.has(one));
+        if (made !== null && !slips.length) return give("feats", made, place);
+        if (made !== null) for (const slip of slips) doubted.add(slip);
+        const why = "is no feature of UD or of the sentences seen. Enter once more stores it; Esc takes it back.";
+        say(made === null ? `'${text}' is no feature (expected such as Number=Plur).` : `'${slips.join("', '")}' ${why}`, true);
         return false;
       },
     };

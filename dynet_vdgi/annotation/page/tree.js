@@ -2,7 +2,7 @@
 
 import { ACROSS, depth, DOWN, DOWN_NARROW, GAP, outline, placed, spaces } from "./arcs.js";
 import { addSvg, at } from "./dom.js";
-import { gloss, isRightToLeft, isTagDoubtful, kind, mark, spoken } from "./sentence.js";
+import { facts, gloss, isRightToLeft, isTagDoubtful, kind, mark, spoken } from "./sentence.js";
 
 /**
  * @typedef {import("./sentence.js").Sentence} Sentence
@@ -55,9 +55,7 @@ function setItem(element, sentence, place, { chosen }) {
   const tag = isTagDoubtful(word) ? `${word.tag}?` : word.tag;
   const lemma = word.lemma === "_" ? "" : word.lemma;
   const feats = word.feats === "_" ? "" : word.feats;
-  const xpos = word.xpos === "_" ? "" : `XPOS ${word.xpos}`;
-  const facts = [word.tag, xpos, feats, lemma && `lemma ${lemma}`, word.note && `note: ${word.note}`];
-  element.title = facts.filter(Boolean).join("\n");
+  element.title = facts(word).replaceAll(" · ", "\n");
   const note = word.note ? " ✎" : "";
   const contents = [["place", `${place}${note}`], ["form", word.form], ["tag", tag], ["gloss", gloss(word)],
     ["relation", word.head < 0 ? "" : mark(word)], ["lemma", lemma], ["feats", feats]];
@@ -186,24 +184,4 @@ export function reveal(place, head, isNew = false) {
     if (isDown()) box.scrollTop += Math.max(0, bottom + margin - room.bottom) || Math.min(0, top - margin - room.top);
   }
   if (!isDown()) box.scrollTop = box.scrollHeight; // the words are below the arcs
-}
-
-/**
- * Draws a line from a word to the pointer, while the word is dragged.
- * @param {number} place
- * @param {number} x
- * @param {number} y
- */
-export function rubber(place, x, y) {
-  endRubber();
-  const corner = arcs.getBoundingClientRect();
-  const element = items[place - 1].getBoundingClientRect();
-  const from = [element.left + (isDown() ? 0 : element.width / 2) - corner.left,
-    element.top + (isDown() ? element.height / 2 : 0) - corner.top];
-  const to = [x - corner.left, y - corner.top];
-  addSvg(arcs, "path", { id: "rubber", d: `M${from}L${to}` });
-}
-
-export function endRubber() {
-  document.getElementById("rubber")?.remove();
 }
