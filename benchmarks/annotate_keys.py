@@ -50,7 +50,7 @@ COLUMNS = {
     "lemma": ("m", "k", "lemmas"),
 }
 """With --whole: the key of each column's box, the key that turns through its values, and its name in a sentence."""
-PATIENCE = 900.0
+PATIENCE = 3600.0
 """Seconds to wait for a tree or a lesson."""
 
 DOUBTFUL = 0.85
@@ -373,7 +373,8 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
             suiting = [*dict.fromkeys([*known, *(goal[:n] + value[n:] for value in ring)]), *[goal] * (n == len(goal))]
             if goal in suiting:
                 letters = goal[:n].lower() if goal in known else goal[:n]
-                found.append([box, *letters, *["ArrowDown"] * (suiting.index(goal) * (n < len(goal))), "Enter"])
+                steps = ["ArrowDown"] * suiting.index(goal) if n < len(goal) else ["ArrowUp"] * (suiting[0] != goal)
+                found.append([box, *letters, *steps, "Enter"])
     else:
         if driver.place > 1 and shown["words"][driver.place - 2]["feats"] == goal:
             found.append([box, "0"])

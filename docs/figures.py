@@ -193,6 +193,21 @@ def planted() -> str:
     return "\n".join([head, "|---|" + "---:|" * len(_PLACES), *body])
 
 
+def keys() -> str:
+    """Keys a sentence from plain text, before and after, by what they are for; and what is left, in percent."""
+    made = rows("annotate-keys.csv")
+    kinds = [name for name in made[0] if name not in ("language", "page", "sentence", "words")]
+    body, totals = [], {}
+    for language, page in dict.fromkeys((row["language"], row["page"]) for row in made):
+        its = [row for row in made if (row["language"], row["page"]) == (language, page)]
+        means = [sum(int(row[kind]) for row in its) / len(its) for kind in kinds]
+        before = totals.setdefault(language, sum(means))
+        cells = [f"{mean:.1f}" for mean in (*means, sum(means))] + [f"{100 * sum(means) / before:.0f}"]
+        body.append(f"| {language}, {page} | {len(its)} | {' | '.join(cells)} |")
+    head = f"| | sentences | {' | '.join(kinds)} | keys | % |"
+    return "\n".join([head, "|---|" + "---:|" * (len(kinds) + 3), *body])
+
+
 def planted_found(column: str) -> str:
     """The mean share of the planted errors, in percent."""
     its = [float(row[column]) for row in rows("consistency.csv") if row["kind"] == "all"]
@@ -618,6 +633,7 @@ FIGURES = {
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
     "retagger": Figure("docs/results/retagger.csv", "python benchmarks/retagger.py score", retagged),
+    "keys": Figure("docs/results/annotate-keys.csv", "python benchmarks/annotate_keys.py", keys),
     "consistency": Figure(*_PLANTED, planted),
     "consistency.as-many": Figure(*_PLANTED, partial(planted_found, "as many as errors")),
     "consistency.200": Figure(*_PLANTED, partial(planted_found, "first 200")),

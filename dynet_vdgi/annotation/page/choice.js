@@ -249,6 +249,6 @@ export function startChoice() {
   input.addEventListener("blur", () => {
     if (question && document.activeElement !== input) leave(); // otherwise the window lost the focus
   });
-  at("scroll").addEventListener("scroll", place);
+  document.addEventListener("scroll", place, true); // of the page, and of the words
   words.addEventListener("focusin", place);
 }

@@ -36,11 +36,11 @@ function move(event) {
   if (!drag || event.pointerType === "touch") return;
   if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > 6) drag.moves = true;
   if (!drag.moves) return;
-  const { left, right, top, bottom } = box.getBoundingClientRect();
+  const { left, right } = box.getBoundingClientRect();
   if (event.clientX > right - EDGE) box.scrollLeft += 20;
   if (event.clientX < left + EDGE) box.scrollLeft -= 20;
-  if (isDown() && event.clientY > bottom - EDGE) box.scrollTop += 10;
-  if (isDown() && event.clientY < top + EDGE) box.scrollTop -= 10;
+  if (isDown() && event.clientY > innerHeight - EDGE) scrollBy(0, 10);
+  if (isDown() && event.clientY < EDGE) scrollBy(0, -10);
   mark(under(event));
 }
 

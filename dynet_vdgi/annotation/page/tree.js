@@ -17,6 +17,7 @@ export const stage = at("stage");
 export const words = at("words");
 export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // live: always the present ones
 const NARROW = 600; // pixels
+const [MARGIN, HEADER] = [24, 100]; // pixels around a word that is scrolled to, and above it
 const arcs = at("arcs");
 let texts = /** @type {Element} */ (arcs); // what the relations are drawn into
 const box = at("scroll");
@@ -175,13 +176,11 @@ const look = ({ done }, word) => (done && kind(word) === "plain" ? "confirmed" :
  */
 export function reveal(place, head, isNew = false) {
   if (isNew) box.scrollTo(0, 0);
-  const both = [place, head].map((one) => items[one - 1]).filter(Boolean);
-  for (const element of both.reverse()) { // the word itself comes last, so that it is in sight
-    const { left, right, top, bottom } = element.getBoundingClientRect();
+  for (const one of [head, place]) { // the word itself comes last, so that it is in sight
+    const element = items[one - 1]?.getBoundingClientRect();
+    if (!element) continue; // scrollIntoView would also move where Tab goes on
     const room = box.getBoundingClientRect();
-    const margin = 24;
-    box.scrollLeft += Math.max(0, right + margin - room.right) || Math.min(0, left - margin - room.left);
-    if (isDown()) box.scrollTop += Math.max(0, bottom + margin - room.bottom) || Math.min(0, top - margin - room.top);
+    box.scrollLeft += Math.max(0, element.right + MARGIN - room.right) || Math.min(0, element.left - MARGIN - room.left);
+    scrollBy(0, Math.max(0, element.bottom + MARGIN - innerHeight) || Math.min(0, element.top - HEADER));
   }
-  if (!isDown()) box.scrollTop = box.scrollHeight; // the words are below the arcs
 }
