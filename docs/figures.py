@@ -692,8 +692,8 @@ def listed() -> list[list[str]]:
 def commit_of(name: str) -> str:
     """The commit that last changed a file, or the page whose tables it has."""
     page = re.sub(r"tables/(.*)\.csv$", r"\1.md", name)
-    command = ["git", "log", "-1", "--format=%h", "--", page]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    command = ["git", "log", "-1", "--format=%H", "--", page]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout[:7]
 
 
 def outdated() -> list[Path]:
