@@ -1,10 +1,7 @@
 // Descriptions of a sentence and its words, without a document.
 
 /**
- * @typedef {Columns & Record<`${"head" | "label" | "tag" | "feats" | "lemma" | "xpos"}_by`, string>} Word with who
- *   confirmed what; "": nobody
- *
- * @typedef {object} Columns
+ * @typedef {object} Word
  * @property {string} form
  * @property {string} tag UPOS, or the tagger's guess
  * @property {string} upos "_": nobody has said it
@@ -15,6 +12,12 @@
  * @property {{ what: string, title: string, value: string }[]} more columns that the page does not know
  * @property {number} head 0: ROOT, -1: none yet
  * @property {string} label its relation; "_": none
+ * @property {string} head_by who confirmed the head; "": nobody
+ * @property {string} label_by who confirmed the relation
+ * @property {string} tag_by
+ * @property {string} feats_by
+ * @property {string} lemma_by
+ * @property {string} xpos_by
  * @property {boolean} xpos_given whether XPOS is no guess
  * @property {number | null} sure the probability of the head
  * @property {[string, number | null][]} tags all, the most probable first
