@@ -71,8 +71,7 @@ class Said(NamedTuple):
         """What an answer says about it, without guesses."""
         keys = ("form", "upos", "feats", "lemma", "misc", "note", "after", "tag_by", "head_by", "label_by")
         words = [
-            [*(word[key] for key in keys)]
-            + [word[key] if word[f"{key}_by"] else None for key in ("head", "label")]
+            [*(word[key] for key in keys)] + [word[key] if word[f"{key}_by"] else None for key in ("head", "label")]
             for word in found["words"]
         ]
         return cls(found["edits"], [found["comments"], found["note"], found["flag"], found["ranges"], words])
