@@ -219,12 +219,12 @@ APART: dict[str, list[tuple[str, str, str]]] = {
 
 NEEDED: dict[str, list[tuple[str, str]]] = {
     "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
-    "check": [("--level --lang", "--ud"), ("--number", "--consistency")],
+    "check": [("--level --lang", "--ud"), ("--number", "--consistency"), ("--json", "--find --consistency")],
     "choose": [("--heads --json", "--words")],
-    "evaluate": [("--worst --confusions --no-punct", "--agreement")],
+    "evaluate": [("--worst --confusions --no-punct", "--agreement"), ("--rules", "--baselines --by")],
     "info": [("--gold --protocol --rules --sentences", "-o")],
 }
-"""By verb: options that have an effect only with another one."""
+"""By verb: options that have an effect only with another one, or one of others."""
 
 
 def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
@@ -245,6 +245,6 @@ def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argpar
         if other in given and found(options):
             why = f": {reason}" if reason else ""
             raise UsageError(f"{found(options)[0]} has no effect with {other}{why}")
-    for options, other in NEEDED.get(verb, ()):
-        if other not in given and found(options):
-            raise UsageError(f"{found(options)[0]} has no effect without {other}")
+    for options, others in NEEDED.get(verb, ()):
+        if found(options) and not found(others):
+            raise UsageError(f"{found(options)[0]} has no effect without {' or '.join(others.split())}")

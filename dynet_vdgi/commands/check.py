@@ -79,8 +79,6 @@ def run(arguments: argparse.Namespace) -> None:
         from dynet_vdgi.annotation.consistency import inconsistent
 
         _list(inconsistent(names)[: arguments.number or 100], arguments.json)
-    elif arguments.json:
-        raise UsageError("--json has no effect without --find or --consistency")
     else:
         (_validate if arguments.ud else _check)(names, arguments)
 

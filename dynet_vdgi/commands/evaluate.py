@@ -98,8 +98,6 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
     if any(limit < 1 for limit in max_lens):
         raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
-    if arguments.rules and not by and not arguments.baselines:
-        raise UsageError("--rules has no effect without --baselines or --by")
     language = arguments.published
     if language and language not in tables.DATASETS:
         raise UsageError(f"--published {language}: the paper has {', '.join(tables.DATASETS)}")
