@@ -87,6 +87,14 @@ def fill(**changes: str) -> None:
     TOML.write_text("".join(f'"{key}" = "{value}"\n' for key, value in values.items()), encoding="utf-8")
 
 
+def complete(vdgi: Vdgi) -> None:
+    """Makes a release of one sentence with all of its values."""
+    write("a.conllu", sentence("x"))
+    vdgi("release", "R", *NAMED, "a.conllu")
+    fill()
+    vdgi.good("release", "R", *NAMED, "a.conllu")
+
+
 def content() -> dict[str, tuple[bytes, int]]:
     """Bytes and time of each file of the release."""
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("R").rglob("*") if path.is_file()}
@@ -344,10 +352,7 @@ def test_folders_that_cannot_be_written_are_named(vdgi: Vdgi, folder: Path) -> N
 # ------------------------------------------------------------------------------------------- the papers
 @pytest.mark.usefixtures("unchecked")
 def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
-    write("a.conllu", sentence("x"))
-    vdgi("release", "R", *NAMED, "a.conllu")
-    fill()
-    vdgi.good("release", "R", *NAMED, "a.conllu")
+    complete(vdgi)
     write("b.conllu", sentence("y"))
     before = {name: both for name, both in content().items() if name != str(TOML)}
     for change, message in (
@@ -379,10 +384,7 @@ def test_other_licences_need_a_text_and_what_people_wrote_stays(vdgi: Vdgi, fold
 
 @pytest.mark.usefixtures("unchecked")
 def test_the_text_of_a_licence_that_was_changed_does_not_stay(vdgi: Vdgi, folder: Path) -> None:
-    write("a.conllu", sentence("x"))
-    vdgi("release", "R", *NAMED, "a.conllu")
-    fill()
-    vdgi.good("release", "R", *NAMED, "a.conllu")
+    complete(vdgi)
     fill(License="GNU GPL 3")
     assert "LICENSE.txt" in vdgi("release", "R", *NAMED, "a.conllu").err.splitlines()[-1]
     assert not Path("R/LICENSE.txt").exists()

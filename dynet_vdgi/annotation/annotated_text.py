@@ -402,7 +402,8 @@ class AnnotatedText:
             del self.by_id[marked.id]
             self._counts[marked.id] = marked.edits, marked.version
         self.sentences[start : start + len(ids)] = [one.marked for one in new]
-        is_worked_on, was_done = (any(getattr(m, name) for m in gone) for name in ("is_worked_on", "was_done"))
+        is_worked_on = any(marked.is_worked_on for marked in gone)
+        was_done = any(marked.was_done for marked in gone)
         for marked, state, sure in new:
             if marked not in gone:
                 marked.is_worked_on |= is_worked_on

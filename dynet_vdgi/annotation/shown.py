@@ -257,14 +257,10 @@ def put_guesses(text: AnnotatedText, marked: MarkedSentence, choices: Choices | 
     marked.put_guesses(new)
 
 
-def _rounded(pairs: Pairs) -> list[list[Any]]:
-    return [[name, round(p, 3)] for name, p in pairs]
-
-
 def _tags(pairs: Pairs) -> list[list[Any]]:
     """All tags, first the tags that the tagger knows."""
     known = {name for name, _ in pairs}
-    return _rounded(pairs) + [[name, 0.0] for name in TAGS if name not in known]
+    return [[name, round(p, 3)] for name, p in pairs] + [[name, 0.0] for name in TAGS if name not in known]
 
 
 def _layout(marked: MarkedSentence) -> SentenceLayout:
