@@ -10,7 +10,7 @@ from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.annotation.annotated_text import Relations
+from dynet_vdgi.annotation.annotated_text import USUAL, Relations
 from dynet_vdgi.annotation.changes import new_state
 from dynet_vdgi.annotation.marked import (
     ChangeError,
@@ -117,7 +117,10 @@ def test_impossible_changes_are_refused_and_what_conllu_can_hold_is_a_relation()
 def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
     one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
     relations = Relations([one, two])
-    assert set(LABELS) == set(relations.offered("NOUN", "VERB"))
+    offered = relations.offered("NOUN", "VERB")
+    assert set(LABELS) == set(offered[: len(LABELS)])
+    assert offered[len(LABELS) :] == USUAL
+    assert relations.fault("nmod:poss") == ""
     for marked, label in ((one, "comp:obj"), (two, "mod@x")):
         relations.enter(marked, -1)
         change(marked, "label", 1, label)
@@ -126,7 +129,7 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
-    assert relations.fault("nmod:poss") == "'nmod:poss' is a subtype of nmod that this file does not have"
+    assert relations.fault("obj:zzz") == "'obj:zzz' is a subtype of obj that this file does not have"
     assert relations.fault("comp:obk").endswith("did you mean 'comp:obj'?")
     assert "no relation of UD" in relations.fault("nmod:")
     assert "no relation of UD" in relations.fault("nmud:poss")

@@ -6,9 +6,11 @@ learnt, so the second word of a text gains from the first one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
+from math import log
 from typing import NamedTuple
 
 from dynet_vdgi.annotation.marked import NOTHING, MarkedColumns, MarkedSentence
@@ -23,6 +25,9 @@ MORE = 4.0
 
 OTHER_FEATS = 0.02
 """How much a word with other features counts, where those of the word in question are known."""
+
+SMALL = 0.1
+"""Added to the counts of features from which parts of an XPOS are chosen."""
 
 SHORTENED = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -66,7 +71,12 @@ class Analogies:
                 if said[place]:
                     scores[said[place]] += weight * count * (1.0 if feats in ("", said.feats) else OTHER_FEATS)
             weight *= MORE
-        return sorted((value for value in scores if scores[value] > 0), key=lambda value: -scores[value])
+        found = sorted((value for value in scores if scores[value] > 0), key=lambda value: -scores[value])
+        if name == "xpos" and feats not in ("", NOTHING):
+            known = +Counter({s: n for s, n in self._counts.get((tag, ""), {}).items() if s.xpos and s.feats})
+            if known and all(said.feats != feats for said in known):
+                found.insert(0, composed_xpos(feats, known))
+        return list(dict.fromkeys(found))
 
     def others(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
@@ -96,6 +106,31 @@ class Analogies:
         xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
         rule = next(iter(self.ranked(form, word.upos, "lemma", feats)), "")
         return Described(xpos, feats, rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)))
+
+
+def composed_xpos(feats: str, known: Counter[Described]) -> str:
+    """An XPOS for features that no known word has: the one of the most similar features, each part chosen anew.
+
+    A part is a letter or, where the XPOS has them, what stands between marks. It is chosen by naive Bayes: by each
+    feature that a word of `known` has or has not.
+    """
+    wanted, of_feats = set(feats.split("|")), {said: set(said.feats.split("|")) for said in known}
+    likest = max(known, key=lambda said: (len(wanted & of_feats[said]) / len(wanted | of_feats[said]), known[said]))
+    shape = _parts(likest.xpos)
+    alike = [(parts, of_feats[said]) for said in known if len(parts := _parts(said.xpos)) == len(shape)]
+    features = wanted.union(*(own for _, own in alike))
+
+    def log_probability(place: int, part: str) -> float:
+        its = [own for parts, own in alike if parts[place] == part]
+        shares = ((sum(one in own for own in its) + SMALL) / (len(its) + 2 * SMALL) for one in features)
+        return log(len(its)) + sum(log(p if one in wanted else 1 - p) for one, p in zip(features, shares))
+
+    choices = (dict.fromkeys([part, *(parts[k] for parts, _ in alike)]) for k, part in enumerate(shape))
+    return "".join(max(parts, key=partial(log_probability, k)) for k, parts in enumerate(choices))
+
+
+def _parts(xpos: str) -> list[str]:
+    return re.findall("[^:.,|]+|[:.,|]", xpos) if re.search("[:.,|]", xpos) else [*xpos]
 
 
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isKnown, merged, offers } from "../../dynet_vdgi/annotation/page/features.js";
+import { isKnown, merged, offers, xposOffers } from "../../dynet_vdgi/annotation/page/features.js";
 
 test("one feature is set, changed or removed, and the names stay in order", () => {
   assert.equal(merged("Case=Nom|Number=Sing", "Case=Gen"), "Case=Gen|Number=Sing");
@@ -38,6 +38,32 @@ test("beginnings of name and value tell values apart that begin alike, and what 
   assert.equal(offers("d=i fi", "_", [])[0], "Definite=Ind|VerbForm=Fin");
   assert.equal(offers("s Own=Yes 3", "_", [])[0], "Number=Sing|Own=Yes|Person=3");
   assert.deepEqual(offers("own=yes", "_", []), []);
+});
+
+test("what begins nothing is read letter by letter", () => {
+  assert.equal(offers("ms3", "_", [])[0], "Gender=Masc|Number=Sing|Person=3");
+  assert.equal(offers("_gp", "Case=Nom|Gender=Fem", ["Case=Gen|Number=Plur"])[0], "Case=Gen|Number=Plur");
+  assert.equal(offers("-n-s", "Case=Nom|Gender=Fem|Number=Sing", [])[0], "Gender=Fem");
+  assert.equal(offers("pa", "_", [])[0], "Number=Pauc"); // a beginning stays one
+});
+
+test("an XPOS is known by its beginning, or has other parts than the present one", () => {
+  const known = ["Ncmsi", "Ncfpd", "Vpr1s", "Ncfsi"];
+  assert.equal(xposOffers("v", "Ncmsi", known)[0], "Vpr1s");
+  assert.equal(xposOffers("Ncfsi", "Ncmsi", ["Ncfsix", ...known])[0], "Ncfsi");
+  assert.equal(xposOffers("f", "Ncmsi", known)[0], "Ncfsi");
+  assert.equal(xposOffers("pd", "Ncmsi", known)[0], "Ncmpd");
+  assert.deepEqual(xposOffers("h", "Ncmsi", known).slice(0, 2), ["Ncmsh", "hcmsi"]); // nobody has used an h: at the end, first
+  assert.equal(xposOffers("-", "Ncmsi", [...known, "Nc-pi"])[0], "Nc-si");
+  assert.ok(xposOffers("Vpr2", "Ncmsi", known).includes("Vpr2s"));
+  assert.equal(xposOffers("Ti", "_", [])[0], undefined);
+});
+
+test("parts of an XPOS with marks are what stands between them", () => {
+  const known = ["subst:pl:acc:m3", "subst:sg:loc:f", "prep:acc"];
+  assert.equal(xposOffers("sg f", "subst:pl:acc:m3", known)[0], "subst:sg:acc:f");
+  assert.equal(xposOffers("nom", "subst:pl:acc:m3", known)[0], "subst:pl:nom:m3"); // new: as long as the one that goes
+  assert.equal(xposOffers("prep:l", "prep:acc", known).some((each) => each.endsWith("::acc")), false);
 });
 
 test("an underscore before others leaves only those", () => {

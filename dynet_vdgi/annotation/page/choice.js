@@ -226,6 +226,9 @@ function pressed(event) {
     const step = key === "ArrowDown" ? 1 : -1;
     active = Math.max(-1, Math.min(options.length - 1, active + step));
     showActive();
+  } else if (key === "ArrowRight" && isTyped && input.selectionStart === input.value.length) {
+    take();
+    items[store.chosen - 1]?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); // to the next word
   } else if (key === "Escape") {
     at("notice").textContent = "";
     at("notice").classList.remove("bad");

@@ -16,6 +16,8 @@ Clusivity=In,Ex Abbr=Yes NumForm=Digit,Word Connegative=Yes Typo=Yes DeixisRef=2
 `;
 
 const MOST_SHOWN = 30;
+const LETTERS = /^(-?[^-=]){2,5}$/u; // that may stand for features
+const MARK = /[:.,|]/; // between the parts of an XPOS; in one without, each letter is a part
 const FEATURE = /^[^=|\s]+=[^=|\s]*$/;
 const NEW = /^[A-Z][^=|\s]*=[A-Z0-9][^=|\s]*$/; // one that no list has
 
@@ -34,6 +36,7 @@ const nameOf = (feature) => feature.split("=")[0];
 /**
  * The features that a word may get, as a whole, by what is typed: pieces with blanks between them, each the beginning
  * of a value or a name, or of both (`n=s`), Name=Value, or -value or Name= for one that goes; `_` first: all others go.
+ * A short piece with which nothing begins is read letter by letter.
  * Known bundles that have all of these come before others.
  * @param {string} typed
  * @param {string} present features of the word
@@ -55,10 +58,46 @@ export function offers(typed, present, bundles) {
  * @returns {string[]}
  */
 export function composed(typed, present, bundles) {
-  if (typed.startsWith("_ ")) return composed(typed.slice(2), "_", bundles);
+  if (/^_./.test(typed)) return composed(typed.slice(1), "_", bundles);
   const all = [...new Set([...bundles.flatMap(parts), ...ofUd, ...typed.split(/\s+/).filter((piece) => NEW.test(piece))])];
   return combined(typed, parts(present), all).map((features) => features.reduce(one, present));
 }
+
+/**
+ * The XPOS that a word may get by what is typed: the beginning of one that is known, or pieces with blanks between
+ * them, each the beginning of a part that takes the place of another; a new part, rather of one as long as it, and
+ * near the end.
+ * @param {string} typed
+ * @param {string} present XPOS of the word
+ * @param {string[]} known the likeliest first
+ * @returns {string[]} the first is what Enter takes
+ */
+export function xposOffers(typed, present, known) {
+  const likest = present === "_" ? known[0] ?? "" : present;
+  const own = placed(likest);
+  const isCode = !MARK.test(likest);
+  const others = known.map(placed).filter((each) => each.length === own.length).flat();
+  const anew = typed.split(/\s+/).filter((piece) => !MARK.test(piece) && (piece.length === 1 || !isCode))
+    .flatMap((piece) => own.filter((part) => !MARK.test(part)).map((part) => `${nameOf(part)}=${piece}`)).reverse()
+    .sort((a, b) => excess(a, own) - excess(b, own));
+  const made = combined(typed, own, [...new Set([...others, ...anew])]).map((chosen) => own.map((part) => (
+    chosen.find((each) => nameOf(each) === nameOf(part)) ?? part).split("=")[1]).join(""));
+  const whole = known.filter((each) => each.toLowerCase().startsWith(typed.toLowerCase()));
+  const ended = typed === "_" ? [] : known.map((each) => typed + each.slice(typed.length));
+  const exact = known.filter((each) => each === typed);
+  const first = [...whole.slice(0, 1), ...made.slice(0, 1), ...ended.slice(0, Number(isCode))];
+  return [...new Set([...exact, ...first, ...whole, ...made, ...ended])].filter((each) => each !== present).slice(0, MOST_SHOWN);
+}
+
+/** @param {string} xpos as parts, which are named by their places */
+const placed = (xpos) => ((MARK.test(xpos) && xpos.match(/[^:.,|]+|[:.,|]/g)) || [...xpos]).map((part, k) => `@${k}=${part}`);
+
+/**
+ * By how many letters a part differs in length from the one in whose place it comes.
+ * @param {string} part
+ * @param {string[]} own
+ */
+const excess = (part, own) => Math.abs(part.length - (own.find((each) => nameOf(each) === nameOf(part)) ?? "").length);
 
 /**
  * @param {string} typed
@@ -67,12 +106,16 @@ export function composed(typed, present, bundles) {
  */
 function combined(typed, present, all) {
   let found = [{ chosen: /** @type {string[]} */ ([]), rank: 0 }];
-  for (const piece of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
-    const less = piece.startsWith("-") ? piece.slice(1) : piece.endsWith("=") ? piece : null;
+  const suiting = (/** @type {string} */ piece) => {
+    const less = /^-./.test(piece) ? piece.slice(1) : piece.endsWith("=") ? piece : null;
     const going = present.filter((each) => less !== null && (begins(each, less) || isNamed(each, less)));
-    const suiting = going.length ? going.map((each) => `${nameOf(each)}=`)
+    return going.length ? going.map((each) => `${nameOf(each)}=`)
       : [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece) && !present.includes(each)));
-    found = found.flatMap(({ chosen, rank }) => suiting
+  };
+  const pieces = typed.toLowerCase().split(/\s+/).filter(Boolean)
+    .flatMap((piece) => (LETTERS.test(piece) && !suiting(piece).length ? piece.match(/-?./gu) ?? [] : [piece]));
+  for (const piece of pieces) {
+    found = found.flatMap(({ chosen, rank }) => suiting(piece)
       .filter((each) => !chosen.some((other) => nameOf(other) === nameOf(each)))
       .map((each, k) => ({ chosen: [...chosen, each], rank: rank + k })))
       .sort((a, b) => a.rank - b.rank).slice(0, MOST_SHOWN);

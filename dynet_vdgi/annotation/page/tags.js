@@ -2,9 +2,9 @@
 
 import { askOfWord } from "./choice.js";
 import { get } from "./client.js";
-import { isKnown, merged, offers } from "./features.js";
+import { isKnown, merged, offers, xposOffers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
-import { inTurn, matching } from "./relation.js";
+import { inTurn } from "./relation.js";
 import { give, onChange, say, store, trying } from "./store.js";
 
 const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
@@ -76,14 +76,11 @@ function askLikely(what, about) {
 }
 
 export function askXpos() {
-  askLikely("xpos", (all, of, { xpos }) => ({
+  askLikely("xpos", (all, of, { xpos }, place) => ({
     title: `XPOS of ${of}: ${xpos === "_" ? "none" : xpos}`,
-    hint: "1 to 9 takes one at once; type for others; _ removes it",
-    options: (typed) => {
-      if (!typed) return numbered(all().filter((one) => one !== xpos));
-      const alike = typed === "_" ? [] : all().map((one) => typed + one.slice(typed.length)); // where each letter means something
-      return matching(typed, [...all(), ...alike]);
-    },
+    hint: "1 to 9 takes one at once; type its beginning, or the parts that differ, such as p n; _ removes it",
+    options: (typed) => (typed ? xposOffers(typed, store.sentence.words[place - 1].xpos, all()).map((value) => ({ value }))
+      : numbered(all().filter((one) => one !== xpos))),
   }));
 }
 
