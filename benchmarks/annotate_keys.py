@@ -501,7 +501,7 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
         own.write_text("".join(lines), encoding="utf-8")
         with opened(own, every, arguments.preset, *["--lines"] * arguments.text) as driver:
             if not arguments.text:
-                wait_for_lesson(driver, 0)
+                wait_for_lesson(driver, 0, every)
             while done < count:
                 wait_for_rest(driver)
                 number = driver.shown()["number"]
@@ -509,7 +509,7 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
                 yield row | corrected(driver, gold[number], arguments.whole or arguments.text)
                 done += 1
                 if done % every == 0 and done < count:
-                    wait_for_lesson(driver, done)
+                    wait_for_lesson(driver, done, every)
                 wait_for(lambda: driver.shown()["number"] != number)  # noqa: B023
         if arguments.whole or arguments.text:
             out = own.with_name("out.conllu")
@@ -554,12 +554,12 @@ def wait_for_rest(driver: Driver) -> None:
     wait_for(are_resting)
 
 
-def wait_for_lesson(driver: Driver, trees: int) -> None:
-    """Waits until so many sentences have been learnt from."""
+def wait_for_lesson(driver: Driver, done: int, every: int) -> None:
+    """Waits until no lesson is due: the first one from plain text comes some sentences late, and so do the others."""
 
     def has_learnt() -> bool:
         learning = driver.get("state")["learning"]
-        return bool(learning["state"] == "ready" and learning["trees"] >= trees)
+        return bool(learning["state"] == "ready" and learning["trees"] > done - every)
 
     wait_for(has_learnt)
 
