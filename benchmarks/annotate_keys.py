@@ -75,9 +75,10 @@ FEATURES = """async ([goal, present, bundles]) => {
   const { composed, offers } = await import("./features.js");
   const parts = (feats) => (feats === "_" ? [] : feats.split("|"));
   const [name, value] = [0, 1].map((k) => (one) => one.split("=")[k]);
-  const own = parts(goal);
+  const own = parts(goal).sort((a, b) => Number(/[0-9]$/.test(a)) - Number(/[0-9]$/.test(b)));
   let best = null;
   const weigh = (typed) => {
+    if (/^[0-9]/.test(typed)) return; // takes what has this number
     const k = offers(typed, present, bundles).indexOf(goal);
     const keys = [...typed, ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
     if (k >= 0 && (!best || keys.length < best.length)) best = keys;
@@ -124,12 +125,13 @@ XPOS = """async ([goal, present, known]) => {
   const { xposOffers } = await import("./features.js");
   const parts = (xpos) => (/[:.,|]/.test(xpos) ? xpos.split(/[:.,|]/) : [...xpos]);
   const [own, now] = [parts(goal), parts(present === "_" ? known[0] ?? "" : present)];
-  const others = own.filter((part, k) => part !== now[k] && part);
+  const isNumber = (part) => Number(/^[0-9]/.test(part));
+  const others = own.filter((part, k) => part !== now[k] && part).sort((a, b) => isNumber(a) - isNumber(b));
   const pieces = [1, 2, 3].map((n) => others.map((part) => part.slice(0, n).toLowerCase()));
   const typed = pieces.flatMap((some) => [some.join(""), some.join(" ")]);
   for (let n = 1; n <= goal.length; n++) typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
   let best = [...goal, ...(xposOffers(goal, present, known).length ? ["ArrowUp"] : []), "Enter"];
-  for (const one of typed.filter(Boolean)) {
+  for (const one of typed.filter((text) => /^[^0-9]/.test(text))) { // a digit takes what has this number
     const k = xposOffers(one, present, known).indexOf(goal);
     const keys = [...one, ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
     if (k >= 0 && keys.length < best.length) best = keys;
