@@ -198,7 +198,7 @@ def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[
         word(page, 3).click()
         for pressed, head in ((["1", "Enter"], 1), (["1", "5"], 15), (["5"], 5), (["0"], 0)):
             keys(page, *pressed)
-            expect(page.locator("#head")).to_have_value(str(head))
+            expect(page.locator("#head")).to_have_text(re.compile(rf"^{head} "))
             assert heads(Client(address), 0)[2] == head
         keys(page, "0", says="It is so already: 3 w3, NOUN, root of the sentence")
         keys(page, "2", says="Head 2: Enter, or more digits")
@@ -242,14 +242,13 @@ def test_heads_are_set_by_dragging_and_arcs_are_clicked(page: Any, client: Clien
     expect(page.locator("#word-heading")).to_have_text("Word 1: The")
     expect(page.locator("#choice-title")).to_contain_text("Relation of 1 The")
     keys(page, "Escape")
-    page.locator("#head").select_option("2")
-    says(page, "head 2 dogs")
+    before = heads(client, 0)[0]
     page.locator("#pick").click()
     word(page, 3).click()
     says(page, "1 The, DET, head 3 do")
     page.locator("#undo").click()
     says(page, "Taken back")
-    assert heads(client, 0)[0] == 2
+    assert heads(client, 0)[0] == before != 3
     keys(page, "Control+z")
     expect(page.locator("#redo")).to_be_enabled()
 
@@ -664,11 +663,11 @@ def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any
         expect(one.locator("#notice")).to_contain_text("head 4")
         two.keyboard.press("5")
         expect(two.locator("#notice.bad")).to_contain_text("has been changed elsewhere")
-        expect(two.locator("#head")).to_have_value("4")
+        expect(two.locator("#head")).to_have_text(re.compile("^4 "))
         assert heads(Client(address), 0)[0] == 4
         two.keyboard.press("5")
         expect(two.locator("#notice")).to_contain_text("head 5")
-        expect(one.locator("#head")).to_have_value("5")
+        expect(one.locator("#head")).to_have_text(re.compile("^5 "))
 
 
 # ------------------------------------------------------------------------------------------- scripts, sizes
@@ -918,7 +917,7 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
             page.keyboard.press(digit)
         if 0 < 10 * head <= len(gold[number]):  # otherwise Enter would confirm the relation, too
             keys(page, "Enter")
-        expect(page.locator("#head")).to_have_value(str(head))
+        expect(page.locator("#head")).to_have_text(re.compile(rf"^{head} "))
         wait_for(lambda p=place, h=head: client.get(f"sentence/{number}")["words"][p - 1]["head"] == h, page)
         picture(page, "annotate-corrected", 200)
     shown, notice = page.locator("#number"), page.locator("#notice")

@@ -10,10 +10,9 @@ import pytest
 from annotating import guessed, written
 from shell import Vdgi
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText
+from dynet_vdgi.annotation.annotated_text import AnnotatedText, listed
 from dynet_vdgi.annotation.consistency import inconsistent
 from dynet_vdgi.annotation.marked import read_marked
-from dynet_vdgi.annotation.places import listed
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.annotation.shown import found
 from dynet_vdgi.errors import UsageError

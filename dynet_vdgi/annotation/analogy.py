@@ -109,7 +109,7 @@ class Analogies:
 
 
 def composed_xpos(feats: str, known: Counter[Described]) -> str:
-    """An XPOS for features that no known word has: the one of the most similar features, each part chosen anew.
+    """An XPOS for features that no known word has: the one of the most similar features, each part chosen again.
 
     A part is a letter or, where the XPOS has them, what stands between marks. It is chosen by naive Bayes: by each
     feature that a word of `known` has or has not.

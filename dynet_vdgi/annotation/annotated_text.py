@@ -28,7 +28,9 @@ from dynet_vdgi.annotation.marked import (
     read_text,
     state_in,
 )
-from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.data import files
+from dynet_vdgi.data.places import Place
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.system.names import did_you_mean, read_table
 
@@ -482,3 +484,24 @@ def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> Non
         old_form, old = known.get(wid, (form, new))
         guesses.append(old if old_form == form else (*old[:2], *new[2:]))
     marked.guessed_tags = TagGuess.of_words(guesses)
+
+
+def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
+    """The words of a text that a list in a file names: sentences by id, words, and reasons.
+
+    Raises: UsageError, the file is no such list, or names no word of the text.
+    """
+    try:
+        places = msgspec.json.decode(files.read_text(path), type=list[Place])
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path}: no list that vdgi check --json writes ({error})") from None
+    known = {marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)}
+    words = []
+    for its in places:
+        marked = known.get(its.sentence)
+        if marked is not None and marked.forms[its.word - 1 : its.word] == (its.form,):
+            more = f"; elsewhere {its.elsewhere}" if its.elsewhere else ""
+            words.append((marked.id, its.word, f"{its.word} {its.form}: {its.what}{more}"))
+    if not words:
+        raise UsageError(f"{path}: none of its {len(places)} words is in the file")
+    return words

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Sequence
 
 from dynet_vdgi.annotation.loop import Course, knowledge_of
 from dynet_vdgi.annotation.marked import NOTHING
-from dynet_vdgi.annotation.places import Place
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.places import Place
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import logging
 import os
 import re
 import shutil
 import textwrap
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.system.names import count
+
+if TYPE_CHECKING:
+    from dynet_vdgi.data.places import Place
+
+logger = logging.getLogger("dynet_vdgi")
 
 WIDEST = 80
 """Columns of help, on a wide terminal, too."""
@@ -99,6 +106,15 @@ def add_tags(add: Options) -> None:
     from dynet_vdgi.data.conllu import TAG_COLUMNS
 
     add("--tags", "column of the rules' tags", default="upos", choices=TAG_COLUMNS)
+
+
+def print_places(found: Sequence[Place], as_json: bool) -> None:
+    """Prints a list of words."""
+    from dynet_vdgi.data.places import listing
+
+    if found or as_json:
+        print(listing(found, as_json=as_json))
+    logger.info("%s found", count(len(found), "word"))
 
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:

@@ -62,7 +62,7 @@ def add_arguments(add: Options) -> None:
     add("--tokeniser FILE", "a tokeniser that splits FILE, if it is text")
     add("--lines", "each line of FILE is a sentence, if it is text")
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
-    add("--list LIST", "words for the page's search to step through: what vdgi check --json has written")
+    add("--list LIST", "words for the page's search to step through: what vdgi check or choose has written with --json")
     add("--beside OTHER", "decide between FILE and OTHER, two annotations of one text; neither is written to")
     add("-o --output OUT", "file of the decisions, with --beside")
     add("--export OUT", "write FILE without marks to OUT, and open no page")
@@ -94,10 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation import server
-    from dynet_vdgi.annotation.annotated_text import read_list
+    from dynet_vdgi.annotation.annotated_text import listed, read_list
     from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
     from dynet_vdgi.annotation.loop import PRESET, Course
-    from dynet_vdgi.annotation.places import listed
     from dynet_vdgi.annotation.session import Session, beside
     from dynet_vdgi.parsing.steps import step_file
     from dynet_vdgi.tagging.tagger import Tagger

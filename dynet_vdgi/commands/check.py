@@ -30,23 +30,16 @@ two are there. The parser learns from one half of the sentences to judge the oth
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import FaultsFoundError, Options
+from dynet_vdgi.commands import FaultsFoundError, Options, print_places
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.names import aligned, plain, told
 from dynet_vdgi.system.names import count as counted
-
-if TYPE_CHECKING:
-    from dynet_vdgi.annotation.places import Place
-
-logger = logging.getLogger("dynet_vdgi")
+from dynet_vdgi.system.names import told
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -72,30 +65,15 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     files.check_read_once(names)
     if arguments.find is not None:
-        from dynet_vdgi.annotation import places
+        from dynet_vdgi.data import places
 
-        _list(list(places.found(names, arguments.find)), arguments.json)
+        print_places(list(places.found(names, arguments.find)), arguments.json)
     elif arguments.consistency:
         from dynet_vdgi.annotation.consistency import inconsistent
 
-        _list(inconsistent(names)[: arguments.number or 100], arguments.json)
+        print_places(inconsistent(names)[: arguments.number or 100], arguments.json)
     else:
         (_validate if arguments.ud else _check)(names, arguments)
-
-
-def _list(found: Sequence[Place], as_json: bool) -> None:
-    if as_json:
-        import msgspec
-
-        print(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
-    elif found:
-        rows = [["place", "sentence", "word", "form", "is", "elsewhere", "times"]]
-        for its in found:
-            said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
-            rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
-        end = None if any(row[-1] for row in rows[1:]) else -2  # nothing is said of other words
-        print(aligned([row[:end] for row in rows], left=6))
-    logger.info("%s found", counted(len(found), "word"))
 
 
 def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:

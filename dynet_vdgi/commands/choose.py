@@ -16,29 +16,26 @@ corrections, is replaced only with --overwrite.
   vdgi choose runs/my2 my.conllu -n 20 --covered corrected-1.conllu -o to-correct-2.conllu
 
 With --words, lists the least certain words of files that have been parsed with --confidence, or tagged by
-vdgi tag --confidence: place in the file, sentence (sent_id), number, form, tag, head (number and form),
-relation, and the value. Tags below 0.9 come before all heads, because a wrong tag misleads the parser:
-correct them first, and parse again; or say --heads. Heads of punctuation are not listed.
+vdgi tag --confidence: place in the file, sentence, number, form, what it is, and the value. Tags below 0.9
+come before all heads, because a wrong tag misleads the parser: correct them first, and parse again; or say
+--heads. Heads of punctuation are not listed. With --json, vdgi annotate --list steps through the list.
 
   vdgi parse runs/my new.conllu --confidence -o sure.conllu
   vdgi choose --words sure.conllu -n 20
 """
 
 import argparse
-import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from dynet_vdgi.commands import Options, add_output, model_first
+from dynet_vdgi.commands import Options, add_output, model_first, print_places
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import aligned, count, plain
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
-
-_COLUMNS = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
 
 
 def add_arguments(add: Options) -> None:
@@ -94,22 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
     files.check_read_once(names)
-    from dynet_vdgi.parsing.choosing import SURE_OF_TAG, doubts
+    from dynet_vdgi.parsing.choosing import doubts
 
-    read = (conllu.read(name, tags=conllu.KNOWN) for name in names)
-    found = doubts(chain.from_iterable(read), arguments.number, only_heads=arguments.heads)
-    if arguments.json:
-        print(json.dumps([doubt._asdict() for doubt in found], indent=1, ensure_ascii=False))
-        return
-    rows: list[list[str]] = []
-    for doubt, before in zip(found, [None, *found]):
-        if before is None or doubt.key != before.key:
-            rows.append([*_COLUMNS, doubt.key])
-        place = f"{files.shown(doubt.path)}:{doubt.line}"
-        head = ["_" if doubt.head is None else str(doubt.head), doubt.head_form]
-        known = [place, doubt.sent_id or "_", str(doubt.word), doubt.form, doubt.tag, *head, doubt.relation]
-        rows.append([*map(plain, known), f"{doubt.value:.4f}"])
-    if rows:
-        print(aligned(rows, left=8))
-    else:
-        logger.info("no tag is less sure than %s", SURE_OF_TAG)
+    read = chain.from_iterable(enumerate(conllu.read(name, tags=conllu.KNOWN), 1) for name in names)
+    print_places(doubts(read, arguments.number, only_heads=arguments.heads), arguments.json)

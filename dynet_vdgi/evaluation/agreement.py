@@ -25,7 +25,7 @@ COLUMNS = {"upos": 3, "xpos": 4, "feats": 5, "lemma": 2, "head": 6, "deprel": 7}
 """What is compared, with the place of the column in a line."""
 
 _HEAD, _FEATS = COLUMNS["head"], COLUMNS["feats"]
-NO_HEAD, ROOT = -2, -1  # as in `Side.heads`
+ROOT = -1  # as in `Side.heads`
 
 
 class Pair(NamedTuple):

@@ -18,11 +18,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import chain
 
 import numpy as np
 
 from dynet_vdgi.data import conllu_writing
+from dynet_vdgi.data.places import Place, described
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import UD_PUNCTUATION, Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -43,69 +44,44 @@ SURE_OF_TAG = 0.9
 """Tags that are less sure are listed before all heads."""
 
 
-class Doubt(NamedTuple):
-    """A word with its tag, its head, and how sure the tagger or the parser is of it."""
-
-    value: float
-    key: str  # HEAD_KEY or TAG_KEY
-    path: str
-    line: int  # of the word, from 1
-    sent_id: str | None
-    word: int  # its number in the sentence, from 1
-    form: str
-    tag: str
-    head: int | None
-    head_form: str  # ROOT if the head is 0, _ if there is none
-    relation: str
-
-
-def doubts(sentences: Iterable[Sentence], count: int, *, only_heads: bool = False) -> list[Doubt]:
-    """The `count` least sure words (or all, if fewer), the least sure first, ties in the order of the text.
+def doubts(sentences: Iterable[tuple[int, Sentence]], n: int, *, only_heads: bool = False) -> list[Place]:
+    """The `n` least sure words (or all, if fewer), the least sure first, ties in the order of the text.
 
     Words whose tags are doubtful come before all others, unless only heads are wanted. The sentences were
-    read from files. Words without a value are left out, and so is punctuation where the head is in doubt.
+    read from files, in which they have these numbers. Words without a value are left out, and so is punctuation
+    where the head is in doubt.
 
     Raises: DataError, a value is not a number from 0 to 1; UsageError, no word has a value.
     """
-    met: set[str] = set()
-
-    def every() -> Iterator[Doubt]:
-        for sentence in sentences:
-            for doubt in _in_sentence(sentence):
-                if only_heads and doubt.key == TAG_KEY:
-                    continue
-                met.add(doubt.key)
-                if doubt.key != TAG_KEY or doubt.value < SURE_OF_TAG:
-                    yield doubt
-
-    found = heapq.nsmallest(count, every(), key=lambda doubt: (doubt.key != TAG_KEY, doubt.value))  # stable
-    if not met:
-        keys = "HeadConf=" if only_heads else "HeadConf= or TagConf="
-        raise UsageError(f"no word has {keys} in MISC: parse with --confidence, or tag with it")
-    return found
+    keys = (HEAD_KEY,) if only_heads else (HEAD_KEY, TAG_KEY)
+    every = (one for number, sentence in sentences for one in _in_sentence(sentence, number, keys))
+    first = next(every, None)
+    if first is None:
+        raise UsageError(f"no word has {'= or '.join(keys)}= in MISC: parse with --confidence, or tag with it")
+    doubtful = (one for one in chain([first], every) if one[0] != TAG_KEY or one[1] < SURE_OF_TAG)
+    return [place for *_, place in heapq.nsmallest(n, doubtful, key=lambda one: (one[0] != TAG_KEY, one[1]))]
 
 
-def _in_sentence(sentence: Sentence) -> Iterator[Doubt]:
+def _in_sentence(sentence: Sentence, number: int, keys: Sequence[str]) -> Iterator[tuple[str, float, Place]]:
     source = sentence.source
     assert source is not None
-    universal_tags = sentence.upos or sentence.tags
-    for k, row in enumerate(source.rows):
+    for word, (row, tag) in enumerate(zip(source.rows, sentence.upos or sentence.tags), 1):
         columns = source.lines[row].split("\t")
         notes = dict(note.partition("=")[::2] for note in columns[9].split("|"))
-        keys = [TAG_KEY] if TAG_KEY in notes else []
-        if sentence.heads is not None and universal_tags[k] not in UD_PUNCTUATION:
-            keys += [HEAD_KEY] if HEAD_KEY in notes else []
-        line, head = source.line + row, sentence.heads[k] if sentence.heads else None
-        head_form = "_" if head is None else sentence.forms[head - 1] if head else "ROOT"
-        word = k + 1, sentence.forms[k], sentence.tags[k]
         for key in keys:
+            if key not in notes or (key == HEAD_KEY and (sentence.heads is None or tag in UD_PUNCTUATION)):
+                continue
             try:
                 value = float(notes[key])
             except ValueError:
                 value = -1.0
             if not 0 <= value <= 1:
-                raise DataError(source.path, line, f"{key}={notes[key]} is not a number from 0 to 1")
-            yield Doubt(value, key, source.path, line, source.sent_id, *word, head, head_form, columns[7])
+                raise DataError(source.path, source.line + row, f"{key}={notes[key]} is not a number from 0 to 1")
+            yield (
+                key,
+                value,
+                Place.of(sentence, number, word, described(columns, sentence.forms), "", f"{key}={value:.4f}"),
+            )
 
 
 # ------------------------------------------------------------------------------------------- sentences

@@ -126,7 +126,6 @@ FARTHEST_GAP = 2  # more places with punctuation count as these
 LEAST_SLOPE = 1e-3
 """Arcs whose probability is this close to its target are not learnt from."""
 
-_H_T, _D_T = ATOMS.index("h.T"), ATOMS.index("d.T")
 _DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
 _BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
 _ROLES = np.array([{"h": 0, "d": 1}.get(re.split("[-+.]", atom)[0], 2) for atom in ATOMS])  # 2: of the arc

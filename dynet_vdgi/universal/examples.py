@@ -43,7 +43,6 @@ _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 """Relations whose side depends on the tag of the dependent, such as that of pronouns."""
 
 _VERBAL = (TAG["VERB"], TAG["AUX"])
-NOMINAL, VERBAL = 0, 1
 FEWEST_ARCS = 5
 """Arcs of a kind that another treebank must have to lend their order."""
 

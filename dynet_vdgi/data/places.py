@@ -1,4 +1,4 @@
-"""Lists of words to look at: `vdgi check` writes them, and the page steps through them."""
+"""Lists of words to look at: `vdgi check` and `vdgi choose` write them, and the page steps through them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText
 from dynet_vdgi.data import conllu, files, queries
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.system.names import aligned, plain
 
 
 class Place(Struct):
@@ -23,7 +22,7 @@ class Place(Struct):
     form: str
     what: str
     elsewhere: str = ""
-    times: str = ""
+    times: str = ""  # or how sure the program is of it
 
     @classmethod
     def of(cls, sentence: Sentence, number: int, word: int, *said: str) -> Place:
@@ -34,6 +33,25 @@ class Place(Struct):
         return cls(source.path, line, name, word, sentence.forms[word - 1], *said)
 
 
+def listing(found: Sequence[Place], *, as_json: bool = False) -> str:
+    """A table of places, or JSON that `vdgi annotate --list` reads; columns without anything are left out."""
+    if as_json:
+        return msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+    rows = [["place", "sentence", "word", "form", "is", "elsewhere", "times" * any(its.elsewhere for its in found)]]
+    for its in found:
+        said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
+        rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
+    columns = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
+    return aligned([[row[k] for k in columns] for row in rows], left=len(columns) - 1)
+
+
+def described(columns: Sequence[str], forms: Sequence[str]) -> str:
+    """What a row of CoNLL-U says of its word: tag, relation, head and its form."""
+    upos, head, relation = columns[3], columns[6], columns[7]
+    above = f" of {head} {forms[int(head) - 1]}" if head.strip("0_") else ""
+    return f"{upos} {relation}{above}"
+
+
 def found(names: Sequence[str], query: str) -> Iterator[Place]:
     """The words of files of which a query holds. Raises: UsageError, what is wrong with it; DataError."""
     wanted = queries.conditions(query)
@@ -42,27 +60,4 @@ def found(names: Sequence[str], query: str) -> Iterator[Place]:
             assert sentence.source is not None
             rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
             for word in queries.words_of(wanted, rows):
-                _, _, _, upos, _, _, head, relation, *_ = rows[word - 1]
-                above = f" of {head} {sentence.forms[int(head) - 1]}" if head.strip("0_") else ""
-                yield Place.of(sentence, number, word, f"{upos} {relation}{above}")
-
-
-def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
-    """The words of a text that a list in a file names: sentences by id, words, and reasons.
-
-    Raises: UsageError, the file is no such list, or names no word of the text.
-    """
-    try:
-        places = msgspec.json.decode(files.read_text(path), type=list[Place])
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path}: no list that vdgi check --json writes ({error})") from None
-    known = {marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)}
-    words = []
-    for its in places:
-        marked = known.get(its.sentence)
-        if marked is not None and marked.forms[its.word - 1 : its.word] == (its.form,):
-            more = f"; elsewhere {its.elsewhere}" if its.elsewhere else ""
-            words.append((marked.id, its.word, f"{its.word} {its.form}: {its.what}{more}"))
-    if not words:
-        raise UsageError(f"{path}: none of its {len(places)} words is in the file")
-    return words
+                yield Place.of(sentence, number, word, described(rows[word - 1], sentence.forms))
