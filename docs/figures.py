@@ -498,6 +498,7 @@ _EIGHT = {
     "pretraining.dev": "pretraining-dev",
     "rules": "rules only",
     "fixed": "fixed-lambda",
+    "released": "UniversalRules-released",
 }
 """Systems on the eight languages, by the names of their figures."""
 
