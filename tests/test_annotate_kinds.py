@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
 
-from dynet_vdgi.annotation.analogy import Analogies
+from dynet_vdgi.annotation.analogy import Analogies, Described, composed_xpos
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.session import Session
@@ -455,3 +456,20 @@ def said(session: Session) -> list[Any]:
          [(a.head if a.head_by else None, a.label if a.label_by else None) for a in marked.arcs])
         for marked in session.sentences
     ]  # fmt: skip
+
+
+def test_new_features_bring_an_xpos_of_parts_that_known_ones_have() -> None:
+    known = {"Ncmsn": "Nom Masc Sing", "Ncmsd": "Dat Masc Sing", "Ncfpn": "Nom Fem Plur", "Ncfsd": "Dat Fem Sing"}
+    names = "Case", "Gender", "Number"
+
+    def feats(values: str) -> str:
+        return "|".join(f"{name}={value}" for name, value in zip(names, values.split()))
+
+    said = Counter({Described(xpos, feats(values)): 1 for xpos, values in known.items()})
+    assert composed_xpos(feats("Dat Fem Plur"), said) == "Ncfpd"
+    assert composed_xpos(feats("Nom Masc Plur"), said) == "Ncmpn"
+    marked = Counter(
+        {Described("subst:sg:nom", "Case=Nom|Number=Sing"): 1, Described("subst:pl:acc", "Case=Acc|Number=Plur"): 2}
+    )
+    marked[Described("subst:sg:acc", "Case=Acc|Number=Sing")] = 1
+    assert composed_xpos("Case=Nom|Number=Plur", marked) == "subst:pl:nom"

@@ -80,7 +80,7 @@ def _in_sentence(sentence: Sentence, number: int, keys: Sequence[str]) -> Iterat
             yield (
                 key,
                 value,
-                Place.of(sentence, number, word, described(columns, sentence.forms), "", f"{key}={value:.4f}"),
+                Place.of(sentence, number, word, described(columns, sentence.forms), "", f"{value:.4f} {key}"),
             )
 
 
