@@ -83,7 +83,6 @@ setup(
     package_data={
         "dynet_vdgi": ["py.typed"],
         "dynet_vdgi.annotation": ["page/*"],
-        "dynet_vdgi.reports": ["*.j2"],
         "dynet_vdgi.rivals": ["presets/*.toml", "rules/*.txt"],
         "dynet_vdgi.resources": [
             "*.csv",

@@ -37,7 +37,7 @@ FORMER = {
     "doubts": "vdgi choose --words FILE",
     "agreement": "vdgi evaluate --agreement A B",
     "validate": "vdgi check --ud FILE",
-    "report": "vdgi info RUN -o FILE.html",
+    "report": "vdgi info RUN, vdgi evaluate --by, or vdgi draw --gold",
     "table": "vdgi experiment table DIR",
     "demo": "bash run/train_ud.sh",
     "vectors": "python run/vectors.py TEXT OUT.vec",

@@ -47,7 +47,6 @@ MOST_LINES_OF_A_ROOM = {
     "parsing": 2390,
     "recipes": 2140,
     "release": 400,
-    "reports": 310,
     "rivals": 380,
     "runs": 670,
     "settings": 1010,

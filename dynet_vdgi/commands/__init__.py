@@ -224,7 +224,6 @@ APART: dict[str, list[tuple[str, str, str]]] = {
         ("--by --rules --baselines --published --max-len --protocol --bootstrap", "--raw", "it scores all words"),
         ("--published", "--json", "JSON has our figures only"),
     ],
-    "info": [("--json", "-o", "it is a page")],
     "parse": [
         ("--exact", "--fast", "a student has no exact trees"),
         ("--confidence", "--exact", "it is about the tree found without it"),
@@ -238,7 +237,6 @@ NEEDED: dict[str, list[tuple[str, str]]] = {
     "check": [("--level --lang", "--ud"), ("--number", "--consistency"), ("--json", "--find --consistency")],
     "choose": [("--heads --json", "--words")],
     "evaluate": [("--worst --confusions --no-punct", "--agreement"), ("--rules", "--baselines --by")],
-    "info": [("--gold --protocol --rules --sentences", "-o")],
 }
 """By verb: options that have an effect only with another one, or one of others."""
 

@@ -55,7 +55,7 @@ RECORD, LOG, REPLACED = "run.json", "log.txt", ".replaced"
 SCORING = "scoring"
 """The part of a record that does not affect the model."""
 
-_NOT_LEARNING = ("annotation", "commands", "drawing", "experiments", "reports", "validation")
+_NOT_LEARNING = ("annotation", "commands", "drawing", "experiments", "validation")
 """Rooms of the package that no result depends on."""
 
 _FOLLOWED = "dev: progress figures only"
