@@ -140,6 +140,18 @@ XPOS = """async ([goal, present, known]) => {
 }"""
 """Few keys, after `y`, that make an XPOS that of gold."""
 
+LEMMA = """async ([goal, form, known]) => {
+  const { lemmaOffers } = await import("./features.js");
+  let best = null;
+  for (let n = 1; n < goal.length; n++) for (const typed of [goal.slice(0, n), goal.slice(-n)]) {
+    const k = lemmaOffers(typed, form, known).indexOf(goal);
+    const keys = [...typed, ...Array(k + 1).fill("ArrowDown"), "Enter"];
+    if (k >= 0 && (!best || keys.length < best.length)) best = keys;
+  }
+  return best;
+}"""
+"""Few keys, after `m`, that make a lemma that of gold by an option; null: none does."""
+
 Keys = list[str]
 Shown = dict[str, Any]
 
@@ -392,10 +404,8 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
     if name == "lemma":
         written = edited(present if present != "_" else word["form"], goal)
         found.append([box, *written, "Enter"])
-        for n in range(1, len(goal)):
-            suiting = [value for value in others if value.startswith(goal[:n])]
-            if goal in suiting:
-                found.append([box, *goal[:n], *["ArrowDown"] * (suiting.index(goal) + 1), "Enter"])
+        if by_option := driver.page.evaluate(LEMMA, [goal, word["form"], others]):
+            found.append([box, *by_option])
     elif goal == "_":
         found.append([box, "_", "Enter"])
     elif name == "xpos":

@@ -137,11 +137,8 @@ def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
 # `sentences`, and counts of edits and versions that never go back, so that a page can tell whether it is up to date.
 
 
-RECENT = 10
-"""Sentences over which the running accuracy is taken."""
-
 A_POINT = 25
-"""Finished sentences for each point of the parser's curve."""
+"""Finished sentences over which the parser's accuracy is taken, at any time and for each point of its curve."""
 
 PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
@@ -239,25 +236,18 @@ class AnnotatedText:
         return self._analogies
 
     def progress(self) -> dict[str, Any]:
-        """How much is done, and the shares of heads and relations that were right in the last sentences."""
-        recent = [self.by_id[k] for k in list(self.finished)[-RECENT:]]
-        ids, words = {marked.id for marked in recent}, sum(len(marked.positions) for marked in recent)
-        changed: dict[str, set[tuple[int, int]]] = {"head": set(), "label": set()}
-        for step in self.undo:
-            marked, place = step.old[0].marked, step.word - 1
-            if step.what in changed and marked.id in ids:
-                was, now = (one.state.arcs[place] for one in (step.old[0], step.new[0]))
-                if was.label != now.label if step.what == "label" else was.head not in (UNSET, now.head):
-                    changed[step.what].add((marked.id, marked.wids[place]))
-        heads, labels = (round(1 - len(found) / words, 4) if words else None for found in changed.values())
+        """How much is done, and what the parser had right in what was finished, before anybody confirmed anything."""
         right = list(self.finished.values())
-        sums = [[*map(sum, zip(*right[k - A_POINT : k]))] for k in range(A_POINT, len(right) + 1, A_POINT)]
+
+        def shares(end: int) -> list[float]:
+            *its, of = map(sum, zip(*right[max(0, end - A_POINT) : end]))
+            return [round(found / max(1, of), 4) for found in its]
+
         return {
             "sentences": len(self.sentences),
             "sentences_done": len(self._done),
-            "heads_right": heads,
-            "labels_right": labels,
-            "curve": [[round(found / max(1, of), 4) for found in its] for *its, of in sums],
+            "latest": shares(len(right)) if right else None,
+            "curve": [shares(end) for end in range(A_POINT, len(right) + 1, A_POINT)],
             "can_undo": bool(self.undo),
             "can_redo": bool(self.redo),
         }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isKnown, merged, offers, xposOffers } from "../../dynet_vdgi/annotation/page/features.js";
+import { isKnown, lemmaOffers, merged, offers, xposOffers } from "../../dynet_vdgi/annotation/page/features.js";
 
 test("one feature is set, changed or removed, and the names stay in order", () => {
   assert.equal(merged("Case=Nom|Number=Sing", "Case=Gen"), "Case=Gen|Number=Sing");
@@ -80,4 +80,15 @@ test("a feature is known from UD, in any layer, or from a known bundle", () => {
   for (const text of ["Case=Gen", "Number[psor]=Sing", "Case=Acc,Dat", "Case=", "_"]) assert.ok(isKnown(text, []), text);
   for (const text of ["Casus=Gen", "Number=Dul", "Case=Acc,Dut"]) assert.ok(!isKnown(text, []), text);
   for (const text of ["Casus=Gen", "Number=Dul"]) assert.ok(isKnown(text, ["Casus=Gen|Case=Nom", "Number=Dul"]), text);
+});
+
+test("a lemma is known, or the form with another beginning or ending", () => {
+  assert.equal(lemmaOffers("b", "vraghtan", [])[0], "braghtan");
+  assert.deepEqual(lemmaOffers("g", "ghow", ["gien"]).slice(0, 2), ["gow", "gien"]);
+  assert.ok(lemmaOffers("co", "chooid", []).includes("cooid"));
+  assert.ok(lemmaOffers("f", "eddyn", []).includes("feddyn"));
+  assert.ok(lemmaOffers("ke", "making", []).includes("make"));
+  for (const offered of [lemmaOffers("m", "making", ["m"]), lemmaOffers("making", "making", [])]) {
+    assert.equal(offered.includes("making") || offered.includes("m"), false); // one is there already, one is typed
+  }
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learning, rightAtFirst } from "../../dynet_vdgi/annotation/page/header.js";
+import { learning, parserRight } from "../../dynet_vdgi/annotation/page/header.js";
 
 test("shares are percentages, and a dash before anything is done", () => {
-  assert.equal(rightAtFirst({ heads_right: 0.666, labels_right: 1 }), "heads 67 %, relations 100 %");
-  assert.equal(rightAtFirst({ heads_right: null, labels_right: null }), "–");
+  assert.equal(parserRight([0.666, 0.5]), "heads 67 %, with relations 50 %");
+  assert.equal(parserRight(null), "–");
 });
 
 test("the state of learning is a sentence", () => {

@@ -49,10 +49,7 @@ export function placed(heads) {
   return arcs;
 }
 
-/**
- * @param {Arc} one
- * @param {Arc} other
- */
+/** @param {Arc} one @param {Arc} other */
 function overlap(one, other) {
   const isLeft = Math.max(one.place, one.head) <= Math.min(other.place, other.head);
   const isRight = Math.min(one.place, one.head) >= Math.max(other.place, other.head);

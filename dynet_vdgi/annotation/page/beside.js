@@ -65,10 +65,7 @@ function run(task) {
   });
 }
 
-/**
- * @param {string} text
- * @param {boolean} isBad
- */
+/** @param {string} text @param {boolean} isBad */
 function say(text, isBad = false) {
   at("notice").textContent = text;
   at("notice").classList.toggle("bad", isBad);
@@ -102,10 +99,7 @@ function show(found) {
   draw("tree-second", found.trees[1], words, arcs);
 }
 
-/**
- * @param {Item} item
- * @param {number} k
- */
+/** @param {Item} item @param {number} k */
 function row(item, k) {
   const element = document.createElement("tr");
   mark(element, k === chosen);
@@ -122,10 +116,7 @@ function row(item, k) {
   return element;
 }
 
-/**
- * @param {Element} element of a difference
- * @param {boolean} isChosen
- */
+/** @param {Element} element of a difference @param {boolean} isChosen */
 function mark(element, isChosen) {
   element.className = isChosen ? "chosen" : "";
   element.setAttribute("aria-current", String(isChosen));
@@ -173,10 +164,7 @@ function draw(name, words, differing, differingArcs) {
   });
 }
 
-/**
- * @param {string[]} keys
- * @param {number | null} side
- */
+/** @param {string[]} keys @param {number | null} side */
 function decide(keys, side) {
   run(async () => {
     if (!part || !keys.length) return;

@@ -77,10 +77,7 @@ export function askOfWord(what, about, ready) {
   ask({ ...usual, ...about(of, word, chosen) }, ready?.());
 }
 
-/**
- * @param {Question} asked
- * @param {string} text
- */
+/** @param {Question} asked @param {string} text */
 function open(asked, text) {
   question = asked;
   isPending = false;
@@ -106,10 +103,7 @@ function offer() {
   showActive();
 }
 
-/**
- * @param {Option} option
- * @param {number} k
- */
+/** @param {Option} option @param {number} k */
 function line({ value, key, aside, isNew }, k) {
   const element = document.createElement("li");
   element.id = `choice-${k}`;
@@ -170,10 +164,7 @@ async function leave() {
   return submit(text, { isEnter: false, isNew: false });
 }
 
-/**
- * @param {string} text
- * @param {How} how
- */
+/** @param {string} text @param {How} how */
 function submit(text, how) {
   if (!question) return storing;
   const asked = question;

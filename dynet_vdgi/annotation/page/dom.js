@@ -50,10 +50,7 @@ export function placeOf(element, none) {
   return Number(/** @type {HTMLElement | null | undefined} */ (element)?.dataset.place ?? none);
 }
 
-/**
- * @param {string} text
- * @param {() => void} task
- */
+/** @param {string} text @param {() => void} task */
 export function button(text, task) {
   const element = document.createElement("button");
   element.type = "button";
@@ -62,11 +59,7 @@ export function button(text, task) {
   return element;
 }
 
-/**
- * @param {Element} parent
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- */
+/** @param {Element} parent @param {string} name @param {Record<string, string | number>} attributes */
 export function addSvg(parent, name, attributes) {
   const part = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, String(value));

@@ -89,6 +89,23 @@ export function xposOffers(typed, present, known) {
   return [...new Set([...exact, ...first, ...whole, ...made, ...ended])].filter((each) => each !== present).slice(0, MOST_SHOWN);
 }
 
+/**
+ * The lemmas that a word may get by what is typed: the form with that as its beginning (`b` makes ben of ven, `g` gow of
+ * ghow), the known ones that begin so, and the form up to a letter with that as its ending (`ke` makes make of making).
+ * @param {string} typed
+ * @param {string} form
+ * @param {string[]} known the likeliest first
+ * @returns {string[]}
+ */
+export function lemmaOffers(typed, form, known) {
+  const [own, letters] = [[...form], [...typed]];
+  const [first, last] = [own.lastIndexOf(letters[0]), own.indexOf(letters[letters.length - 1])];
+  const rests = [letters.length, letters.length + 1, last + 1, 0].map((k) => typed + own.slice(k).join(""));
+  const made = [...rests, own.slice(0, Math.max(0, first)).join("") + typed];
+  const whole = known.filter((each) => each.startsWith(typed));
+  return [...new Set([...made.slice(0, 2), ...whole, ...made])].filter((each) => each !== typed && each !== form);
+}
+
 /** @param {string} xpos as parts, which are named by their places */
 const placed = (xpos) => ((MARK.test(xpos) && xpos.match(/[^:.,|]+|[:.,|]/g)) || [...xpos]).map((part, k) => `@${k}=${part}`);
 
@@ -99,11 +116,7 @@ const placed = (xpos) => ((MARK.test(xpos) && xpos.match(/[^:.,|]+|[:.,|]/g)) ||
  */
 const excess = (part, own) => Math.abs(part.length - (own.find((each) => nameOf(each) === nameOf(part)) ?? "").length);
 
-/**
- * @param {string} typed
- * @param {string[]} present
- * @param {string[]} all
- */
+/** @param {string} typed @param {string[]} present @param {string[]} all */
 function combined(typed, present, all) {
   let found = [{ chosen: /** @type {string[]} */ ([]), rank: 0 }];
   const suiting = (/** @type {string} */ piece) => {
@@ -165,10 +178,7 @@ export function merged(feats, text) {
   return found.length > 1 ? sorted(found) : one(feats, text);
 }
 
-/**
- * @param {string} feats
- * @param {string} feature Name=Value, or Name= for none
- */
+/** @param {string} feats @param {string} feature Name=Value, or Name= for none */
 function one(feats, feature) {
   const others = parts(feats).filter((each) => nameOf(each) !== nameOf(feature));
   return sorted(feature.endsWith("=") ? others : [...others, feature]);

@@ -6,9 +6,9 @@ import { addSvg, at } from "./dom.js";
  * @typedef {object} Progress
  * @property {number} sentences
  * @property {number} sentences_done
- * @property {number | null} heads_right a share of the last sentences; null: nothing is done yet
- * @property {number | null} labels_right
- * @property {[number, number][]} curve shares of heads, and of heads with relations, by 25 finished sentences
+ * @property {[number, number] | null} latest shares of heads, and of heads with relations, that the parser had right in
+ *   the latest 25 finished sentences before they were seen; null: nothing is done yet
+ * @property {[number, number][]} curve the same, by 25 finished sentences
  * @property {boolean} can_undo
  * @property {boolean} can_redo
  *
@@ -38,7 +38,7 @@ export function showState(state) {
   set(at("file"), state.file);
   const p = state.progress;
   set(at("sentences-done"), `${p.sentences_done} of ${p.sentences}`);
-  set(at("right-at-first"), rightAtFirst(p));
+  set(at("parser-right"), parserRight(p.latest));
   showCurve(p.curve);
   at("advice").hidden = p.sentences_done > 0;
   at("undo").disabled = !p.can_undo;
@@ -49,12 +49,9 @@ export function showState(state) {
 
 /** @param {[number, number][]} curve what the parser had right in each 25 finished sentences before they were seen */
 function showCurve(curve) {
-  const [heads, both] = curve.at(-1) ?? [null, null];
-  const text = heads === null ? "" : `Parser, 25 sentences each: heads ${percent(heads)}, with relations ${percent(both)}`;
-  if (at("curve").dataset.points === String(curve)) return;
+  if (at("curve").dataset.points === String(curve)) return; // drawn already
   at("curve").dataset.points = String(curve);
-  at("parser").hidden = !text;
-  set(at("parser-right"), text);
+  at("curve").toggleAttribute("hidden", !curve.length);
   at("curve").replaceChildren();
   for (const k of [0, 1]) {
     const points = curve.map((point, n) => `${4 + (112 * n) / Math.max(1, curve.length - 1)},${28 - 26 * point[k]}`);
@@ -69,31 +66,18 @@ export function showFault(text) {
   set(at("fault"), text);
 }
 
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
+/** @param {HTMLElement} element @param {string} text */
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text; // otherwise screen readers repeat it
 }
 
-/** @param {number | null} share */
-function percent(share) {
-  return share === null ? "–" : `${Math.round(100 * share)} %`;
+/** @param {Progress["latest"]} latest */
+export function parserRight(latest) {
+  const [heads, both] = (latest ?? []).map((share) => `${Math.round(100 * share)} %`);
+  return latest ? `heads ${heads}, with relations ${both}` : "–";
 }
 
-/**
- * The share of arcs that the last sentences had right before anything was changed.
- * @param {{ heads_right: number | null, labels_right: number | null }} progress
- */
-export function rightAtFirst({ heads_right: heads, labels_right: labels }) {
-  return heads === null ? "–" : `heads ${percent(heads)}, relations ${percent(labels)}`;
-}
-
-/**
- * @param {Learning} found
- * @param {number} nDone number of sentences that are done
- */
+/** @param {Learning} found @param {number} nDone number of sentences that are done */
 export function learning(found, nDone = 0) {
   const trees = found.trees === 1 ? "1 sentence" : `${found.trees ?? 0} sentences`;
   switch (found.state) {

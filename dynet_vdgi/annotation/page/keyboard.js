@@ -21,18 +21,13 @@ const CONFIRMING = ["a", "c", " "]; // and Enter, if it ends no number
 let ended = ""; // the selected word when a number has just ended without Enter, which directly after it means no more
 let complete = 0; // the timer of a complete number; 0: none waits
 
-/**
- * @param {number} place
- */
+/** @param {number} place */
 function go(place) {
   select(place);
   focusChosen();
 }
 
-/**
- * @param {number | undefined} place
- * @param {string} otherwise
- */
+/** @param {number | undefined} place @param {string} otherwise */
 function goOr(place, otherwise) {
   if (place) go(place);
   else say(otherwise);

@@ -52,10 +52,7 @@ export function showNotes() {
   }));
 }
 
-/**
- * @param {string} kind
- * @param {number} number
- */
+/** @param {string} kind @param {number} number */
 function counted(kind, number) {
   return number && `${number} ${kind}${number === 1 ? "" : "s"}`;
 }

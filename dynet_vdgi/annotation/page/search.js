@@ -39,10 +39,7 @@ async function search() {
   at("all").hidden = kind !== "columns" || !count;
 }
 
-/**
- * @param {import("./client.js").Hit} hit
- * @param {number} k
- */
+/** @param {import("./client.js").Hit} hit @param {number} k */
 function line({ number, text, why }, k) {
   const element = document.createElement("li");
   element.dir = "auto";

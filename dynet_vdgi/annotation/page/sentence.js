@@ -139,10 +139,7 @@ export function facts(word) {
     word.note && `note: ${word.note}`].filter(Boolean).join(" · ");
 }
 
-/**
- * @param {string} value "_": none
- * @param {string} name
- */
+/** @param {string} value "_": none @param {string} name */
 function some(value, name) {
   return value && value !== "_" ? name + value : "";
 }

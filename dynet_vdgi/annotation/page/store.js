@@ -55,10 +55,7 @@ export async function left() {
 }
 
 // ------------------------------------------------------------------------------------------ messages
-/**
- * @param {string} text
- * @param {boolean} isBad
- */
+/** @param {string} text @param {boolean} isBad */
 export function say(text, isBad = false) {
   if (isBad) faults += 1;
   at("notice").classList.toggle("bad", isBad);
@@ -173,10 +170,7 @@ function awaiting(task) {
   }, true);
 }
 
-/**
- * @param {number} id of a sentence
- * @param {{ keepsNotice?: boolean, word?: number }} options
- */
+/** @param {number} id of a sentence @param {{ keepsNotice?: boolean, word?: number }} options */
 export async function load(id, options = {}) {
   if (id === store.sentence.id) return fetched(id, options);
   await awaiting(async () => {
@@ -185,10 +179,7 @@ export async function load(id, options = {}) {
   });
 }
 
-/**
- * @param {number} id
- * @param {{ keepsNotice?: boolean, word?: number }} options
- */
+/** @param {number} id @param {{ keepsNotice?: boolean, word?: number }} options */
 async function fetched(id, { keepsNotice = false, word = 0 }) {
   await queued(async () => {
     const found = await get(`sentence/${id}`);

@@ -2,7 +2,7 @@
 
 import { askOfWord } from "./choice.js";
 import { get } from "./client.js";
-import { isKnown, merged, offers, xposOffers } from "./features.js";
+import { isKnown, lemmaOffers, merged, offers, xposOffers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
 import { inTurn } from "./relation.js";
 import { give, onChange, say, store, trying } from "./store.js";
@@ -114,9 +114,10 @@ export function askLemma() {
   askLikely("lemma", (all, of, { form, lemma }) => ({
     title: `Lemma of ${of}`,
     present: lemma === "_" ? form : lemma,
-    hint: "1 to 9 takes one at once; Backspace changes the ending",
+    hint: "1 to 9 takes one at once; Backspace changes the ending; ↓ takes what typed letters make of the form",
     options: (typed) => {
-      const found = all().filter((one) => one !== lemma && one.startsWith(typed));
+      const others = all().filter((one) => one !== lemma);
+      const found = typed ? lemmaOffers(typed, form, others) : others;
       return typed || /\d/.test(form) ? found.map((value) => ({ value })) : numbered(found); // digits may be a lemma
     },
   }));

@@ -22,10 +22,7 @@ const arcs = at("arcs");
 let texts = /** @type {Element} */ (arcs); // what the relations are drawn into
 const box = at("scroll");
 
-/**
- * @param {Sentence} sentence
- * @param {Look} look
- */
+/** @param {Sentence} sentence @param {Look} look */
 export function draw(sentence, look) {
   stage.dir = isRightToLeft(sentence) ? "rtl" : "ltr";
   stage.dataset.shown = `${sentence.id} ${sentence.edits} ${sentence.version}`;
@@ -39,12 +36,7 @@ export function draw(sentence, look) {
 /** Whether the words run down the page. */
 export const isDown = () => stage.classList.contains("down");
 
-/**
- * @param {HTMLElement} element
- * @param {Sentence} sentence
- * @param {number} place
- * @param {Look} look
- */
+/** @param {HTMLElement} element @param {Sentence} sentence @param {number} place @param {Look} look */
 function setItem(element, sentence, place, { chosen }) {
   const word = sentence.words[place - 1];
   element.setAttribute("role", "option");
@@ -84,10 +76,7 @@ function setRanges({ ranges }) {
   }
 }
 
-/**
- * @param {Sentence} sentence
- * @param {Look} look
- */
+/** @param {Sentence} sentence @param {Look} look */
 export function drawArcs(sentence, { chosen, moved, view }) {
   const found = placed(sentence.words.map(({ head }) => head));
   stage.classList.remove("down");
@@ -139,10 +128,7 @@ function makeRoom(sentence) {
   words.style.gap = `${GAP}px`;
 }
 
-/**
- * @param {(along: number, off: number) => number[]} point
- * @param {number} along
- */
+/** @param {(along: number, off: number) => number[]} point @param {number} along */
 function tip(point, along) {
   return [point(along - 5, 8), point(along + 5, 8), point(along, -1)].map((place) => place.join(",")).join(" ");
 }
