@@ -264,6 +264,7 @@ def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(page: An
     keys(page, "0", at=1, says="1 The, DET, root of the sentence")
     says(page, "arcs follow: 5, 6.")
     expect(page.locator("#arcs .arc.moved")).to_have_count(2)
+    keys(page, "ArrowRight", then=2)
     expect(page.locator("#arcs .arc.moved")).to_have_count(0)
     sentence(page, 2)
     keys(page, "a", says="Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.")

@@ -9,7 +9,6 @@
  * @property {HTMLInputElement} wanted
  * @property {HTMLInputElement} all-value
  * @property {HTMLSelectElement} all-what
- * @property {HTMLSelectElement} head
  * @property {HTMLSelectElement} order
  * @property {HTMLSelectElement} view
  * @property {HTMLSelectElement} kind

@@ -22,12 +22,7 @@ function under(event) {
 function begin(event) {
   const place = placeOf(near(event, "li"), 0);
   if (!place || event.button) return;
-  if (store.picks && place !== store.chosen) {
-    event.preventDefault();
-    setPicks(false);
-    change("head", place);
-    return;
-  }
+  if (picked(place)) return event.preventDefault();
   drag = { place, x: event.clientX, y: event.clientY, moves: false };
 }
 
@@ -82,9 +77,17 @@ export function endDrag() {
 }
 
 /** @param {boolean} isOn whether the next tap on a word is the head of the selected one */
-export function setPicks(isOn) {
+function setPicks(isOn) {
   store.picks = isOn;
   changed();
+}
+
+/** @param {number} place that was tapped; returns whether it is the head of the selected word now */
+function picked(place) {
+  if (!store.picks || place === store.chosen) return false;
+  setPicks(false);
+  change("head", place);
+  return true;
 }
 
 export function startDrag() {
@@ -99,11 +102,7 @@ export function startDrag() {
     focusChosen();
     if (near(event, "text")) askRelation();
   });
-  at("root").addEventListener("click", () => {
-    if (!store.picks) return;
-    setPicks(false);
-    change("head", 0);
-  });
+  at("root").addEventListener("click", () => picked(0));
   at("pick").addEventListener("click", () => {
     setPicks(!store.picks);
     say(store.picks ? `Now tap the head of word ${store.chosen}, or ROOT.` : "");

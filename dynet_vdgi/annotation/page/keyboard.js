@@ -28,10 +28,7 @@ function go(place) {
 }
 
 /** @param {number | undefined} place @param {string} otherwise */
-function goOr(place, otherwise) {
-  if (place) go(place);
-  else say(otherwise);
-}
+const goOr = (place, otherwise) => (place ? go(place) : say(otherwise));
 
 /** Confirms the word and goes to the next that is not confirmed. */
 async function confirm() {

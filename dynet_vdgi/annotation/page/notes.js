@@ -1,7 +1,7 @@
 // Notes, the flag "look again", and the problems of a sentence.
 
 import { askOfWord } from "./choice.js";
-import { at } from "./dom.js";
+import { at, button } from "./dom.js";
 import { change, give, select, store } from "./store.js";
 
 /** @param {number} place 0: the note is of the sentence */
@@ -36,25 +36,20 @@ export function showNotes() {
   at("empty").textContent = empty.length ? `Empty nodes: ${empty.map(described).join("; ")}` : "";
   at("problem-box").hidden = !problems.length;
   const count = problems.reduce((sum, { places }) => sum + places.length, 0);
-  at("problem-count").textContent = count ? counted("error", count) || "" : "";
+  at("problem-count").textContent = counted("error", count);
   at("problems").replaceChildren(...problems.map(({ rule, places }) => {
     const line = document.createElement("li");
     const title = document.createElement("b");
     title.textContent = `${counted("error", places.length)}, ${rule}:`;
-    line.append(title, ...places.map(({ word, text }) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = word ? `${word} ${words[word - 1]?.form ?? ""}: ${text}` : text;
-      button.addEventListener("click", () => select(word || 1));
-      return button;
-    }));
+    line.append(title, ...places.map(({ word, text }) => (
+      button(word ? `${word} ${words[word - 1]?.form ?? ""}: ${text}` : text, () => select(word || 1)))));
     return line;
   }));
 }
 
 /** @param {string} kind @param {number} number */
 function counted(kind, number) {
-  return number && `${number} ${kind}${number === 1 ? "" : "s"}`;
+  return `${number} ${kind}${number === 1 ? "" : "s"}`;
 }
 
 /** @param {import("./sentence.js").Sentence["empty"][number]} node */

@@ -9,8 +9,6 @@ import { doubted, firstDoubtful, follow, moved, NONE, spoken, went } from "./sen
 
 /** @typedef {import("./sentence.js").Sentence} Sentence */
 
-const FLASH = 2500; // milliseconds
-
 export const store = {
   sentence: NONE,
   chosen: 0, // the selected word, from 1; 0: none
@@ -25,7 +23,6 @@ export const store = {
 };
 
 let arrivals = 0; // sentences shown in place of others, or as they were before
-let flash = 0; // the timer that forgets what moved
 let faults = 0; // errors said so far
 const visited = /** @type {number[]} */ ([]); // ids of sentences
 
@@ -96,10 +93,10 @@ export async function trying(task) {
 export function show(found, word = 0) {
   const isOther = store.sentence.id !== found.id;
   store.sentence = found;
+  store.moved = [];
   if (isOther) {
     arrivals += 1;
     store.chosen = firstDoubtful(found) || 1;
-    store.moved = [];
     store.picks = false;
     forgetDigits();
   }
@@ -114,6 +111,7 @@ export const chosenWord = () => store.sentence.words[store.chosen - 1];
 export function select(place) {
   left(); // if this fails, what was typed is shown again
   store.chosen = Math.max(1, Math.min(store.sentence.words.length, place));
+  store.moved = [];
   forgetDigits();
   changed();
 }
@@ -138,19 +136,6 @@ export function relationOf(place) {
 function onScreen(place) {
   const shown = store.sentence.words.map(({ head }, k) => `${head} ${relationOf(k + 1)}`);
   return place ? shown[place - 1] : String(shown);
-}
-
-/**
- * Marks arcs for a moment.
- * @param {number[]} places
- */
-function flashArcs(places) {
-  store.moved = places;
-  clearTimeout(flash);
-  flash = setTimeout(() => {
-    store.moved = [];
-    changed();
-  }, FLASH);
 }
 
 // ------------------------------------------------------------------------------------------ requests
@@ -239,7 +224,7 @@ export function make(order, meant = "") {
     sayDone(said, before);
     if (isParsed && !othersWait()) show(await get(`guess/${id}`));
     if (isParsed && store.sentence.id === id) {
-      flashArcs(moved(words, store.sentence.words, word));
+      store.moved = moved(words, store.sentence.words, word);
       changed();
       if (at("notice").textContent === said) say(report(order) + follow(store.moved)); // the relation may be another
     }
@@ -336,8 +321,9 @@ export async function update() {
         if (othersWait()) return;
         const { id, words } = store.sentence;
         const found = await get(`sentence/${id}`);
-        flashArcs(moved(words, found.words, 0));
         show(found);
+        store.moved = moved(words, found.words, 0);
+        changed();
       });
     }
     return state;

@@ -70,9 +70,6 @@ export function askRange() {
 
 export const setSpace = () => change("space", at("space").checked);
 
-export function cut() {
-  if (store.chosen > 1) change("cut");
-  else say("Select the word with which the new sentence begins, not the first.", true);
-}
+export const cut = () => change("cut");
 
 export const glue = () => change("glue", 0, 0);
