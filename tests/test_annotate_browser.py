@@ -169,7 +169,7 @@ def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> N
     expect(page.locator("#choice-input")).to_be_focused()
     keys(page, "Enter", says="4 n't, PART, head 5 bark, negation")
     expect(word(page, 4)).to_be_focused()
-    keys(page, "c")
+    keys(page, " ")
     expect(page.locator("#arcs .arc.confirmed path")).to_have_count(2)
     expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ negation")
     keys(page, "9")
@@ -495,9 +495,13 @@ def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> 
     keys(page, "m", "'the", "ArrowRight")  # takes it, and goes on
     wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "the")
     expect(word(page, 2)).to_have_attribute("aria-selected", "true")
-    keys(page, "y", "'Nn", "Enter", "y", "'x", "Enter")  # a new part takes the place of the last one
-    wait_for(lambda: client.get("sentence/0")["words"][1]["xpos"] == "Nx")
-    keys(page, "u", "u", "u", "u", "u", "u")
+    keys(page, "y", "'Nn", "Enter", "y", "'x", "Tab")  # a new part takes the place of the last one; the lemma is next
+    keys(page, "'odd", "Tab", "'abl", "Tab")  # features, of the next word, and then its XPOS
+    wait_for(lambda: "Case=Abl" in client.get("sentence/0")["words"][2]["feats"])
+    expect(page.locator("#choice-title")).to_contain_text("XPOS of 3 ")
+    found = client.get("sentence/0")["words"]
+    assert (found[1]["xpos"], found[1]["lemma"]) == ("Nx", "odd")
+    keys(page, "Escape", *"uuuuuuuu")
     expect(word(page, 1).locator(".tag")).to_have_text("DET")
 
 

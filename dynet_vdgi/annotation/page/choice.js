@@ -19,6 +19,7 @@ import { items, words } from "./tree.js";
  * @property {string} [hint]
  * @property {(typed: string) => Option[]} options for what is typed, "": nothing yet; the first is what Enter takes
  * @property {boolean} [mayBeEmpty] whether leaving an emptied field stores that
+ * @property {() => unknown} [next] Tab also opens the popup after this one
  * @property {(text: string, how: How) => Promise<boolean>} answer stores, and returns whether it could
  *
  * @typedef {object} How the answer was given
@@ -220,6 +221,10 @@ function pressed(event) {
   } else if (key === "ArrowRight" && isTyped && input.selectionStart === input.value.length) {
     take();
     items[store.chosen - 1]?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); // to the next word
+  } else if (key === "Tab" && question?.next && !event.shiftKey) {
+    const { next } = question;
+    take();
+    withKeysHeld(async () => (await storing) && next(), false);
   } else if (key === "Escape") {
     at("notice").textContent = "";
     at("notice").classList.remove("bad");

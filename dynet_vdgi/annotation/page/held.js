@@ -30,7 +30,8 @@ export const wasBlind = () => isBlind;
 /** @param {KeyboardEvent} event that is kept, if it can mean anything to the page */
 export function hold(event) {
   const { key, shiftKey, ctrlKey, metaKey } = event;
-  if (key.length > 1 && !NAMED.includes(key)) return;
+  const isOfPopup = key === "Tab" && document.activeElement?.id === "choice-input";
+  if (key.length > 1 && !NAMED.includes(key) && !isOfPopup) return;
   event.preventDefault();
   event.stopPropagation();
   keys.push({ key, shiftKey, ctrlKey, metaKey, isBlind: blindWaits > 0 });

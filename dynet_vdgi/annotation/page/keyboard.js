@@ -4,19 +4,19 @@ import { at, near } from "./dom.js";
 import { endDrag, focusChosen } from "./drag.js";
 import { drop, endEarly, hold, isWaiting, wasBlind } from "./held.js";
 import { afterDigits, backKey } from "./keys.js";
-import { askNote, turnFlag } from "./notes.js";
+import { askNote } from "./notes.js";
 import { askRelation, relationWith, turnRelation } from "./relation.js";
 import { openSearch, turnHit } from "./search.js";
 import { firstDoubtful, firstUnconfirmed } from "./sentence.js";
 import { back, change, done, forgetDigits, next, onLeave, previous, say, select, store } from "./store.js";
 import { askFeatures, askLemma, askTag, askXpos, turnValue } from "./tags.js";
-import { askRange, askSplit, join } from "./tokens.js";
+import { askRange, askSplit } from "./tokens.js";
 import { isDown, stage } from "./tree.js";
 
 const FIELDS = "input, select, textarea, dialog";
 const PRESSED = "button, summary, a"; // Enter and the space bar are theirs
 const PAUSE = 400; // milliseconds after which no other digit of a complete number is awaited
-const CONFIRMING = ["a", "c", " "]; // and Enter, if it ends no number
+const CONFIRMING = ["a", " "]; // and Enter, if it ends no number
 
 let ended = ""; // the selected word when a number has just ended without Enter, which directly after it means no more
 let complete = 0; // the timer of a complete number; 0: none waits
@@ -45,7 +45,6 @@ function aside(step) {
 
 /** @type {Record<string, () => unknown>} */
 const KEYS = {
-  c: () => confirm(),
   " ": () => confirm(),
   Enter: () => enter(),
   x: () => change("open"),
@@ -67,9 +66,9 @@ const KEYS = {
   i: () => turnValue("xpos"),
   s: () => askSplit(),
   b: () => askRange(),
-  j: () => join(),
+  j: () => change("join"),
   o: () => askNote(),
-  q: () => turnFlag(),
+  q: () => change("flag", !store.sentence.flag, 0),
   d: () => goOr(firstDoubtful(store.sentence, store.chosen), "No word is doubtful, as far as the parser knows."),
   w: () => goOr(firstUnconfirmed(store.sentence, store.chosen), "Every word is confirmed."),
   g: () => {

@@ -2,7 +2,7 @@
 
 import { askOfWord } from "./choice.js";
 import { at, button } from "./dom.js";
-import { change, give, select, store } from "./store.js";
+import { give, select, store } from "./store.js";
 
 /** @param {number} place 0: the note is of the sentence */
 export function askNote(place = store.chosen) {
@@ -22,10 +22,6 @@ export function askComment() {
     hint: "key = text stores a comment, without text removes it",
     answer: (text) => give("comment", text, 0),
   }));
-}
-
-export function turnFlag() {
-  change("flag", !store.sentence.flag, 0);
 }
 
 /** Shows the sentence's note, flag and problems. */

@@ -1,7 +1,7 @@
 // The relation of a word: chosen from a list at the arc, turned through the likely ones, or taken by its first letter.
 
 import { ask } from "./choice.js";
-import { Fault, get } from "./client.js";
+import { Fault, get, queued } from "./client.js";
 import { turned } from "./keys.js";
 import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
@@ -20,8 +20,8 @@ onChange(() => {
   if (offered.arc !== arcOf(store.chosen)) offered.arc = ""; // whoever comes back gets what is likely by then
 });
 
-/** @param {number} place */
-async function offers(place) {
+/** The relations for a word under its head, also one that was set just before. @param {number} place */
+const offers = (place) => queued(async () => {
   const arc = arcOf(place);
   if (offered.arc === arc) return offered.all;
   const { id, words } = store.sentence;
@@ -29,7 +29,7 @@ async function offers(place) {
   const { relations } = await get(`relations/${id}`, { word: String(place) });
   offered = { arc, all: relations.filter((relation) => (relation === "root") === (head === 0)) };
   return offered.all;
-}
+});
 
 /**
  * Stores a relation; returns whether it could.

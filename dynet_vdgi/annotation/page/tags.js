@@ -1,16 +1,14 @@
 // Tag, features and lemma of the selected word.
 
 import { askOfWord } from "./choice.js";
-import { get } from "./client.js";
+import { get, queued } from "./client.js";
 import { isKnown, lemmaOffers, merged, offers, xposOffers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
 import { inTurn } from "./relation.js";
-import { give, onChange, say, store, trying } from "./store.js";
+import { give, onChange, say, select, store, trying } from "./store.js";
 
 const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
 const MOST_KEYS = 9;
-
-const HINT = "Type beginnings of values, such as g pl; -g takes one away, _ all; Name=Value sets any";
 
 const doubted = new Set(); // features that nobody has used, and that were held back once
 let ring = { of: "", values: /** @type {string[]} */ ([]) }; // keeps its order, so that one can turn
@@ -25,7 +23,8 @@ onChange(() => {
  * @param {number} place
  */
 async function values(what, place) {
-  return (await get(`values/${store.sentence.id}`, { word: String(place), what })).values;
+  const { id } = store.sentence;
+  return (await queued(() => get(`values/${id}`, { word: String(place), what }))).values; // after what was set just before
 }
 
 /**
@@ -43,11 +42,7 @@ export function turnValue(what) {
   });
 }
 
-/**
- * Options with the keys 1 to 9.
- * @param {string[]} found
- * @returns {import("./choice.js").Option[]}
- */
+/** Options with the keys 1 to 9. @param {string[]} found */
 const numbered = (found) => found.map((value, k) => ({ value, ...(k < MOST_KEYS && { key: String(k + 1) }) }));
 
 /** @param {number | null} share */
@@ -56,6 +51,7 @@ const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`
 export function askTag() {
   askOfWord("tag", (of, { tags }) => ({
     title: `Tag of ${of}`,
+    next: askFeatures,
     hint: "One letter takes a tag at once",
     options: (typed) => tags.filter(([tag]) => tag.startsWith(typed.toUpperCase()))
       .map(([tag, share]) => ({ value: tag, aside: percent(share), key: KEY_OF[tag] })),
@@ -78,6 +74,7 @@ function askLikely(what, about) {
 export function askXpos() {
   askLikely("xpos", (all, of, { xpos }, place) => ({
     title: `XPOS of ${of}: ${xpos === "_" ? "none" : xpos}`,
+    next: askLemma,
     hint: "1 to 9 takes one at once; type its beginning, or the parts that differ, such as p n; _ removes it",
     options: (typed) => (typed ? xposOffers(typed, store.sentence.words[place - 1].xpos, all()).map((value) => ({ value }))
       : numbered(all().filter((one) => one !== xpos))),
@@ -90,7 +87,9 @@ export function askFeatures() {
     const above = store.sentence.words[place - 2]?.feats ?? "_";
     return {
       title: `Features of ${of}: ${feats === "_" ? "none" : feats.replaceAll("|", " | ")}`,
-      hint: `1 to 9 takes a bundle, 0 that of the word above. ${HINT}`,
+      next: store.sentence.words.some(({ xpos }) => xpos !== "_") ? askXpos : askLemma,
+      hint: "1 to 9 takes a bundle, 0 that of the word above. Type beginnings of values, such as g pl; -g takes one away, "
+        + "_ all; Name=Value sets any",
       options: (typed) => {
         const found = offers(typed, present(), all());
         if (typed) return found.map((value) => ({ value }));
@@ -111,8 +110,9 @@ export function askFeatures() {
 }
 
 export function askLemma() {
-  askLikely("lemma", (all, of, { form, lemma }) => ({
+  askLikely("lemma", (all, of, { form, lemma }, place) => ({
     title: `Lemma of ${of}`,
+    next: () => place < store.sentence.words.length && (select(place + 1), askFeatures()),
     present: lemma === "_" ? form : lemma,
     hint: "1 to 9 takes one at once; Backspace changes the ending; ↓ takes what typed letters make of the form",
     options: (typed) => {

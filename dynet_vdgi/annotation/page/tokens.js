@@ -33,11 +33,6 @@ export function askSplit() {
   }));
 }
 
-export function join() {
-  if (store.chosen < store.sentence.words.length) change("join");
-  else say("No word follows that could be joined.", true);
-}
-
 /**
  * A multiword token as it is typed, "3-4 du".
  * @param {string} typed
