@@ -31,6 +31,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ COLUMNS = {
     "lemma": ("m", "k", "lemmas"),
 }
 """With --whole: the key of each column's box, the key that turns through its values, and its name in a sentence."""
+TITLES = {"Tag": "tag", "Features": "feats", "XPOS": "xpos", "Lemma": "lemma"}
+"""Columns by the first word in the title of their box."""
 PATIENCE = 3600.0
 """Seconds to wait for a tree or a lesson."""
 
@@ -236,6 +239,7 @@ class Driver:
     def __init__(self, page: Any, process: int) -> None:
         self.page, self.process = page, process
         self.keys: Counter[str] = Counter()
+        self.xpos_left: Counter[bool] = Counter()  # whether XPOS was still wrong when the features had been set
 
     def get(self, path: str) -> Any:
         """The program's answer to a request of the page."""
@@ -263,16 +267,25 @@ class Driver:
 
     def take(self, kind: str, keys: Keys, edits: int) -> Shown:
         """Takes a value on one of the ways to it: keys that turn, or those of a box."""
-        turns = len(keys) if keys[0] in [turn for _, turn, _ in COLUMNS.values()] else 1
+        box, turn, _ = COLUMNS[kind]
+        turns = len(keys) if keys[0] == turn else 1
+        if self.box:
+            keys = keys[1:] if keys[0] == box else ["Escape", *keys]
         self.type(kind, keys[:1])
-        if keys[0] in [box for box, _, _ in COLUMNS.values()]:
+        if keys[0] == box:
             self.page.locator("#choice").wait_for()
             self.page.wait_for_timeout(100)  # for the list
         self.type(kind, keys[1:])
         self.page.wait_for_timeout(100)
-        if self.page.locator("#choice").is_visible():  # the page asks once whether it is meant
+        if self.box == kind:  # the page asks once whether it is meant
             self.type(kind, ["Enter"])
         return self.shown(edits + turns)
+
+    @property
+    def box(self) -> str:
+        """The column whose box is open; "" if none is."""
+        title = self.page.locator("#choice-title")
+        return TITLES[title.text_content().split()[0]] if title.is_visible() else ""
 
     @property
     def place(self) -> int:
@@ -371,12 +384,34 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
                 driver.go(shown, place)
                 all_ways = ways(driver, shown, name, goal)
                 found = [way for way in all_ways if way not in failed] or all_ways
-                failed.append(min(found, key=typed_cost))
-                keys = failed[-1]
-                is_last = name in ("xpos", "lemma") and wrong(shown, gold, place) == [name]
-                if is_last and keys[-1] == "Enter" and place < len(gold) and wrong(shown, gold, place + 1):
-                    keys = [*keys[:-1], "ArrowRight"]  # takes the value and goes on
+                failed.append(min(found, key=partial(left_cost, box=COLUMNS[name][0] if driver.box else "")))
+                keys, left = failed[-1], wrong(shown, gold, place)
+                if keys[-1] == "Enter":
+                    keys = [*keys[:-1], taking(driver, shown, gold, place, name)]
                 shown = driver.take(name, keys, shown["edits"])
+                if name == "feats" and "xpos" in left:
+                    driver.xpos_left["xpos" in wrong(shown, gold, place)] += 1
+            if driver.box == name:
+                driver.press(name, ["Escape"])  # it was right when its box came
+
+
+def left_cost(keys: Keys, box: str) -> int:
+    """The keys that are left of a way when a column's box is open; "": none is."""
+    return typed_cost(keys) + (0 if not box else -1 if keys[0] == box else 1)
+
+
+def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str) -> str:
+    """The key that takes a value; Tab opens the column that is wrong next, the arrow goes to the next word."""
+    left = [other for other in wrong(shown, gold, place) if other != name]
+    after = wrong(shown, gold, place + 1) if place < len(gold) else []
+    if left:
+        has_xpos = any(word["xpos"] != "_" for word in shown["words"])
+        following = {"feats": "xpos" if has_xpos else "lemma", "xpos": "lemma"}.get(name)
+        is_likely = following != "xpos" or driver.xpos_left[True] >= driver.xpos_left[False]
+        return "Tab" if left[0] == following and is_likely else "Enter"
+    if not after:
+        return "Enter"
+    return "Tab" if name == "lemma" and after[0] == "feats" else "ArrowRight"
 
 
 def wrong(shown: Shown, gold: Sentence, place: int) -> list[str]:
