@@ -93,7 +93,7 @@ setup(
             "demo/*",
             "labels/*.txt",
             "models/*.vdgi",
-            "tagging/*.retagger",
+            "tagging/*",
             "release/*",
         ],
     },

@@ -17,7 +17,7 @@ from dynet_vdgi.annotation.analogy import Analogies, Described, composed_xpos
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import Choices, deps_to_look_at, offered, put_guesses, shown_sentence
+from dynet_vdgi.annotation.shown import Choices, deps_to_look_at, offered, put_guesses, shown_sentence, usual_bundles
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import UD2_TAGS
@@ -137,7 +137,13 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert shown(5) == ("mouse", "Number=Plur", "NNS")  # a guess that is shown stays
     assert offered(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"  # the same word tells most
     said = Choices(bundles=[[], [], [], [("Mood=Ind", 0.9)], [], []])
-    assert offered(marked, 4, "feats", text_of.analogies, said) == ["Tense=Past", "Mood=Ind", "Number=Plur"]
+    feats = offered(marked, 4, "feats", text_of.analogies, said)
+    usual = usual_bundles()[marked.columns[3].upos]
+    assert (feats[:3], feats[3:]) == (
+        ["Tense=Past", "Mood=Ind", "Number=Plur"],
+        [one for one in usual if one not in feats[:3]],
+    )
+    assert usual_bundles()["NOUN"][0] == "Case=Nom|Number=Sing"  # what a noun gets where the file says nothing
     with pytest.raises(ChangeError, match="nothing is offered for 'head'"):
         offered(marked, 4, "head", text_of.analogies, None)
     change(session, 0, "done")

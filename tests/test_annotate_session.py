@@ -388,7 +388,8 @@ def test_the_curve_has_what_the_tree_had_right_before_anybody_had_confirmed_anyt
         session.put(marked.id, marked.version, Guess((2, 0, 2, 5, 2), ("a", "root", "b", "c", "d"), (0.5,) * 5))
         session.change(marked.id, seen(marked), "tag", 1, "PROPN")  # is nothing about the tree
         for what, word, value in (("head", 3, 1), ("label", 1, "x"), ("done", 0, 0)):
-            assert (session.text.progress()["curve"], session.text.progress()["latest"]) == ([], [0.8, 0.6] if number else None)
+            progress = session.text.progress()
+            assert (progress["curve"], progress["latest"]) == ([], [0.8, 0.6] if number else None)
             session.change(marked.id, seen(marked), what, word, value)
     assert session.text.progress()["curve"] == [[0.8, 0.6]]
     session.close()

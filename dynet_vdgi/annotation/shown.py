@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from dynet_vdgi.annotation.tokens import Range, SentenceLayout, has_space_after
 from dynet_vdgi.data import queries
 from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.settings.config import resources
 from dynet_vdgi.system.names import count
 from dynet_vdgi.validation import UdProblem, problems_in
 
@@ -23,6 +25,7 @@ DOUBTFUL = 0.6
 """Arcs and tags that are less probable are doubtful."""
 
 LONGEST = 120
+BUNDLES = resources() / "tagging" / "feature_bundles.txt"
 
 
 Hit = tuple[MarkedSentence, int, str]
@@ -224,6 +227,8 @@ def offered_relations(marked: MarkedSentence, word: int, relations: Relations, c
 def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None) -> list[str]:
     """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and by the tagger.
 
+    Features are also those of other languages.
+
     Raises: ChangeError, it is another column.
     """
     if what not in GUESSED:
@@ -234,8 +239,19 @@ def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, 
     by_ending = analogies.ranked(form, shown.upos, what, shown.feats if what == "xpos" else "")
     its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
     said = [value for value, _ in its[word - 1]] if its else []
-    ranked = chain(by_ending[:2], said[:2], by_ending, said, analogies.others(shown.upos, what))
+    usual = usual_bundles().get(shown.upos, []) if what == "feats" else []
+    ranked = chain(by_ending[:2], said[:2], by_ending, said, analogies.others(shown.upos, what), usual)
     return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
+
+
+@cache
+def usual_bundles() -> dict[str, list[str]]:
+    """By tag: the features that its words have most often in other languages (benchmarks/feature_bundles.py)."""
+    found: dict[str, list[str]] = {}
+    for line in BUNDLES.read_text(encoding="utf-8").splitlines()[1:]:
+        tag, bundle = line.split()
+        found.setdefault(tag, []).append(bundle)
+    return found
 
 
 def put_guesses(text: AnnotatedText, marked: MarkedSentence, choices: Choices | None = None) -> None:

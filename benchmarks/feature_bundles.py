@@ -1,0 +1,48 @@
+"""Writes the features that words of a tag have most often in the treebanks of the universal parser.
+
+python benchmarks/feature_bundles.py --data DIR --out resources/tagging/feature_bundles.txt
+
+The page offers them where a file says nothing yet. DIR is as of universal.py; treebanks with NonCommercial or GPL
+licences are left out. Each treebank counts the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import chain
+from pathlib import Path
+
+from measuring import argument_parser
+from universal import files_of, source_rows
+
+from dynet_vdgi.data import conllu
+
+MOST, LEAST = 20, 3
+"""Bundles of a tag, and treebanks that have each of them."""
+
+
+def main() -> None:
+    """Counts, and writes the file."""
+    parser = argument_parser(__doc__)
+    parser.set_defaults(without=[], without_code=[], free=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    treebanks: Counter[tuple[str, str]] = Counter()
+    for row in source_rows(arguments):
+        sentences = chain.from_iterable(conllu.read(path) for path in files_of(arguments.data, row["files"]))
+        counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
+        treebanks.update(counts.keys())
+        for (tag, bundle), count in counts.items():
+            shares[tag][bundle] += count / counts.total()
+    rows = []
+    for tag, its in sorted(shares.items()):
+        kept = [bundle for bundle, _ in its.most_common() if treebanks[tag, bundle] >= LEAST]
+        rows += [f"{tag} {bundle}\n" for bundle in kept[:MOST]]
+    head = "# Features that words of a tag have most often in other languages (benchmarks/feature_bundles.py).\n"
+    arguments.out.write_text(head + "".join(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
