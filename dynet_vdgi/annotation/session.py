@@ -574,13 +574,9 @@ def exported(path: str | Path) -> list[MarkedSentence]:
         except OSError as error:
             raise UsageError(f"{path.name} cannot be copied to be read: {error}") from None
         try:
-            return _released(Path(folder, path.name))
+            session = Session(Path(folder, path.name), "")
+            session.release()
+            return session.sentences
         except DataError as error:
             place = str(path.with_name(Path(error.path).name))
             raise DataError(place, error.line, error.message, error.hint) from None
-
-
-def _released(path: Path) -> list[MarkedSentence]:
-    session = Session(path, "")
-    session.release()
-    return session.sentences
