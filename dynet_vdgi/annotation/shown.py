@@ -240,7 +240,7 @@ def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, 
     its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
     said = [value for value, _ in its[word - 1]] if its else []
     usual = usual_bundles().get(shown.upos, []) if what == "feats" else []
-    ranked = chain(by_ending[:2], said[:2], by_ending, said, analogies.others(shown.upos, what), usual)
+    ranked = chain(by_ending[:2], said[:2], by_ending, said, usual, analogies.others(shown.upos, what))
     return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
 
 
