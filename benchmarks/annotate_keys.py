@@ -143,11 +143,11 @@ XPOS = """async ([goal, present, known]) => {
 }"""
 """Few keys, after `y`, that make an XPOS that of gold."""
 
-LEMMA = """async ([goal, form, known]) => {
+LEMMA = """async ([goal, form, present, known]) => {
   const { lemmaOffers } = await import("./features.js");
   let best = null;
   for (let n = 1; n < goal.length; n++) for (const typed of [goal.slice(0, n), goal.slice(-n)]) {
-    const k = lemmaOffers(typed, form, known).indexOf(goal);
+    const k = lemmaOffers(typed, form, present, known).indexOf(goal);
     const keys = [...typed, ...Array(k + 1).fill("ArrowDown"), "Enter"];
     if (k >= 0 && (!best || keys.length < best.length)) best = keys;
   }
@@ -269,13 +269,15 @@ class Driver:
         """Takes a value on one of the ways to it: keys that turn, or those of a box."""
         box, turn, _ = COLUMNS[kind]
         turns = len(keys) if keys[0] == turn else 1
-        if self.box:
-            keys = keys[1:] if keys[0] == box else ["Escape", *keys]
-        self.type(kind, keys[:1])
+        if self.box and (self.box != kind or keys[0] != box):
+            self.type(kind, ["Escape"])
         if keys[0] == box:
-            self.page.locator("#choice").wait_for()
+            if not self.box:
+                self.type(kind, keys[:1])
+                self.page.locator("#choice").wait_for()
+            keys = keys[1:]
             self.page.wait_for_timeout(100)  # for the list
-        self.type(kind, keys[1:])
+        self.type(kind, keys)
         self.page.wait_for_timeout(100)
         if self.box == kind:  # the page asks once whether it is meant
             self.type(kind, ["Enter"])
@@ -285,7 +287,7 @@ class Driver:
     def box(self) -> str:
         """The column whose box is open; "" if none is."""
         title = self.page.locator("#choice-title")
-        return TITLES[title.text_content().split()[0]] if title.is_visible() else ""
+        return TITLES.get(title.text_content().split()[0], "") if title.is_visible() else ""
 
     @property
     def place(self) -> int:
@@ -296,7 +298,7 @@ class Driver:
         """Goes to a word; where the page stops at other words than expected, by its number."""
         for keys in (walk(shown, self.place, place), ["g", *digits(place, len(shown["words"]))]):
             if self.place != place:
-                self.press("walking", keys)
+                self.press("walking", ["Escape"] * bool(self.box) + keys)
                 self.page.wait_for_timeout(500 if "g" in keys else 50)  # a number ends by a pause
 
     @property
@@ -384,10 +386,10 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
                 driver.go(shown, place)
                 all_ways = ways(driver, shown, name, goal)
                 found = [way for way in all_ways if way not in failed] or all_ways
-                failed.append(min(found, key=partial(left_cost, box=COLUMNS[name][0] if driver.box else "")))
+                failed.append(min(found, key=partial(left_cost, box=COLUMNS[name][0] if driver.box == name else "")))
                 keys, left = failed[-1], wrong(shown, gold, place)
                 if keys[-1] == "Enter":
-                    keys = [*keys[:-1], taking(driver, shown, gold, place, name)]
+                    keys = [*keys[:-1], taking(driver, shown, gold, place, name, len(keys) > 2)]
                 shown = driver.take(name, keys, shown["edits"])
                 if name == "feats" and "xpos" in left:
                     driver.xpos_left["xpos" in wrong(shown, gold, place)] += 1
@@ -400,7 +402,7 @@ def left_cost(keys: Keys, box: str) -> int:
     return typed_cost(keys) + (0 if not box else -1 if keys[0] == box else 1)
 
 
-def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str) -> str:
+def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str, is_typed: bool) -> str:
     """The key that takes a value; Tab opens the column that is wrong next, the arrow goes to the next word."""
     left = [other for other in wrong(shown, gold, place) if other != name]
     after = wrong(shown, gold, place + 1) if place < len(gold) else []
@@ -411,7 +413,9 @@ def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str) 
         return "Tab" if left[0] == following and is_likely else "Enter"
     if not after:
         return "Enter"
-    return "Tab" if name == "lemma" and after[0] == "feats" else "ArrowRight"
+    if name == "lemma" and after[0] == "feats":
+        return "Tab"
+    return "ArrowRight" if is_typed else "Enter"
 
 
 def wrong(shown: Shown, gold: Sentence, place: int) -> list[str]:
@@ -437,9 +441,10 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
     if goal in others[:9] and not has_digits:
         found.append([box, str(others.index(goal) + 1)])
     if name == "lemma":
-        written = edited(present if present != "_" else word["form"], goal)
+        proposed = present if present != "_" else word["form"]
+        written = edited(proposed, goal)
         found.append([box, *written, "Enter"])
-        if by_option := driver.page.evaluate(LEMMA, [goal, word["form"], others]):
+        if by_option := driver.page.evaluate(LEMMA, [goal, word["form"], proposed, others]):
             found.append([box, *by_option])
     elif goal == "_":
         found.append([box, "_", "Enter"])

@@ -18,7 +18,7 @@ from universal import files_of, source_rows
 from dynet_vdgi.data import conllu
 
 MOST, LEAST = 20, 3
-"""Bundles of a tag, and treebanks that have each of them."""
+"""Bundles of a tag, and branches of languages that have each of them."""
 
 
 def main() -> None:
@@ -29,16 +29,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    treebanks: Counter[tuple[str, str]] = Counter()
+    branches: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for row in source_rows(arguments):
         sentences = chain.from_iterable(conllu.read(path) for path in files_of(arguments.data, row["files"]))
         counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
-        treebanks.update(counts.keys())
         for (tag, bundle), count in counts.items():
             shares[tag][bundle] += count / counts.total()
+            branches[tag, bundle].add(row["branch"])
     rows = []
     for tag, its in sorted(shares.items()):
-        kept = [bundle for bundle, _ in its.most_common() if treebanks[tag, bundle] >= LEAST]
+        kept = [bundle for bundle, _ in its.most_common() if len(branches[tag, bundle]) >= LEAST]
         rows += [f"{tag} {bundle}\n" for bundle in kept[:MOST]]
     head = "# Features that words of a tag have most often in other languages (benchmarks/feature_bundles.py).\n"
     arguments.out.write_text(head + "".join(rows), encoding="utf-8")

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Trains the paper's parser and the recommended one on a treebank, parses its test part, and scores both beside
 # parsers that learn nothing and, for LANG eu nl fr de it pl pt es, the published figures of Li et al. (2019), which
-# are of UD 1.4 and of checkpoints that GOLD dev trees chose (in the released code); `paper` takes its last. Pages,
-# report-*.html, add trees.
+# are of UD 1.4 and of checkpoints that GOLD dev trees chose (in the released code); `paper` takes its last.
 #
 #   bash run/train_ud.sh                               the embedded demo treebank, in a minute or two
 #   bash run/train_ud.sh LANG DIR... [-- OPTIONS]      LANG-ud-{train,test}*.conllu[.gz] of a UD treebank
@@ -14,7 +13,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
-    sed -n '2,14s/^# \{0,1\}//p' run/train_ud.sh
+    sed -n '2,13s/^# \{0,1\}//p' run/train_ud.sh
 }
 
 wrong_use() {
@@ -87,9 +86,8 @@ done
 for test in "${tests[@]}"; do
     name="$(basename "${test%.gz}" .conllu)"
     "$vdgi" evaluate "$test" "${runs[@]/%//$name.parsed.conllu}" "${beside[@]}"
-    "$vdgi" info "${runs[@]}" --gold "$test" -o "$out/report-$name.html"
 done
 [ ${#beside[@]} -eq 1 ] || echo "published: of checkpoints chosen by gold dev trees, as in the released code"
-echo "written to $out: model, log, settings and parse of each; pages with trees"
+echo "written to $out: model, log, settings and parse of each"
 echo "next: $vdgi parse ${runs[${#runs[@]} - 1]} YOUR.conllu -o YOUR.parsed.conllu"
 echo "(to call vdgi by its name: source $VENV/bin/activate)"

@@ -383,6 +383,9 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
 
 def test_the_curve_has_what_the_tree_had_right_before_anybody_had_confirmed_anything(folder: Path) -> None:
     session = Session(written(Path("a.conllu"), 25 * ROWS), "anna")
+    bare = session.text.of_id(1)  # the parser had no tree of it, and was neither right nor wrong
+    for what, word, value in (("head", 1, 2), ("head", 2, 0), ("label", 1, "nsubj"), ("done", 0, 0)):
+        session.change(bare.id, seen(bare), what, word, value)
     for number in range(25):  # of five words, one gets another head, and one a relation
         marked = session.text.of_id(3 * number + 2)
         session.put(marked.id, marked.version, Guess((2, 0, 2, 5, 2), ("a", "root", "b", "c", "d"), (0.5,) * 5))

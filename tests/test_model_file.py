@@ -362,7 +362,6 @@ def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path
     [
         "info MODEL",
         "parse MODEL train.conllu",
-        "info run -o a.html",
         "check train.conllu --rules run",
     ],
 )

@@ -111,8 +111,6 @@ def on_ud(presets, train, tests, more=""):
         parses = " ".join(f"out/{preset}/{stem}.parsed.conllu" for preset in presets)
         beside = " --published fr" if "UD_French" in train else ""
         commands.append(f"evaluate {path} {parses} --baselines{beside}")
-        runs = " ".join(f"out/{preset}" for preset in presets)
-        commands.append(f"info {runs} --gold {path} -o out/report-{stem}.html")
     return commands
 
 

@@ -237,11 +237,11 @@ class AnnotatedText:
 
     def progress(self) -> dict[str, Any]:
         """How much is done, and what the parser had right in what was finished, before anybody confirmed anything."""
-        right = list(self.finished.values())
+        right = [found for found in self.finished.values() if found[-1]]
 
         def shares(end: int) -> list[float]:
             *its, of = map(sum, zip(*right[max(0, end - A_POINT) : end]))
-            return [round(found / max(1, of), 4) for found in its]
+            return [round(found / of, 4) for found in its]
 
         return {
             "sentences": len(self.sentences),
@@ -436,7 +436,8 @@ class AnnotatedText:
     def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
         """How many heads, and heads with relations, were right before anybody had confirmed anything.
 
-        The last number is that of the words but punctuation. All are 0 if there was no tree, or for other words.
+        The last number is that of the words but punctuation. All are 0 if there was no tree, or for other words; such
+        sentences say nothing.
         """
         before = self._before.get(marked.id, ())
         if len(before) != len(marked) or any(arc.head == UNSET for arc in before):

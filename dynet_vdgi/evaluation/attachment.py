@@ -390,16 +390,15 @@ class Paired(NamedTuple):
 def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD) -> Paired:
     """Both sides, reduced to the words that a protocol scores. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
-    numbers, sentences, predicted, number = [], [], [], 0
+    sentences, predicted, number = [], [], 0
     for number, both in enumerate(matched(gold, parsed), 1):
         left = under(protocol, *both)
         if left is not None:
-            numbers.append(number)
             sentences.append(left[0])
             predicted.append(left[1])
     relations = [tree.relations for tree in predicted]
     return Paired(
-        GoldTrees(protocol, sentences, numbers, number),
+        GoldTrees(protocol, sentences, number),
         [tree.heads for tree in predicted],
         relations if are_labels(relations) else None,
     )
@@ -414,13 +413,11 @@ def are_labels(relations: Iterable[Sequence[str]]) -> bool:
 class GoldTrees:
     """Gold sentences as a protocol leaves them, for systems that parse exactly these words, as baselines do.
 
-    Made by `GoldTrees.of` and `paired`. `numbers` are the positions of the sentences, from 1, among all
-    `all_sentences` before the protocol dropped any.
+    Made by `GoldTrees.of` and `paired`, from `all_sentences` before the protocol dropped any.
     """
 
     protocol: Protocol
     sentences: Sequence[Sentence]
-    numbers: Sequence[int]
     all_sentences: int
 
     @classmethod

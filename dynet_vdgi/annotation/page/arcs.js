@@ -56,11 +56,7 @@ function overlap(one, other) {
   return !isLeft && !isRight;
 }
 
-/**
- * The space that arcs need beside the words.
- * @param {Arc[]} arcs
- * @param {Measure} measure
- */
+/** The space that arcs need beside the words. @param {Arc[]} arcs @param {Measure} measure */
 export function depth(arcs, { step, first, top }) {
   return top + first + step * (Math.max(1, ...arcs.map(({ level }) => level)) - 1);
 }

@@ -48,10 +48,7 @@ let busy = Promise.resolve();
 /** @type {(path: string, content?: object) => Promise<any>} */
 const ask = (path, content) => (content ? post(/** @type {any} */ (path), content) : get(/** @type {any} */ (path)));
 
-/**
- * Runs one task after the other, and says what fails.
- * @param {() => Promise<void>} task
- */
+/** Runs one task after the other, and says what fails. @param {() => Promise<void>} task */
 function run(task) {
   busy = busy.then(async () => {
     try {

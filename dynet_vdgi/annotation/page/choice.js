@@ -58,8 +58,9 @@ export function ask(asked, ready) {
     await ready;
     if (question !== asked) return;
     isPending = false;
+    at("choice-title").textContent = asked.title; // the head may be another by now
     offer();
-  }, false);
+  }, false, Boolean(asked.next));
 }
 
 /**
@@ -179,11 +180,7 @@ function submit(text, how) {
   return storing;
 }
 
-/**
- * Shows again what could not be stored, and why.
- * @param {Question} asked
- * @param {string} text
- */
+/** Shows again what could not be stored, and why. @param {Question} asked @param {string} text */
 function giveBack(asked, text) {
   store.chosen = asked.place;
   changed();
@@ -222,9 +219,14 @@ function pressed(event) {
     take();
     items[store.chosen - 1]?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); // to the next word
   } else if (key === "Tab" && question?.next && !event.shiftKey) {
-    const { next } = question;
+    const { next, place: word } = question;
+    const of = id;
     take();
-    withKeysHeld(async () => (await storing) && next(), false);
+    withKeysHeld(async () => {
+      const isStored = await storing;
+      if (isStored && store.sentence.id === of && store.chosen === word && !isSentenceComing()) next();
+      else drop(); // what was typed since then was meant for that popup
+    }, false, true);
   } else if (key === "Escape") {
     at("notice").textContent = "";
     at("notice").classList.remove("bad");

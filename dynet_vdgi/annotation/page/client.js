@@ -79,14 +79,18 @@ export function post(path, content = {}) {
 }
 
 /**
- * Runs a task after the earlier ones have ended. The task can ask whether others are waiting.
+ * Runs a task after the earlier ones have ended. The task can ask whether other changes are waiting.
  * @template Result
  * @param {(othersWait: () => boolean) => Promise<Result>} task
+ * @param {number} count 0: it is no change
  * @returns {Promise<Result>}
  */
-export function queued(task) {
-  waiting += 1;
-  const run = last.then(() => task(() => waiting > 1)).finally(() => { waiting -= 1; });
+export function queued(task, count = 1) {
+  waiting += count;
+  const run = last.then(() => task(() => waiting > 1)).finally(() => { waiting -= count; });
   last = run.catch(() => {});
   return run;
 }
+
+/** Asks for a list, after what was set just before. @template Result @param {() => Promise<Result>} task */
+export const listed = (task) => queued(task, 0);

@@ -94,16 +94,16 @@ export function xposOffers(typed, present, known) {
  * ghow), the known ones that begin so, and the form up to a letter with that as its ending (`ke` makes make of making).
  * @param {string} typed
  * @param {string} form
+ * @param {string} present lemma, which is not offered
  * @param {string[]} known the likeliest first
- * @returns {string[]}
  */
-export function lemmaOffers(typed, form, known) {
+export function lemmaOffers(typed, form, present, known) {
   const [own, letters] = [[...form], [...typed]];
   const [first, last] = [own.lastIndexOf(letters[0]), own.indexOf(letters[letters.length - 1])];
   const rests = [letters.length, letters.length + 1, last + 1, 0].map((k) => typed + own.slice(k).join(""));
-  const made = [...rests, own.slice(0, Math.max(0, first)).join("") + typed];
   const whole = known.filter((each) => each.startsWith(typed));
-  return [...new Set([...made.slice(0, 2), ...whole, ...made])].filter((each) => each !== typed && each !== form);
+  const ended = own.slice(0, Math.max(0, first)).join("") + typed;
+  return [...new Set([...rests.slice(0, 2), ...whole, ended, ...rests])].filter((each) => each !== typed && each !== present);
 }
 
 /** @param {string} xpos as parts, which are named by their places */
@@ -136,11 +136,7 @@ function combined(typed, present, all) {
   return found.map(({ chosen }) => chosen);
 }
 
-/**
- * Whether the value of a feature begins so.
- * @param {string} feature
- * @param {string} piece in lower case
- */
+/** Whether the value of a feature begins so. @param {string} feature @param {string} piece in lower case */
 const begins = (feature, piece) => feature.toLowerCase().startsWith(piece, feature.indexOf("=") + 1);
 
 /**

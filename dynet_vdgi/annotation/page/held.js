@@ -16,6 +16,7 @@ const NAMED = ["Enter", "Escape", "Backspace", "Home", "End", "ArrowLeft", "Arro
 let keys = /** @type {Held[]} */ ([]);
 let waits = 0; // tasks for whose end keys wait
 let blindWaits = 0; // those of them that show a sentence
+let tabWaits = 0; // those of them after which Tab opens a popup
 let isBlind = false; // whether a key is being given that was pressed before its sentence was there
 
 /** Whether keys are held now. */
@@ -30,8 +31,8 @@ export const wasBlind = () => isBlind;
 /** @param {KeyboardEvent} event that is kept, if it can mean anything to the page */
 export function hold(event) {
   const { key, shiftKey, ctrlKey, metaKey } = event;
-  const isOfPopup = key === "Tab" && document.activeElement?.id === "choice-input";
-  if (key.length > 1 && !NAMED.includes(key) && !isOfPopup) return;
+  const isTab = key === "Tab" && tabWaits > 0 && !shiftKey;
+  if (key.length > 1 && !NAMED.includes(key) && !isTab) return;
   event.preventDefault();
   event.stopPropagation();
   keys.push({ key, shiftKey, ctrlKey, metaKey, isBlind: blindWaits > 0 });
@@ -49,16 +50,19 @@ export function drop() {
  * @template Result
  * @param {() => Promise<Result>} task
  * @param {boolean} showsSentence whether they are meant for a sentence that it shows
+ * @param {boolean} takesTab whether Tab is one of them
  * @returns {Promise<Result>}
  */
-export async function withKeysHeld(task, showsSentence) {
+export async function withKeysHeld(task, showsSentence, takesTab = false) {
   waits += 1;
   blindWaits += Number(showsSentence);
+  tabWaits += Number(takesTab);
   try {
     return await task();
   } finally {
     waits -= 1;
     blindWaits -= Number(showsSentence);
+    tabWaits -= Number(takesTab);
     give();
   }
 }

@@ -60,10 +60,7 @@ export const TAG_KEYS = {
   e: "PROPN", u: "PUNCT", s: "SCONJ", y: "SYM", v: "VERB", z: "X",
 };
 
-/**
- * The place in the address: "#s=35&w=4". Null if there is none.
- * @param {string} hash
- */
+/** The place in the address: "#s=35&w=4". Null if there is none. @param {string} hash */
 export function placeIn(hash) {
   const found = /^#s=(\d{1,9})(?:&w=(\d{1,9}))?$/.exec(hash);
   return found ? { id: Number(found[1]), word: Number(found[2] ?? 0) } : null;

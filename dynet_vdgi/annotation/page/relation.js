@@ -1,7 +1,7 @@
 // The relation of a word: chosen from a list at the arc, turned through the likely ones, or taken by its first letter.
 
 import { ask } from "./choice.js";
-import { Fault, get, queued } from "./client.js";
+import { Fault, get, listed } from "./client.js";
 import { turned } from "./keys.js";
 import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
@@ -21,7 +21,7 @@ onChange(() => {
 });
 
 /** The relations for a word under its head, also one that was set just before. @param {number} place */
-const offers = (place) => queued(async () => {
+const offers = (place) => listed(async () => {
   const arc = arcOf(place);
   if (offered.arc === arc) return offered.all;
   const { id, words } = store.sentence;
@@ -64,14 +64,17 @@ export function askRelation() {
   const place = store.chosen;
   const word = chosenWord();
   if (!word) return;
-  const head = word.head > 0 ? ` of ${word.head} ${store.sentence.words[word.head - 1].form}` : "";
   offered.arc = ""; // a new look at what is frequent by now
   let all = /** @type {string[]} */ ([]);
   const ready = trying(async () => {
     all = await offers(place);
   });
   ask({
-    title: `Relation of ${place} ${word.form}${head && `, dependent${head}`}`,
+    get title() {
+      const { head } = store.sentence.words[place - 1];
+      const form = store.sentence.words[head - 1]?.form;
+      return `Relation of ${place} ${word.form}${form ? `, dependent of ${head} ${form}` : ""}`;
+    },
     place,
     hint: "1 to 5 takes one at once; type for others",
     options: (typed) => matching(typed, all, MOST_LIKELY),

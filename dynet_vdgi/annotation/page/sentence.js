@@ -66,11 +66,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10ff
 const LETTER = /\p{L}/u;
 const SURE_TAG = 0.6;
 
-/**
- * The certainty of an arc, as a class; plain if unknown.
- * @param {Word} word
- * @returns {Kind}
- */
+/** The certainty of an arc, as a class; plain if unknown. @param {Word} word @returns {Kind} */
 export function kind(word) {
   if (word.head < 0) return "plain";
   if (word.head_by) return "confirmed";
@@ -89,10 +85,7 @@ export function mark(word) {
   return `${found === "doubtful" ? "? " : ""}${word.label}${word.label_by ? " ✓" : ""}`;
 }
 
-/**
- * Whether the tag is a guess of which the tagger is not sure.
- * @param {Word} word
- */
+/** Whether the tag is a guess of which the tagger is not sure. @param {Word} word */
 export function isTagDoubtful({ tag, upos, tags }) {
   const found = tags.find(([name]) => name === tag);
   return upos === "_" && typeof found?.[1] === "number" && found[1] < SURE_TAG;
@@ -121,10 +114,7 @@ function percent(word) {
   return word.sure !== null && !word.head_by ? `${Math.round(100 * word.sure)} percent` : "";
 }
 
-/**
- * The known facts about a word, and who confirmed them.
- * @param {Word} word
- */
+/** The known facts about a word, and who confirmed them. @param {Word} word */
 export function facts(word) {
   const sure = word.sure === null || word.head_by ? "" : `head ${Math.round(100 * word.sure)} % sure`;
   const by = Object.entries({ head: word.head_by, relation: word.label_by, tag: word.tag_by,
@@ -149,10 +139,7 @@ export function gloss({ misc }) {
   return misc.find(([name]) => name === "Gloss")?.[1] ?? "";
 }
 
-/**
- * "Sentence 3 (sent_id x-3) ✓ done".
- * @param {Sentence} sentence
- */
+/** "Sentence 3 (sent_id x-3) ✓ done". @param {Sentence} sentence */
 export function heading(sentence) {
   const id = sentence.comments.map((line) => /^#\s*sent_?id\s*[=:]?\s*(.+)$/.exec(line)?.[1]).find(Boolean);
   return `Sentence ${sentence.number + 1}${id ? ` (sent_id ${id})` : ""}${sentence.done ? " ✓ done" : ""}`;
@@ -170,11 +157,7 @@ export function nextWord({ words }, after, holds) {
   return order.find((place) => holds(words[place - 1], place));
 }
 
-/**
- * The next word whose tag is doubtful or whose head is not sure.
- * @param {Sentence} sentence
- * @param {number} after
- */
+/** The next word whose tag is doubtful or whose head is not sure. @param {Sentence} sentence @param {number} after */
 export function firstDoubtful(sentence, after = 0) {
   return nextWord(sentence, after, (word) => isTagDoubtful(word) || ["doubtful", "middling"].includes(kind(word)));
 }
@@ -229,20 +212,14 @@ export function moved(before, after, except) {
   return after.flatMap(({ head }, k) => (head !== before[k].head && k + 1 !== except ? [k + 1] : []));
 }
 
-/**
- * "2 arcs follow: 3 and 7", with a blank in front; "" if there are none.
- * @param {number[]} places
- */
+/** "2 arcs follow: 3 and 7", with a blank in front; "" if there are none. @param {number[]} places */
 export function follow(places) {
   if (!places.length) return "";
   const text = places.length === 1 ? "1 arc follows" : `${places.length} arcs follow`;
   return ` ${text}: ${places.slice(0, 8).join(", ")}${places.length > 8 ? ", …" : ""}.`;
 }
 
-/**
- * Whether most letters are of scripts that are written from right to left.
- * @param {Sentence} sentence
- */
+/** Whether most letters are of scripts that are written from right to left. @param {Sentence} sentence */
 export function isRightToLeft(sentence) {
   const letters = sentence.words.flatMap((word) => [...word.form].filter((letter) => LETTER.test(letter)));
   return letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length * 2 > letters.length;

@@ -121,18 +121,12 @@ export function forgetDigits() {
   store.goes = false;
 }
 
-/**
- * The relation of a word, or the one that is being stored for it.
- * @param {number} place
- */
+/** The relation of a word, or the one that is being stored for it. @param {number} place */
 export function relationOf(place) {
   return store.pending?.word === place ? store.pending.label : store.sentence.words[place - 1].label;
 }
 
-/**
- * The screen's content for a word, or for all words (0): whoever confirms means this.
- * @param {number} place
- */
+/** The screen's content for a word, or for all words (0): whoever confirms means this. @param {number} place */
 function onScreen(place) {
   const shown = store.sentence.words.map(({ head }, k) => `${head} ${relationOf(k + 1)}`);
   return place ? shown[place - 1] : String(shown);
@@ -232,10 +226,7 @@ export function make(order, meant = "") {
   });
 }
 
-/**
- * What a change has done, in words.
- * @param {{ what: string, value: unknown, word: number }} order
- */
+/** What a change has done, in words. @param {{ what: string, value: unknown, word: number }} order */
 function report({ what, value, word }) {
   const { sentence } = store;
   const its = sentence.words[word - 1];

@@ -1,7 +1,7 @@
 // Tag, features and lemma of the selected word.
 
 import { askOfWord } from "./choice.js";
-import { get, queued } from "./client.js";
+import { get, listed } from "./client.js";
 import { isKnown, lemmaOffers, merged, offers, xposOffers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
 import { inTurn } from "./relation.js";
@@ -24,20 +24,17 @@ onChange(() => {
  */
 async function values(what, place) {
   const { id } = store.sentence;
-  return (await queued(() => get(`values/${id}`, { word: String(place), what }))).values; // after what was set just before
+  return (await listed(() => get(`values/${id}`, { word: String(place), what }))).values;
 }
 
-/**
- * Takes the next of the likely values of a column.
- * @param {"tag" | "xpos" | "feats" | "lemma"} what
- */
+/** Takes the next of the likely values of a column. @param {"tag" | "xpos" | "feats" | "lemma"} what */
 export function turnValue(what) {
   const place = store.chosen;
   inTurn(async () => {
     const of = `${store.sentence.id} ${place} ${what}`;
-    const word = store.sentence.words[place - 1];
-    if (ring.of !== of) ring = { of, values: what === "tag" ? word.tags.map(([tag]) => tag) : await values(what, place) };
-    if (ring.values.length) await give(what, turned(ring.values, word[what], 1), place);
+    const word = () => store.sentence.words[place - 1];
+    if (ring.of !== of) ring = { of, values: what === "tag" ? word().tags.map(([tag]) => tag) : await values(what, place) };
+    if (ring.values.length) await give(what, turned(ring.values, word()[what], 1), place);
     else say(`Nothing is known that could be the ${what} of this word.`, true);
   });
 }
@@ -87,7 +84,7 @@ export function askFeatures() {
     const above = store.sentence.words[place - 2]?.feats ?? "_";
     return {
       title: `Features of ${of}: ${feats === "_" ? "none" : feats.replaceAll("|", " | ")}`,
-      next: store.sentence.words.some(({ xpos }) => xpos !== "_") ? askXpos : askLemma,
+      next: () => (store.sentence.words.some(({ xpos }) => xpos !== "_") ? askXpos : askLemma)(),
       hint: "1 to 9 takes a bundle, 0 that of the word above. Type beginnings of values, such as g pl; -g takes one away, "
         + "_ all; Name=Value sets any",
       options: (typed) => {
@@ -110,17 +107,20 @@ export function askFeatures() {
 }
 
 export function askLemma() {
-  askLikely("lemma", (all, of, { form, lemma }, place) => ({
-    title: `Lemma of ${of}`,
-    next: () => place < store.sentence.words.length && (select(place + 1), askFeatures()),
-    present: lemma === "_" ? form : lemma,
-    hint: "1 to 9 takes one at once; Backspace changes the ending; ↓ takes what typed letters make of the form",
-    options: (typed) => {
-      const others = all().filter((one) => one !== lemma);
-      const found = typed ? lemmaOffers(typed, form, others) : others;
-      return typed || /\d/.test(form) ? found.map((value) => ({ value })) : numbered(found); // digits may be a lemma
-    },
-  }));
+  askLikely("lemma", (all, of, { form, lemma }, place) => {
+    const present = lemma === "_" ? form : lemma;
+    return {
+      title: `Lemma of ${of}`,
+      next: () => place < store.sentence.words.length && (select(place + 1), askFeatures()),
+      present,
+      hint: "1 to 9 takes one at once; Backspace changes the ending; ↓ and Enter take what typed letters make of the form",
+      options: (typed) => {
+        const others = all().filter((one) => one !== lemma);
+        if (typed) return lemmaOffers(typed, form, present, others).map((value) => ({ value }));
+        return /\d/.test(form) ? others.map((value) => ({ value })) : numbered(others); // digits may be a lemma
+      },
+    };
+  });
 }
 
 /**

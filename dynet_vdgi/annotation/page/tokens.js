@@ -33,11 +33,7 @@ export function askSplit() {
   }));
 }
 
-/**
- * A multiword token as it is typed, "3-4 du".
- * @param {string} typed
- * @returns {[number, number, string] | null}
- */
+/** A multiword token as it is typed, "3-4 du". @param {string} typed @returns {[number, number, string] | null} */
 export function rangeOf(typed) {
   const found = /^(\d{1,4})-(\d{1,4})\s*(\S.*)?$/.exec(typed);
   return found ? [Number(found[1]), Number(found[2]), found[3] ?? ""] : null;
