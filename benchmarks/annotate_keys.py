@@ -350,6 +350,7 @@ def corrected(driver: Driver, gold: Sentence, whole: bool = False) -> dict[str, 
             if whole:
                 correct_tokens(driver, gold)
                 correct_columns(driver, gold)
+                wait_for_rest(driver)
             correct(driver, gold, counts, whole)
         driver.press("confirming", ["a"])
         counts["before"] += 1

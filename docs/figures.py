@@ -577,7 +577,6 @@ _TABLES = {
         ),
     ),
     "t7": _replicated(replication.speed, "docs/results/replication-speed.csv", "python benchmarks/parsing_speed.py"),
-    "made": _replicated(partial(replication.made, "UniversalRules-released")),
     "lambda.released": _replicated(partial(replication.largest_lambda, "released-lambda")),
     "lambda.code": _replicated(partial(replication.largest_lambda, "UniversalRules-released")),
     "lambda.dual": _replicated(partial(replication.largest_lambda, *_DUAL)),

@@ -296,12 +296,6 @@ def difference(
     return "/".join(f"{a - b:+.1f}" for a, b in zip(*means))
 
 
-def made(system: str) -> str:
-    """How many runs of a system there are, and of which languages."""
-    own = of_systems(system)
-    return f"{len(own)} ({', '.join(dict.fromkeys(row.language for row in own))})"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="folders of vdgi experiment --out")
