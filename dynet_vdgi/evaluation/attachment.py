@@ -391,7 +391,8 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
     """Both sides, reduced to the words that a protocol scores. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
     sentences, predicted, number = [], [], 0
-    for number, both in enumerate(matched(gold, parsed), 1):
+    for both in matched(gold, parsed):
+        number += 1
         left = under(protocol, *both)
         if left is not None:
             sentences.append(left[0])
