@@ -378,8 +378,9 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
 
 def correct_columns(driver: Driver, gold: Sentence) -> None:
     """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest ways."""
-    shown = driver.shown()
     for place in range(1, len(gold) + 1):
+        wait_for_rest(driver)
+        shown = driver.shown()
         for name, (_, _, column) in COLUMNS.items():
             goal = (getattr(gold, column) or ("_",) * len(gold))[place - 1]
             failed: list[Keys] = []  # the list in the page was an older one
@@ -593,7 +594,7 @@ def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool)
 
 
 def wait_for_rest(driver: Driver) -> None:
-    """Waits until the processes that learn and parse rest, as they do while a person reads."""
+    """Waits until the processes that learn and parse rest, as they do while a person reads, before each word."""
     children = Path(f"/proc/{driver.process}/task/{driver.process}/children")
 
     def are_resting() -> bool:
