@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from itertools import chain
 from pathlib import Path
 
-from measuring import argument_parser
-from universal import files_of, source_rows
+from measuring import argument_parser, conditions, csv_rows
+from universal import NOT_FREE, TREEBANKS, files_of
 
 from dynet_vdgi.data import conllu
 
@@ -24,13 +24,15 @@ MOST, LEAST = 20, 3
 def main() -> None:
     """Counts, and writes the file."""
     parser = argument_parser(__doc__)
-    parser.set_defaults(without=[], without_code=[], free=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--treebanks", type=Path, default=TREEBANKS, help="list of files, branches and licences")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
     branches: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in source_rows(arguments):
+    for row in csv_rows(arguments.treebanks):
+        if any(mark in row["licence"] for mark in NOT_FREE):
+            continue
         sentences = chain.from_iterable(conllu.read(path) for path in files_of(arguments.data, row["files"]))
         counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
         for (tag, bundle), count in counts.items():
@@ -42,6 +44,7 @@ def main() -> None:
         rows += [f"{tag} {bundle}\n" for bundle in kept[:MOST]]
     head = "# Features that words of a tag have most often in other languages (benchmarks/feature_bundles.py).\n"
     arguments.out.write_text(head + "".join(rows), encoding="utf-8")
+    print(f"{conditions()}\n{len(rows)} bundles of {len(shares)} tags")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ RUNS = {
         "--language xx ud2.conllu --whole --sentences 1 --rows rows.jsonl",
         ["| as before |", "| xx | 1 |", "xx: 1 of 1 sentences equal; other cells by column: {}"],
     ),
+    "feature_bundles": ("--data '{folder}' --treebanks treebanks.csv --out out.txt", ["1 bundles of 1 tags"]),
     "release": (
         "ud2.conllu --code qqq --sentences 1 --out out",
         ["1 sentences, ", "udvalidate --lang=ud --level=3: ", "the second run: nothing; in the annotated files: False"],
@@ -197,6 +198,16 @@ def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script in ("annotate_keys", "annotate_text", "release"):  # the page has the tags of UD 2
         demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
+    if (
+        script == "feature_bundles"
+    ):  # bundles of fewer than three branches, and treebanks that are not free, do not count
+        word = "1\ta\ta\tNOUN\t_\t{}\t0\troot\t_\t_\n\n"
+        for name, bundles in {"a": "AB", "b": "AB", "c": "A", "d": "B"}.items():
+            (tmp_path / f"{name}.conllu").write_text(
+                "".join(word.format(f"Case={one}") for one in bundles), encoding="utf-8"
+            )
+        rows = ("files,branch,licence", "a.conllu,a,CC0", "b.conllu,b,CC0", "c.conllu,c,CC0", "d.conllu,d,NC")
+        (tmp_path / "treebanks.csv").write_text("\n".join(rows), encoding="utf-8")
     arguments, headers = RUNS[script]
     printed = run(script, arguments, tmp_path)
     assert f"python benchmarks/{script}.py" in printed
