@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from measuring import argument_parser, conditions, csv_rows
-from universal import NOT_FREE, TREEBANKS, files_of
+from universal import TREEBANKS, files_of, is_free
 
 from dynet_vdgi.data import conllu
 
@@ -30,9 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
     branches: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in csv_rows(arguments.treebanks):
-        if any(mark in row["licence"] for mark in NOT_FREE):
-            continue
+    for row in filter(is_free, csv_rows(arguments.treebanks)):
         sentences = chain.from_iterable(conllu.read(path) for path in files_of(arguments.data, row["files"]))
         counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
         for (tag, bundle), count in counts.items():

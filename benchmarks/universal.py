@@ -95,9 +95,13 @@ def source_rows(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
         branches = set(row["branch"].split("+"))
         if branches & set(arguments.without) or row["code"] in arguments.without_code:
             continue
-        if arguments.free and any(mark in row["licence"] for mark in NOT_FREE):
-            continue
-        yield row
+        if not arguments.free or is_free(row):
+            yield row
+
+
+def is_free(row: dict[str, str]) -> bool:
+    """Whether the licence of a treebank allows any use."""
+    return not any(mark in row["licence"] for mark in NOT_FREE)
 
 
 def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:

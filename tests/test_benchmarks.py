@@ -184,6 +184,17 @@ def test_every_script_is_tested() -> None:
     assert set(RUNS) == {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED
 
 
+def written_bundles(folder: Path) -> None:
+    """Treebanks in which one bundle has three branches, and another has two and a treebank that is not free."""
+    word = "1\ta\ta\tNOUN\t_\t{}\t0\troot\t_\t_\n\n"
+    rows = ["files,branch,licence"]
+    for name, bundles, licence in (("a", "AB", "CC0"), ("b", "AB", "CC0"), ("c", "A", "CC0"), ("d", "B", "NC")):
+        text = "".join(word.format(f"Case={one}") for one in bundles)
+        (folder / f"{name}.conllu").write_text(text, encoding="utf-8")
+        rows.append(f"{name}.conllu,{name},{licence}")
+    (folder / "treebanks.csv").write_text("\n".join(rows), encoding="utf-8")
+
+
 @pytest.mark.parametrize("script", sorted(RUNS))
 def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script in ("validate", "release"):
@@ -198,16 +209,8 @@ def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script in ("annotate_keys", "annotate_text", "release"):  # the page has the tags of UD 2
         demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
-    if (
-        script == "feature_bundles"
-    ):  # bundles of fewer than three branches, and treebanks that are not free, do not count
-        word = "1\ta\ta\tNOUN\t_\t{}\t0\troot\t_\t_\n\n"
-        for name, bundles in {"a": "AB", "b": "AB", "c": "A", "d": "B"}.items():
-            (tmp_path / f"{name}.conllu").write_text(
-                "".join(word.format(f"Case={one}") for one in bundles), encoding="utf-8"
-            )
-        rows = ("files,branch,licence", "a.conllu,a,CC0", "b.conllu,b,CC0", "c.conllu,c,CC0", "d.conllu,d,NC")
-        (tmp_path / "treebanks.csv").write_text("\n".join(rows), encoding="utf-8")
+    if script == "feature_bundles":
+        written_bundles(tmp_path)
     arguments, headers = RUNS[script]
     printed = run(script, arguments, tmp_path)
     assert f"python benchmarks/{script}.py" in printed

@@ -156,6 +156,11 @@ def right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     return _confirmed(marked, [word], by)
 
 
+@_of_arcs
+def _all_right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    return _confirmed(marked, marked.positions, by)
+
+
 def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
     arcs = list(marked.arcs)
     for word in words:
@@ -168,7 +173,7 @@ def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
 
 def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """Head and relation of all words but punctuation are right, and all tags, features and lemmas."""
-    state = _of_arcs(lambda *_: _confirmed(marked, marked.positions, by))(marked, word, value, by)
+    state = _all_right(marked, word, value, by)
     if not marked.is_tagged:
         raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
     columns = []

@@ -89,11 +89,12 @@ export async function trying(task) {
 /**
  * @param {Sentence} found
  * @param {number} word to select; 0: the one that was, or the first doubtful one of another sentence
+ * @param {number[]} places of the words whose arcs have moved
  */
-export function show(found, word = 0) {
+export function show(found, word = 0, places = /** @type {number[]} */ ([])) {
   const isOther = store.sentence.id !== found.id;
   store.sentence = found;
-  store.moved = [];
+  store.moved = places;
   if (isOther) {
     arrivals += 1;
     store.chosen = firstDoubtful(found) || 1;
@@ -312,9 +313,7 @@ export async function update() {
         if (othersWait()) return;
         const { id, words } = store.sentence;
         const found = await get(`sentence/${id}`);
-        show(found);
-        store.moved = moved(words, found.words, 0);
-        changed();
+        show(found, 0, moved(words, found.words, 0));
       });
     }
     return state;
