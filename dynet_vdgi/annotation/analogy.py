@@ -41,11 +41,15 @@ class Described(NamedTuple):
     lemma: str = ""
 
 
+LEMMA = Described._fields.index("lemma")
+
+
 class Analogies:
     """The words of a text that somebody has described, by tag and ending."""
 
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self._counts: defaultdict[tuple[str, str], Counter[Described]] = defaultdict(Counter)
+        self._tags: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by lower-cased form
         self._entered: dict[int, Counter[tuple[str, str, Described]]] = {}  # words by sentence
         for marked in sentences:
             self.enter(marked.id, marked)
@@ -58,6 +62,7 @@ class Analogies:
         if now != before:
             for sign, words in ((1, now - before), (-1, before - now)):
                 for (form, tag, said), n in words.items():
+                    self._tags[form.lower()][tag] += sign * n
                     for ending in _endings(form):
                         self._counts[tag, ending][said] += sign * n
 
@@ -77,6 +82,28 @@ class Analogies:
             if known and all(said.feats != feats for said in known):
                 found.insert(0, composed_xpos(feats, known))
         return list(dict.fromkeys(found))
+
+    def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
+        """A tagger's tag and guess for a word of which nobody has said anything, with what was said of others.
+
+        A tagger learns now and then; this knows the word before. Of a form that somebody has described, nothing
+        stays that contradicts all that was said of it. Of other forms the lemma is that of words of the same ending,
+        which makes fewer errors than a tagger that knows few words.
+        """
+        tags = +self._tags.get(form.lower(), Counter())
+        if tags and tag not in tags:
+            tag, guess = tags.most_common(1)[0][0], Described()
+        like = self.guess(form, MarkedColumns(upos=tag)) if tag != NOTHING else Described()
+        if tag not in tags:
+            return tag, Described(guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma)
+        said = +self._counts[tag, f" {form.lower()}"]
+        values = []
+        for place, (old, best) in enumerate(zip(guess, like)):
+            known = {one[place] for one in said} - {""}
+            if place == LEMMA:
+                known = {rule if rule == NOTHING else applied(rule, form) for rule in known}
+            values.append(old if old in known or not known else best)
+        return tag, Described(*values)
 
     def others(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
@@ -104,7 +131,8 @@ class Analogies:
         said = _described(word)
         feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
         xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
-        rule = next(iter(self.ranked(form, word.upos, "lemma", feats)), "")
+        rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
+        rule = next(iter(rules), "")
         return Described(xpos, feats, rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)))
 
 
@@ -139,8 +167,14 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NOTHING:
             said = _described(word, is_done)
-            rule = said.lemma if said.lemma in ("", NOTHING) else rule_of(form, said.lemma).replace(NOTHING, "")
+            rule = said.lemma if said.lemma in ("", NOTHING) else _rule_of(form, said.lemma)
             yield form, word.upos, said._replace(lemma=rule)
+
+
+def _rule_of(form: str, lemma: str) -> str:
+    """The rule that makes a lemma, of the whole form if need be."""
+    rule = rule_of(form, lemma)
+    return f"{form.lower()}>{lemma}" if rule == NOTHING else rule
 
 
 def _described(word: MarkedColumns, is_done: bool = False) -> Described:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi.annotation import changes, tokens
-from dynet_vdgi.annotation.analogy import Analogies
+from dynet_vdgi.annotation.analogy import Analogies, Described
 from dynet_vdgi.annotation.journal import Record
 from dynet_vdgi.annotation.marked import (
     NO_LABEL,
@@ -452,6 +452,26 @@ class AnnotatedText:
         marked.put_tags(guess)
         self.relations.enter(marked)
 
+    def recall(self, marked: MarkedSentence, after: int = 0) -> bool:
+        """Shows what is known of words by now in place of what a tagger guessed of them before; says if that changes.
+
+        `after` is a word on which, and before which, somebody has looked at what is shown.
+        """
+        if marked.is_done or not marked.guessed_tags.tags:
+            return False
+        new = dict(marked.recalled)
+        for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
+            if k >= after and marked.is_unsaid(k):
+                guess = tag, Described(*["" if value == "_" else value for value in (xpos, feats, lemma)])
+                found = self.analogies.recalled(marked.forms[k], *guess)
+                new.pop(marked.wids[k], None)
+                if found != guess:
+                    new[marked.wids[k]] = found[0], {name: value or "_" for name, value in found[1]._asdict().items()}
+        self.relations.enter(marked, -1)
+        is_new = marked.put_recalled(new)
+        self.relations.enter(marked)
+        return is_new
+
 
 def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     """The sentence that a record describes. Raises: ValueError, there is none such; DataError."""
@@ -467,6 +487,8 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
 
 def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:
     """Keeps the tagger's guesses for words that one sentence had: of a word with another form, the tag."""
+    if len(gone) == 1:
+        marked.recalled = gone[0].recalled
     if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
         return  # of several sentences, the words get other numbers
     known = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))

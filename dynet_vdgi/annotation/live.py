@@ -316,6 +316,8 @@ class Live:
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
                 is_kept = marked.edits or self._is_open(k)
                 text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
+                if not is_kept:
+                    self._recall(k)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -353,7 +355,8 @@ class Live:
         """
         marked = self.session.text.of_id(number)
         self.touch(number)
-        is_new = self._parsed.get(number) != (self.learning["lessons"], marked.edits)
+        is_recalled = not marked.edits and self._recall(number)
+        is_new = is_recalled or self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
             self._parse(number)
         return await self.parsed(number)
@@ -383,6 +386,8 @@ class Live:
             self._tag_wake.set()
         for each in found if not words else ():
             self.touch(each)
+            if what in COLUMNS and word:
+                self._recall(each, word)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
                     self._wake.set()
@@ -395,11 +400,19 @@ class Live:
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""
         number = self.session.back(what)
+        step = (self.session.text.redo if what == "undo" else self.session.text.undo)[-1]
+        if step.what in COLUMNS and step.word:
+            self._recall(number, step.word)
         self._corrected.pop(number, None)
         self.touch(number)
         if self._is_due():
             self._wake.set()
         return number
+
+    def _recall(self, number: int, after: int = 0) -> bool:
+        """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the text has."""
+        has_tagger = self._helpers is not None and self._helpers.has_tagger
+        return not has_tagger and self.session.text.recall(self.session.text.of_id(number), after)
 
     async def parsed(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""

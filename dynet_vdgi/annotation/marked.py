@@ -132,6 +132,7 @@ class MarkedSentence:
     first: SentenceState  # as in the file
     state: SentenceState
     guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
+    recalled: Mapping[int, tuple[str, Mapping[str, str]]] = field(default_factory=dict)  # see `put_recalled`
     guessed: dict[tuple[Any, ...], tuple[str, str, str]] = field(default_factory=dict)  # see `put_guesses`
     sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
@@ -212,10 +213,12 @@ class MarkedSentence:
         if self._filled is None or self._filled[0] is not guess or self._filled[1] is not columns:
             filled = list(columns)
             for k, (word, (tag, _, *its)) in enumerate(zip(columns, guess.words)):
+                said: Mapping[str, str] = dict(zip(("lemma", "xpos", "feats"), its))
+                if self.is_unsaid(k):
+                    tag, said = self.recalled.get(self.wids[k], (tag, said))
                 is_files = word.upos == tag != NOTHING and not word.tag_by
                 if word.upos in (NOTHING, tag) and not is_files:  # else its tag is the file's, or another one
-                    said = zip(("lemma", "xpos", "feats"), its)
-                    new = {c: v for c, v in said if getattr(word, c) == NOTHING and not getattr(word, c + "_by")}
+                    new = {c: value for c, value in said.items() if _is_missing(word, c)}
                     filled[k] = word._replace(upos=tag, **new)
             for (k, *about), values in self.guessed.items():
                 own = columns[k]
@@ -236,7 +239,8 @@ class MarkedSentence:
         if (soft := self.guessed_tags.soft) is None or len(soft.chances) != len(self):
             return self._with(self.columns)
         said = zip(self.state.columns, self.columns)
-        given = [(k, word.upos, word.feats) for k, (own, word) in enumerate(said) if own.upos != NOTHING]
+        pairs = enumerate(zip(said, self.guessed_tags.tags))
+        given = [(k, w.upos, w.feats) for k, ((own, w), guess) in pairs if own.upos != NOTHING or w.upos != guess]
         return replace(self._with(self.columns), soft=soft.settled(given))
 
     @property
@@ -347,6 +351,18 @@ class MarkedSentence:
         old = self.guessed_tags.words or [(NOTHING, 0.0, NOTHING, NOTHING, NOTHING)] * len(self)
         words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
         return self.guessed_tags if words == old else TagGuess.of_words(words)
+
+    def put_recalled(self, new: Mapping[int, tuple[str, Mapping[str, str]]]) -> bool:
+        """Adopts tags and other columns in place of the tagger's, by word id; returns whether that shows."""
+        before, self.recalled, self._filled = self.columns, new, None
+        is_new = self.columns != before
+        self.version += is_new
+        return is_new
+
+    def is_unsaid(self, place: int) -> bool:
+        """Whether nobody has said anything of the tag and features of the word at a place, from 0."""
+        own = self.state.columns[place]
+        return own.upos == own.xpos == own.feats == NOTHING and not (own.tag_by or own.xpos_by or own.feats_by)
 
     def put_guesses(self, new: Mapping[tuple[Any, ...], tuple[str, str, str]]) -> None:
         """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `key` gives of a word now."""
