@@ -155,6 +155,26 @@ LEMMA = """async ([goal, form, present, known]) => {
 }"""
 """Few keys, after `m`, that make a lemma that of gold by an option; null: none does."""
 
+RELATION = """async ([goal, present, all]) => {
+  const { matching } = await import("./relation.js");
+  const [base, subtype] = goal.split(":");
+  const own = [1, 2, 3].map((n) => base.slice(0, n));
+  const ends = subtype ? [...Array(subtype.length).keys()].map((k) => subtype.slice(0, k + 1)) : [];
+  const typed = [...own, ...ends.flatMap((end) => [`:${end}`, ...own.map((start) => `${start}:${end}`)])];
+  let best = null;
+  const weigh = (keys) => { if (!best || keys.length < best.length) best = keys; };
+  const key = matching("", all, present).find(({ value }) => value === goal)?.key;
+  if (key) weigh([key]);
+  for (const one of typed) {
+    const options = matching(one, all, present);
+    const k = options.findIndex(({ value }) => value === goal);
+    const isAsked = !all.includes(goal) && options.length === 1; // whether it is meant
+    if (k >= 0) weigh([...one, ...Array(k).fill("ArrowDown"), "Enter", ...(isAsked ? ["Enter"] : [])]);
+  }
+  return best;
+}"""
+"""Few keys, after `l`, that take a relation from the list; null: nothing shorter than the whole does."""
+
 Keys = list[str]
 Shown = dict[str, Any]
 
@@ -205,17 +225,11 @@ def written(goal: str, offered: Sequence[str]) -> Keys:
     return ["l", *goal, "Enter"] + (["Enter"] if goal not in offered else [])
 
 
-def relation_keys(present: str, goal: str, offered: Sequence[str]) -> Keys:
-    """The shortest way to a relation; those offered first are the likely ones."""
+def relation_keys(present: str, goal: str, offered: Sequence[str], by_list: Keys | None = None) -> Keys:
+    """The shortest way to a relation, perhaps the one that takes it from the list; those offered first are likely."""
     likely = offered[:LIKELY]
-    ways = [written(goal, offered)]
-    for letters in range(1, len(goal)):
-        matching = [relation for relation in offered if relation.startswith(goal[:letters])]
-        if matching and matching[0] == goal and goal[:letters] not in offered:
-            ways.append(["l", *goal[:letters], "Enter"])
-            break
+    ways = [written(goal, offered), *([["l", *by_list]] if by_list else [])]
     if goal in likely:
-        ways.append(["l", str(likely.index(goal) + 1)])
         ways.append(["."] * _turns(present, goal, likely, 1))
         ways.append([","] * _turns(present, goal, likely, -1))
     if goal in offered:
@@ -487,7 +501,8 @@ def correct(driver: Driver, gold: Sentence, counts: dict[str, int], whole: bool)
             offered = offered_relations(driver, shown, place)
             counts["before"] += 1 + len(relation) + 1 + (relation not in offered)
             counts["relations_set"] += 1
-            shown = driver.change("relations", relation_keys(present, relation, offered), shown)
+            by_list = driver.page.evaluate(RELATION, [relation, present, offered])
+            shown = driver.change("relations", relation_keys(present, relation, offered, by_list), shown)
             if shown["words"][place - 1]["label"] != relation:  # the page's list was an older one
                 shown = driver.change("relations", written(relation, offered), shown)
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from math import log
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ OTHER_FEATS = 0.02
 
 SMALL = 0.1
 """Added to the counts of features from which parts of an XPOS are chosen."""
+
+FREQUENT = 5
+"""Lemmas of a tag that are offered for any of its words."""
 
 SHORTENED = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -50,6 +54,7 @@ class Analogies:
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self._counts: defaultdict[tuple[str, str], Counter[Described]] = defaultdict(Counter)
         self._tags: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by lower-cased form
+        self._lemmas: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by tag
         self._entered: dict[int, Counter[tuple[str, str, Described]]] = {}  # words by sentence
         for marked in sentences:
             self.enter(marked.id, marked)
@@ -63,6 +68,8 @@ class Analogies:
             for sign, words in ((1, now - before), (-1, before - now)):
                 for (form, tag, said), n in words.items():
                     self._tags[form.lower()][tag] += sign * n
+                    if said.lemma not in ("", NOTHING):
+                        self._lemmas[tag][applied(said.lemma, form)] += sign * n
                     for ending in _endings(form):
                         self._counts[tag, ending][said] += sign * n
 
@@ -117,12 +124,14 @@ class Analogies:
         )
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
-        """Possible lemmas, also twice: by rules of the tag, of other tags, and the form as it is or shortened."""
+        """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, the form as it is, shortened."""
         lower = form.lower()
-        for find in (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma")):  # if needed
-            for rule in find():
-                if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-                    yield applied(rule, form)
+        finds = (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma"))  # if needed
+        rules = (rule for find in finds for rule in find())
+        found = (applied(r, form) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
+        yield from islice(found, 1)
+        yield from (lemma for lemma, n in self._lemmas[tag].most_common(FREQUENT) if n > 0)
+        yield from found
         yield from (lower, form)
         yield from (lower[:-k] for k in range(1, min(SHORTENED + 1, len(lower))))
 

@@ -45,11 +45,13 @@ anybody sets by hand."""
 
 
 _USUAL = """
-acl:relcl nmod:poss flat:name nsubj:pass aux:pass advmod:emph obl:arg obl:agent obl:tmod flat:foreign
-compound:prt compound:svc expl:pv compound:lvc
+acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt flat:foreign obl:tmod
+csubj:pass expl:pv nsubj:outer compound:svc cc:preconj compound:redup nsubj:cop compound:lvc det:poss expl:pass
+obl:lmod obl:mod csubj:cop advmod:neg advcl:cmp aux:neg csubj:outer nummod:gov advcl:cleft advcl:relcl compound:nn
+det:numgov expl:impers nmod:tmod xcomp:ds advmod:lmod obj:agent obl:cmp parataxis:insert
 """
 USUAL = _USUAL.split()
-"""The subtypes that at least ten of 102 treebanks have, the most widespread first."""
+"""The subtypes that at least three of 118 treebanks have, the most widespread first."""
 
 
 class Relations:

@@ -386,8 +386,8 @@ class Live:
             self._tag_wake.set()
         for each in found if not words else ():
             self.touch(each)
-            if what in COLUMNS and word:
-                self._recall(each, word)
+            if word and what in (*COLUMNS, "split", "join"):
+                self._recall(each, word if what in COLUMNS else word - 1)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
                     self._wake.set()

@@ -5,7 +5,8 @@ import { Fault, get, listed } from "./client.js";
 import { turned } from "./keys.js";
 import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
-const MOST_LIKELY = 5;
+const MOST_LIKELY = 5; // through which one turns
+const MOST_KEYS = 9;
 const MOST_SHOWN = 40;
 
 /** The relations to offer for one arc. They keep their order as long as the arc is the same, so that one can turn. */
@@ -76,30 +77,37 @@ export function askRelation() {
       return `Relation of ${place} ${word.form}${form ? `, dependent of ${head} ${form}` : ""}`;
     },
     place,
-    hint: "1 to 5 takes one at once; type for others",
-    options: (typed) => matching(typed, all, MOST_LIKELY),
+    hint: "1 to 9 takes one at once; type for others, such as n:p for nmod:poss, or :p for a subtype of the present one",
+    options: (typed) => matching(typed, all, relationOf(place)),
     answer: (label, how) => set(place, label, how),
   }, ready);
 }
 
 /**
- * The relations, or other values, that begin with a text, one that is new last.
+ * The relations that what is typed may stand for, one that is new last: the beginning of a relation, or that of its
+ * subtype, too (`n:p` for nmod:poss), which belongs to the present relation if nothing stands before it.
  * @param {string} typed
  * @param {string[]} all the likeliest first
- * @param {number} nKeys so many have a number as their key
+ * @param {string} present
  * @returns {import("./choice.js").Option[]}
  */
-export function matching(typed, all, nKeys = 0) {
-  const found = [...new Set(all)].filter((relation) => relation.toLowerCase().startsWith(typed.toLowerCase()));
-  const options = found.slice(0, MOST_SHOWN).map((relation) => {
-    const rank = all.indexOf(relation);
+export function matching(typed, all, present) {
+  const [start, subtype] = typed.toLowerCase().split(":");
+  const base = start || (subtype === undefined ? "" : present.split(":")[0]);
+  const suits = (/** @type {string} */ relation) => {
+    const [its, more] = relation.toLowerCase().split(":");
+    return its.startsWith(base) && (subtype === undefined || more?.startsWith(subtype));
+  };
+  const options = all.filter(suits).slice(0, MOST_SHOWN).map((relation, k) => {
     const aside = store.unlisted.has(relation) ? "not listed" : "";
-    return { value: relation, aside, ...(rank < nKeys && !typed && { key: String(rank + 1) }) };
+    return { value: relation, aside, ...(k < MOST_KEYS && !typed && { key: String(k + 1) }) };
   });
-  const exact = options.findIndex(({ value }) => value === typed);
+  const whole = subtype ? all.find((one) => !one.includes(":") && one.startsWith(base)) : undefined;
+  const meant = whole === undefined ? typed : `${whole}:${subtype}`;
+  const exact = options.findIndex(({ value }) => value === meant);
   if (exact > 0) options.unshift(...options.splice(exact, 1));
-  const isNew = typed && exact < 0 && options.length;
-  return isNew ? [...options, { value: typed, isNew: true }] : options;
+  const isNew = typed && exact < 0 && (options.length || meant !== typed);
+  return isNew ? [...options, { value: meant, isNew: options.length > 0 }] : options;
 }
 
 /**
