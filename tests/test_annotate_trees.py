@@ -129,7 +129,7 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
-    assert relations.fault("obj:zzz") == "'obj:zzz' is a subtype of obj that this file does not have"
+    assert relations.fault("fixed:zzz") == "'fixed:zzz' is a subtype of fixed that this file does not have"
     assert relations.fault("comp:obk").endswith("did you mean 'comp:obj'?")
     assert "no relation of UD" in relations.fault("nmod:")
     assert "no relation of UD" in relations.fault("nmud:poss")

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import log
 from typing import NamedTuple
 
@@ -30,8 +30,8 @@ OTHER_FEATS = 0.02
 SMALL = 0.1
 """Added to the counts of features from which parts of an XPOS are chosen."""
 
-FREQUENT = 5
-"""Lemmas of a tag that are offered for any of its words."""
+FREQUENT, FREQUENT_IN = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
+"""So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
 
 SHORTENED = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -124,15 +124,16 @@ class Analogies:
         )
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
-        """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, the form as it is, shortened."""
+        """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as written, shortened."""
         lower = form.lower()
         finds = (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma"))  # if needed
         rules = (rule for find in finds for rule in find())
-        found = (applied(r, form) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
+        fitting = (applied(r, form) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
+        found = chain(fitting, (lower, form))
         yield from islice(found, 1)
-        yield from (lemma for lemma, n in self._lemmas[tag].most_common(FREQUENT) if n > 0)
+        if tag in FREQUENT_IN:
+            yield from (lemma for lemma, n in self._lemmas[tag].most_common(FREQUENT) if n > 0)
         yield from found
-        yield from (lower, form)
         yield from (lower[:-k] for k in range(1, min(SHORTENED + 1, len(lower))))
 
     def guess(self, form: str, word: MarkedColumns) -> Described:
