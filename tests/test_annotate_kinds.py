@@ -153,6 +153,39 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert text_of.analogies.ranked("Houses", "NOUN", "feats") == again.ranked("Houses", "NOUN", "feats") == []
 
 
+def test_what_was_said_of_a_form_is_recalled_before_the_tagger_has_learnt_it(folder: Path) -> None:
+    text = (
+        "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("ma", "ma", "be", "Ma"), 1)) + "\n"
+    )
+    session = Session(written(Path("a.conllu"), 2 * text), "anna")
+    one, two = session.text.sentences
+    for marked in (one, two):
+        session.text.put_tags(marked, TagGuess(("NOUN",) * 4, (0.9,) * 4, feats=("Case=Nom",) * 4))
+    for what, value in (("tag", "PRON"), ("feats", "Person=1"), ("lemma", "mi"), ("xpos", "P1")):
+        change(session, 0, what, 2, value)
+    assert session.text.recall(one, 2)
+    assert one.tags == ("NOUN", "PRON", "NOUN", "PRON")  # nobody has looked at the last word yet
+    assert not session.text.recall(one, 2)
+    assert session.text.recall(two)
+    assert two.tags == ("PRON", "PRON", "NOUN", "PRON")
+    its = two.columns[3]
+    assert (its.lemma, its.feats, its.xpos) == ("mi", "Person=1", "P1")
+    assert two.columns[2].feats == "Case=Nom"  # of be, nothing is known but the tagger's guess
+    change(session, 1, "tag", 3, "VERB")
+    assert (two.columns[2].upos, two.columns[2].feats) == ("VERB", "_")
+    session.text.put_tags(two, TagGuess(("DET",) * 4, (0.9,) * 4))
+    assert two.tags == ("PRON", "PRON", "VERB", "PRON")
+    change(session, 1, "split", 4, ["M", "a"])
+    assert session.text.by_id[1].tags[:3] == ("PRON", "PRON", "VERB")  # as shown before
+    for _ in range(6):
+        session.back("undo")
+    session.text.recall(two)
+    assert two.tags == ("DET",) * 4
+    assert one.recalled  # until somebody sees it
+    assert session.text.recall(one, 2)
+    assert one.tags == ("NOUN",) * 4
+
+
 def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) -> None:
     text = RAW.replace("it\t_\t_\t_", "it\t_\t_\tPRP") + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
@@ -476,3 +509,6 @@ def test_new_features_bring_an_xpos_of_parts_that_known_ones_have() -> None:
     )
     marked[Described("subst:sg:acc", "Case=Acc|Number=Sing")] = 1
     assert composed_xpos("Case=Nom|Number=Plur", marked) == "subst:pl:nom"
+    assert composed_xpos("Case=Gen|Number=Plur", marked) == "subst:pl:gen"  # which nobody has said yet
+    assert composed_xpos("Case=Dat", Counter({Described("N-N", "Case=Nom"): 1})) == "N-D"
+    assert composed_xpos("Tense=Past", Counter({Described("VBP", "Tense=Pres"): 1})) == "VBP"  # no parts but in codes

@@ -149,8 +149,9 @@ class Analogies:
 def composed_xpos(feats: str, known: Counter[Described]) -> str:
     """An XPOS for features that no known word has: the one of the most similar features, each part chosen again.
 
-    A part is a letter or, where the XPOS has them, what stands between marks. It is chosen by naive Bayes: by each
-    feature that a word of `known` has or has not.
+    A part is a letter or, where the XPOS has them, what stands between marks. If it is the beginning of a value that
+    is another one here, as m in Ncms of Gender=Masc, it becomes the beginning of that. Others are chosen by naive
+    Bayes: by each feature that a word of `known` has or has not.
     """
     wanted, of_feats = set(feats.split("|")), {said: set(said.feats.split("|")) for said in known}
     likest = max(known, key=lambda said: (len(wanted & of_feats[said]) / len(wanted | of_feats[said]), known[said]))
@@ -164,7 +165,15 @@ def composed_xpos(feats: str, known: Counter[Described]) -> str:
         return log(len(its)) + sum(log(p if one in wanted else 1 - p) for one, p in zip(features, shares))
 
     choices = (dict.fromkeys([part, *(parts[k] for parts, _ in alike)]) for k, part in enumerate(shape))
-    return "".join(max(parts, key=partial(log_probability, k)) for k, parts in enumerate(choices))
+    found = [max(parts, key=partial(log_probability, k)) for k, parts in enumerate(choices)]
+    others = dict(feature.partition("=")[::2] for feature in of_feats[likest] - wanted)
+    for name, value in (feature.partition("=")[::2] for feature in sorted(wanted - of_feats[likest])):
+        was = others.get(name, "").lower()
+        for k, part in list(enumerate(shape))[:0:-1]:
+            if part.isalnum() and was.startswith(part.lower()) and ("-" in shape or not part.isupper()):
+                found[k] = value[: len(part)] if part.isupper() else value[: len(part)].lower()
+                break
+    return "".join(found)
 
 
 def _parts(xpos: str) -> list[str]:
