@@ -106,7 +106,7 @@ FEATURES = """async ([goal, present, bundles]) => {
       if (!sign) now.push(one);
       const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
       const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
-      if (!sign) pieces.push(one, ...both);
+      if (!sign) pieces.push(one, ...both, ...[1, 2, 3, 4].map((k) => `${n.slice(0, k)}=${v}`));
       const goal = String([...now].sort());
       const ways = [...pieces, ...pieces.map((piece) => ` ${piece}`)].map((piece) => {
         const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);

@@ -40,6 +40,14 @@ test("beginnings of name and value tell values apart that begin alike, and what 
   assert.deepEqual(offers("own=yes", "_", []), []);
 });
 
+test("a value may be new under the beginning of a name", () => {
+  assert.equal(offers("partt=vb", "_", [])[0], "PartType=Vb");
+  assert.equal(offers("f ty=x", "Gender=Masc", ["Type=A"])[0], "Gender=Fem|Type=X");
+  assert.deepEqual(offers("zz=vb", "_", []), []);
+  assert.ok(!offers("partt=vb", "_", ["PartType=Neg"]).includes("PartType=Neg"));
+  assert.ok(!isKnown("PartType=Vb", [])); // Enter once more stores it
+});
+
 test("what begins nothing is read letter by letter", () => {
   assert.equal(offers("ms3", "_", [])[0], "Gender=Masc|Number=Sing|Person=3");
   assert.equal(offers("_gp", "Case=Nom|Gender=Fem", ["Case=Gen|Number=Plur"])[0], "Case=Gen|Number=Plur");

@@ -36,7 +36,7 @@ const nameOf = (feature) => feature.split("=")[0];
 /**
  * The features that a word may get, as a whole, by what is typed: pieces with blanks between them, each the beginning
  * of a value or a name, or of both (`n=s`), Name=Value, or -value or Name= for one that goes; `_` first: all others go.
- * A short piece with which nothing begins is read letter by letter.
+ * After `=` a value may be new (`pa=vb`). A short piece with which nothing begins is read letter by letter.
  * Known bundles that have all of these come before others.
  * @param {string} typed
  * @param {string} present features of the word
@@ -60,7 +60,7 @@ export function offers(typed, present, bundles) {
 export function composed(typed, present, bundles) {
   if (/^_./.test(typed)) return composed(typed.slice(1), "_", bundles);
   const all = [...new Set([...bundles.flatMap(parts), ...ofUd, ...typed.split(/\s+/).filter((piece) => NEW.test(piece))])];
-  return combined(typed, parts(present), all).map((features) => features.reduce(one, present));
+  return combined(typed, parts(present), all, true).map((features) => features.reduce(one, present));
 }
 
 /**
@@ -116,14 +116,20 @@ const placed = (xpos) => ((MARK.test(xpos) && xpos.match(/[^:.,|]+|[:.,|]/g)) ||
  */
 const excess = (part, own) => Math.abs(part.length - (own.find((each) => nameOf(each) === nameOf(part)) ?? "").length);
 
-/** @param {string} typed @param {string[]} present @param {string[]} all */
-function combined(typed, present, all) {
+/**
+ * @param {string} typed
+ * @param {string[]} present
+ * @param {string[]} all
+ * @param {boolean} [mayBeNew] whether a name may have a value that it has nowhere
+ */
+function combined(typed, present, all, mayBeNew = false) {
   let found = [{ chosen: /** @type {string[]} */ ([]), rank: 0 }];
   const suiting = (/** @type {string} */ piece) => {
     const less = /^-./.test(piece) ? piece.slice(1) : piece.endsWith("=") ? piece : null;
     const going = present.filter((each) => less !== null && (begins(each, less) || isNamed(each, less)));
-    return going.length ? going.map((each) => `${nameOf(each)}=`)
-      : [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece) && !present.includes(each)));
+    if (going.length) return going.map((each) => `${nameOf(each)}=`);
+    const known = [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece)));
+    return (known.length || !mayBeNew ? known : withNew(piece, all)).filter((each) => !present.includes(each));
   };
   const pieces = typed.toLowerCase().split(/\s+/).filter(Boolean)
     .flatMap((piece) => (LETTERS.test(piece) && !suiting(piece).length ? piece.match(/-?./gu) ?? [] : [piece]));
@@ -134,6 +140,17 @@ function combined(typed, present, all) {
       .sort((a, b) => a.rank - b.rank).slice(0, MOST_SHOWN);
   }
   return found.map(({ chosen }) => chosen);
+}
+
+/**
+ * A value that is new under the names that begin so: `pa=vb` is PartType=Vb.
+ * @param {string} piece in lower case
+ * @param {string[]} all
+ */
+function withNew(piece, all) {
+  const [name, value] = piece.split("=");
+  const names = value ? [...new Set(all.map(nameOf))].filter((each) => each.toLowerCase().startsWith(name)) : [];
+  return names.map((each) => `${each}=${value[0].toUpperCase()}${value.slice(1)}`);
 }
 
 /** Whether the value of a feature begins so. @param {string} feature @param {string} piece in lower case */
