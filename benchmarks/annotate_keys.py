@@ -279,6 +279,14 @@ class Driver:
         self.type(kind, [*edited(field.input_value(), goal), "Enter"])
         return self.shown(edits + 1)
 
+    def split(self, goal: str, shown: Shown) -> Shown:
+        """Splits the selected word, by a key if the page offers that."""
+        form = shown["words"][self.place - 1]["form"]
+        offered = self.get(f"values/{shown['id']}?word={self.place}&what=split").get("values", [])
+        if goal in offered and not re.search("[0-9]", form):
+            return self.change("tokens", ["s", str(offered.index(goal) + 1)], shown)
+        return self.edit("tokens", "s", goal, shown["edits"])
+
     def take(self, kind: str, keys: Keys, edits: int) -> Shown:
         """Takes a value on one of the ways to it: keys that turn, or those of a box."""
         box, turn, _ = COLUMNS[kind]
@@ -382,11 +390,11 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
             if form.startswith(present):
                 shown = driver.change("tokens", ["j"], shown)
             else:
-                shown = driver.edit("tokens", "s", f"{form} {present.removeprefix(form)}", shown["edits"])
+                shown = driver.split(f"{form} {present.removeprefix(form)}", shown)
         if len(words) > 1 and [one["form"] for one in shown["words"][place - 1 :]][: len(words)] != [*words]:
             driver.go(shown, place)
             mark = "|" if "".join(words) == form else " "
-            shown = driver.edit("tokens", "s", mark.join(words), shown["edits"])
+            shown = driver.split(mark.join(words), shown)
         place += len(words)
 
 

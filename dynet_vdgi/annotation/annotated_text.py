@@ -28,6 +28,7 @@ from dynet_vdgi.annotation.marked import (
     read_text,
     state_in,
 )
+from dynet_vdgi.annotation.splits import Splits
 from dynet_vdgi.data import files
 from dynet_vdgi.data.places import Place
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
@@ -208,6 +209,7 @@ class AnnotatedText:
         self._before: dict[int, tuple[MarkedArc, ...]] = {}  # trees when nobody had confirmed anything
         self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._analogies: Analogies | None = None
+        self.splits = Splits()
         self._name = name
         self.listed: Sequence[tuple[int, int, str]] = ()  # sentences by id, words and reasons, of --list
         self.next_id = 1 + max(self.by_id, default=-1)  # a number that no sentence has had

@@ -403,9 +403,12 @@ class SessionPage(Page):
         return self._shown(marked.id, choices)
 
     async def values(self, request: Request) -> Response:
-        """The XPOS, FEATS or lemmas to offer for a word, the likeliest first."""
+        """The XPOS, FEATS, lemmas or splits to offer for a word, the likeliest first."""
         marked, word = self._word(request)
         what, choices = request.query_params.get("what", ""), await self._live.choices(marked, waits=False)
+        if what == "split":
+            form, sentences = marked.forms[word - 1], tuple(self._text.sentences)
+            return JSONResponse({"values": await asyncio.to_thread(self._text.splits.offered, form, sentences)})
         return JSONResponse({"values": offered(marked, word, what, self._text.analogies, choices)})
 
     async def relations(self, request: Request) -> Response:

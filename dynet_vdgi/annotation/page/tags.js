@@ -19,7 +19,7 @@ onChange(() => {
 
 /**
  * The values that suit a word's column, the likeliest first.
- * @param {"xpos" | "feats" | "lemma"} what
+ * @param {"xpos" | "feats" | "lemma" | "split"} what
  * @param {number} place
  */
 async function values(what, place) {
@@ -40,7 +40,7 @@ export function turnValue(what) {
 }
 
 /** Options with the keys 1 to 9. @param {string[]} found */
-const numbered = (found) => found.map((value, k) => ({ value, ...(k < MOST_KEYS && { key: String(k + 1) }) }));
+export const numbered = (found) => found.map((value, k) => ({ value, ...(k < MOST_KEYS && { key: String(k + 1) }) }));
 
 /** @param {number | null} share */
 const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
@@ -58,10 +58,10 @@ export function askTag() {
 /**
  * Asks for a value of a column, the likeliest first.
  * @typedef {Parameters<typeof askOfWord>[1]} About
- * @param {"xpos" | "feats" | "lemma"} what
+ * @param {"xpos" | "feats" | "lemma" | "split"} what
  * @param {(all: () => string[], ...word: Parameters<About>) => ReturnType<About>} about
  */
-function askLikely(what, about) {
+export function askLikely(what, about) {
   let all = /** @type {string[]} */ ([]);
   askOfWord(what, (...word) => about(() => all, ...word), () => trying(async () => {
     all = await values(what, store.chosen);

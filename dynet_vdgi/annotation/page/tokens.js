@@ -3,6 +3,7 @@
 import { askOfWord } from "./choice.js";
 import { at } from "./dom.js";
 import { change, give, say, store } from "./store.js";
+import { askLikely, numbered } from "./tags.js";
 
 /**
  * What a typed split means, as values of changes, one after the other, each to the next word: all words of a
@@ -20,10 +21,11 @@ export function splitsOf(form, typed) {
 }
 
 export function askSplit() {
-  askOfWord("split", (of, { form }, place) => ({
+  askLikely("split", (all, of, { form }, place) => ({
     title: `Split ${of}`,
     present: form,
-    hint: "Bar: one multiword token. Blank: two tokens",
+    hint: "Bar: one multiword token. Blank: two tokens. 1 to 9 splits as other words are",
+    options: (typed) => (typed || /\d/.test(form) ? [] : numbered(all())),
     answer: async (typed) => {
       const values = splitsOf(form, typed);
       if (!values.length) say("Put a bar or a blank where the word is to be split.", true);
