@@ -385,7 +385,7 @@ def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     keys(page, "Shift+O")
     expect(label).to_have_text("obj")
     keys(page, "l")
-    expect(page.locator("#choice-list kbd")).to_have_count(5)
+    expect(page.locator("#choice-list kbd")).to_have_count(9)
     offered = page.locator("#choice-list .value").all_inner_texts()
     keys(page, "2")
     expect(label).to_have_text(offered[1])
@@ -398,6 +398,11 @@ def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     page.locator("#arcs .arc[data-place='1'] text").click()
     page.locator("#choice-list li").nth(4).click()
     expect(word(page, 1)).to_be_focused()
+    keys(page, "l", "'n:po", "Enter")
+    expect(label).to_have_text("nmod:poss")
+    keys(page, "l", "':own", "Enter", refuses="Enter once more stores it")  # of what it is now: nobody has used it
+    keys(page, "Enter")
+    expect(label).to_have_text("nmod:own")
     wait_for(lambda: client.get("sentence/2")["words"][0]["label"] != offered[1])
 
 
