@@ -80,10 +80,9 @@ FEATURES = """async ([goal, present, bundles]) => {
   const [name, value] = [0, 1].map((k) => (one) => one.split("=")[k]);
   const own = parts(goal).sort((a, b) => Number(/[0-9]$/.test(a)) - Number(/[0-9]$/.test(b)));
   let best = null;
-  const weigh = (typed) => {
-    if (/^[0-9]/.test(typed)) return; // takes what has this number
+  const weigh = (typed) => { // without a blank before it, a digit takes what has this number
     const k = offers(typed, present, bundles).indexOf(goal);
-    const keys = [...typed, ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
+    const keys = [...typed.replace(/^[0-9]/, " $&"), ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
     if (k >= 0 && (!best || keys.length < best.length)) best = keys;
   };
   const letters = own.map((one) => value(one).toLowerCase());
@@ -104,9 +103,10 @@ FEATURES = """async ([goal, present, bundles]) => {
       const k = now.findIndex((other) => name(other).toLowerCase() === n);
       if (k >= 0) now.splice(k, 1);
       if (!sign) now.push(one);
+      const some = [1, 2, 3].filter(() => v.includes(",")).map((m) => v.split(",").map((each) => each.slice(0, m)).join(","));
       const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
       const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
-      if (!sign) pieces.push(one, ...both, ...[1, 2, 3, 4].map((k) => `${n.slice(0, k)}=${v}`));
+      if (!sign) pieces.push(one, ...both, ...[1, 2, 3, 4].flatMap((k) => [v, ...some].map((piece) => `${n.slice(0, k)}=${piece}`)));
       const goal = String([...now].sort());
       const ways = [...pieces, ...pieces.map((piece) => ` ${piece}`)].map((piece) => {
         const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);
@@ -119,7 +119,7 @@ FEATURES = """async ([goal, present, bundles]) => {
     weigh(typed.trim());
   };
   change("", present);
-  if (present !== "_") change("_", "_");
+  change("_", "_");
   return best;
 }"""
 """Few keys, after `f`, that make features those of gold by the beginnings of their values."""
@@ -134,8 +134,9 @@ XPOS = """async ([goal, present, known]) => {
   const typed = pieces.flatMap((some) => [some.join(""), some.join(" ")]);
   for (let n = 1; n <= goal.length; n++) typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
   let best = [...goal, ...(xposOffers(goal, present, known).length ? ["ArrowUp"] : []), "Enter"];
-  for (const one of typed.filter((text) => /^[^0-9]/.test(text))) { // a digit takes what has this number
-    const k = xposOffers(one, present, known).indexOf(goal);
+  for (const text of typed.filter(Boolean)) {
+    const one = text.replace(/^[0-9]/, " $&"); // as for features
+    const k = xposOffers(text, present, known).indexOf(goal);
     const keys = [...one, ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
     if (k >= 0 && keys.length < best.length) best = keys;
   }

@@ -46,7 +46,7 @@ const nameOf = (feature) => feature.split("=")[0];
 export function offers(typed, present, bundles) {
   const made = composed(typed, present, bundles);
   const whole = bundles.filter((bundle) => combined(typed, [], parts(bundle)).length);
-  const first = present !== "_" || bundles.includes(made[0]) ? made.slice(0, 1) : [];
+  const first = present !== "_" || typed[0] === "_" || bundles.includes(made[0]) ? made.slice(0, 1) : [];
   return [...new Set([...first, ...whole, ...made])].filter((bundle) => bundle !== present).slice(0, MOST_SHOWN);
 }
 
@@ -143,14 +143,16 @@ function combined(typed, present, all, mayBeNew = false) {
 }
 
 /**
- * A value that is new under the names that begin so: `pa=vb` is PartType=Vb.
+ * A value that is new under the names that begin so: `pa=vb` is PartType=Vb, `g=m,n` Gender=Masc,Neut.
  * @param {string} piece in lower case
  * @param {string[]} all
  */
 function withNew(piece, all) {
   const [name, value] = piece.split("=");
   const names = value ? [...new Set(all.map(nameOf))].filter((each) => each.toLowerCase().startsWith(name)) : [];
-  return names.map((each) => `${each}=${value[0].toUpperCase()}${value.slice(1)}`);
+  return names.map((each) => `${each}=${value.split(",").map((one) => (
+    value.includes(",") && all.find((other) => nameOf(other) === each && begins(other, one))?.split("=")[1])
+    || one.charAt(0).toUpperCase() + one.slice(1)).join(",")}`);
 }
 
 /** Whether the value of a feature begins so. @param {string} feature @param {string} piece in lower case */

@@ -72,7 +72,7 @@ export function askXpos() {
   askLikely("xpos", (all, of, { xpos }, place) => ({
     title: `XPOS of ${of}: ${xpos === "_" ? "none" : xpos}`,
     next: askLemma,
-    hint: "1 to 9 takes one at once; type its beginning, or the parts that differ, such as p n; _ removes it",
+    hint: "1 to 9 takes one at once; type its beginning, or the parts that differ, such as p n, after a blank if 2; _ removes it",
     options: (typed) => (typed ? xposOffers(typed, store.sentence.words[place - 1].xpos, all()).map((value) => ({ value }))
       : numbered(all().filter((one) => one !== xpos))),
   }));
