@@ -103,10 +103,11 @@ FEATURES = """async ([goal, present, bundles]) => {
       const k = now.findIndex((other) => name(other).toLowerCase() === n);
       if (k >= 0) now.splice(k, 1);
       if (!sign) now.push(one);
-      const some = [1, 2, 3].filter(() => v.includes(",")).map((m) => v.split(",").map((each) => each.slice(0, m)).join(","));
+      const some = v.includes(",") ? [1, 2, 3].map((m) => v.split(",").map((each) => each.slice(0, m)).join(",")) : [];
       const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
       const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
-      if (!sign) pieces.push(one, ...both, ...[1, 2, 3, 4].flatMap((k) => [v, ...some].map((piece) => `${n.slice(0, k)}=${piece}`)));
+      const whole = [1, 2, 3, 4].flatMap((k) => [v, ...some].map((its) => `${n.slice(0, k)}=${its}`));
+      if (!sign) pieces.push(one, ...both, ...whole);
       const goal = String([...now].sort());
       const ways = [...pieces, ...pieces.map((piece) => ` ${piece}`)].map((piece) => {
         const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);
@@ -254,7 +255,8 @@ class Driver:
     def __init__(self, page: Any, process: int) -> None:
         self.page, self.process = page, process
         self.keys: Counter[str] = Counter()
-        self.xpos_left: Counter[bool] = Counter()  # whether XPOS was still wrong when the features had been set
+        self.bundles: set[tuple[str, str]] = set()  # tags and features that were set
+        self.xpos_left: Counter[tuple[bool, bool]] = Counter()  # if they had been set before, and XPOS was still wrong
 
     def get(self, path: str) -> Any:
         """The program's answer to a request of the page."""
@@ -277,6 +279,7 @@ class Driver:
         self.press(kind, [key])
         field = self.page.locator("#choice-input")
         field.wait_for()
+        self.page.wait_for_timeout(100)  # for the list
         self.type(kind, [*edited(field.input_value(), goal), "Enter"])
         return self.shown(edits + 1)
 
@@ -416,8 +419,10 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
                 if keys[-1] == "Enter":
                     keys = [*keys[:-1], taking(driver, shown, gold, place, name, len(keys) > 2)]
                 shown = driver.take(name, keys, shown["edits"])
-                if name == "feats" and "xpos" in left:
-                    driver.xpos_left["xpos" in wrong(shown, gold, place)] += 1
+                if name == "feats":
+                    bundle = shown["words"][place - 1]["tag"], goal
+                    driver.xpos_left[bundle in driver.bundles, "xpos" in wrong(shown, gold, place)] += "xpos" in left
+                    driver.bundles.add(bundle)
             if driver.box == name:
                 driver.press(name, ["Escape"])  # it was right when its box came
 
@@ -434,7 +439,8 @@ def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str, 
     if left:
         has_xpos = any(word["xpos"] != "_" for word in shown["words"])
         following = {"feats": "xpos" if has_xpos else "lemma", "xpos": "lemma"}.get(name)
-        is_likely = following != "xpos" or driver.xpos_left[True] >= driver.xpos_left[False]
+        is_known = (shown["words"][place - 1]["tag"], gold.feats[place - 1]) in driver.bundles
+        is_likely = following != "xpos" or driver.xpos_left[is_known, True] >= driver.xpos_left[is_known, False]
         return "Tab" if left[0] == following and is_likely else "Enter"
     if not after:
         return "Enter"

@@ -153,6 +153,21 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert text_of.analogies.ranked("Houses", "NOUN", "feats") == again.ranked("Houses", "NOUN", "feats") == []
 
 
+def test_lemmas_begin_as_those_of_words_that_begin_alike(folder: Path) -> None:
+    forms = ("bhean", "bhàta", "bhròg", "bha", "bh", "mòr")
+    text = "".join(f"{k}\t{form}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(forms, 1)) + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna")
+    for word, lemma in ((1, "bean"), (2, "bàta"), (4, "bha")):
+        change(session, 0, "lemma", word, lemma)
+    lemmas = session.text.analogies.lemmas
+    assert [next(lemmas(form, "NOUN")) for form in ("bhròg", "Bhròg", "bha", "bh", "mòr")] == [
+        "bròg", "bròg", "bha", "bh", "mòr",
+    ]  # fmt: skip
+    for _ in range(3):
+        session.back("undo")
+    assert next(lemmas("bhròg", "NOUN")) == "bhròg"
+
+
 def test_what_was_said_of_a_form_is_recalled_before_the_tagger_has_learnt_it(folder: Path) -> None:
     text = (
         "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("ma", "ma", "be", "Ma"), 1)) + "\n"

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from math import log
 from typing import NamedTuple
 
@@ -32,6 +32,9 @@ SMALL = 0.1
 
 FREQUENT, FREQUENT_IN = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
 """So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
+
+NO_CHANGE = ("", ""), 0
+"""Of the beginnings of a form and its lemma; in other languages one of them may change the other."""
 
 SHORTENED = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -55,6 +58,7 @@ class Analogies:
         self._counts: defaultdict[tuple[str, str], Counter[Described]] = defaultdict(Counter)
         self._tags: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by lower-cased form
         self._lemmas: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by tag
+        self._beginnings: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)  # of forms and lemmas
         self._entered: dict[int, Counter[tuple[str, str, Described]]] = {}  # words by sentence
         for marked in sentences:
             self.enter(marked.id, marked)
@@ -67,11 +71,16 @@ class Analogies:
         if now != before:
             for sign, words in ((1, now - before), (-1, before - now)):
                 for (form, tag, said), n in words.items():
-                    self._tags[form.lower()][tag] += sign * n
-                    if said.lemma not in ("", NOTHING):
-                        self._lemmas[tag][applied(said.lemma, form)] += sign * n
-                    for ending in _endings(form):
-                        self._counts[tag, ending][said] += sign * n
+                    self._count(form, tag, said, sign * n)
+
+    def _count(self, form: str, tag: str, said: Described, n: int) -> None:
+        self._tags[form.lower()][tag] += n
+        if said.lemma not in ("", NOTHING):
+            lemma = applied(said.lemma, form)
+            self._lemmas[tag][lemma] += n
+            self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
+        for ending in _endings(form):
+            self._counts[tag, ending][said] += n
 
     def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the likeliest first."""
@@ -128,7 +137,10 @@ class Analogies:
         lower = form.lower()
         finds = (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma"))  # if needed
         rules = (rule for find in finds for rule in find())
-        fitting = (applied(r, form) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
+        (own, other), _ = max(self._beginnings.get(lower[:2], {}).items(), key=lambda pair: pair[1], default=NO_CHANGE)
+        is_said = any(n > 0 and said.lemma for said, n in self._counts.get((tag, f" {lower}"), {}).items())
+        start = form if own == other or is_said or len(form) <= len(own) + 1 else other + lower[len(own) :]
+        fitting = (applied(r, start) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
         found = chain(fitting, (lower, form))
         yield from islice(found, 1)
         if tag in FREQUENT_IN:
@@ -194,6 +206,18 @@ def _rule_of(form: str, lemma: str) -> str:
     """The rule that makes a lemma, of the whole form if need be."""
     rule = rule_of(form, lemma)
     return f"{form.lower()}>{lemma}" if rule == NOTHING else rule
+
+
+def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
+    """What differs at the beginnings, as bh and b in bhean and bean; two empty texts: nothing."""
+
+    def n_shared(cut: tuple[int, int]) -> int:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(form[cut[0] :], lemma[cut[1] :]))
+        return sum(1 for _ in same)
+
+    cuts = [(i, j) for i in range(3) for j in range(3)]
+    own, other = max(cuts, key=lambda cut: (n_shared(cut) > 1 and n_shared(cut), -sum(cut)))
+    return form[:own], lemma[:other]
 
 
 def _described(word: MarkedColumns, is_done: bool = False) -> Described:

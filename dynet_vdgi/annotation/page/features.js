@@ -150,9 +150,9 @@ function combined(typed, present, all, mayBeNew = false) {
 function withNew(piece, all) {
   const [name, value] = piece.split("=");
   const names = value ? [...new Set(all.map(nameOf))].filter((each) => each.toLowerCase().startsWith(name)) : [];
-  return names.map((each) => `${each}=${value.split(",").map((one) => (
-    value.includes(",") && all.find((other) => nameOf(other) === each && begins(other, one))?.split("=")[1])
-    || one.charAt(0).toUpperCase() + one.slice(1)).join(",")}`);
+  return names.map((each) => `${each}=${value.split(",").map((part) => (
+    value.includes(",") && all.find((other) => nameOf(other) === each && begins(other, part))?.split("=")[1])
+    || part.charAt(0).toUpperCase() + part.slice(1)).join(",")}`);
 }
 
 /** Whether the value of a feature begins so. @param {string} feature @param {string} piece in lower case */
