@@ -109,7 +109,9 @@ class Analogies:
         tags = +self._tags.get(form.lower(), Counter())
         if tags and tag not in tags:
             tag, guess = tags.most_common(1)[0][0], Described()
-        like = self.guess(form, MarkedColumns(upos=tag)) if tag != NOTHING else Described()
+        if tag == NOTHING:
+            return tag, guess
+        like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
             return tag, Described(guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma)
         said = +self._counts[tag, f" {form.lower()}"]

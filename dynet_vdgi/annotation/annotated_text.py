@@ -456,16 +456,16 @@ class AnnotatedText:
         marked.put_tags(guess)
         self.relations.enter(marked)
 
-    def recall(self, marked: MarkedSentence, after: int = 0) -> bool:
+    def recall(self, marked: MarkedSentence, after: int = 0, form: str = "") -> bool:
         """Shows what is known of words by now in place of what a tagger guessed of them before; says if that changes.
 
-        `after` is a word on which, and before which, somebody has looked at what is shown.
+        Words up to `after` stay as they are, because somebody has looked at them; with a form, so do other forms.
         """
         if marked.is_done or not marked.guessed_tags.tags:
             return False
         new = dict(marked.recalled)
         for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
-            if k >= after and marked.is_unsaid(k):
+            if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
                 guess = tag, Described(*["" if value == "_" else value for value in (xpos, feats, lemma)])
                 found = self.analogies.recalled(marked.forms[k], *guess)
                 new.pop(marked.wids[k], None)

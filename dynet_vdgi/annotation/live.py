@@ -316,8 +316,6 @@ class Live:
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
                 is_kept = marked.edits or self._is_open(k)
                 text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
-                if not is_kept:
-                    self._recall(k)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -386,8 +384,10 @@ class Live:
             self._tag_wake.set()
         for each in found if not words else ():
             self.touch(each)
-            if word and what in (*COLUMNS, "split", "join"):
-                self._recall(each, word if what in COLUMNS else word - 1)
+            if word and what in COLUMNS:
+                self._recall(each, word, by_id[each].forms[word - 1])
+            elif word and what in ("split", "join"):
+                self._recall(each, word - 1)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
                     self._wake.set()
@@ -402,17 +402,17 @@ class Live:
         number = self.session.back(what)
         step = (self.session.text.redo if what == "undo" else self.session.text.undo)[-1]
         if step.what in COLUMNS and step.word:
-            self._recall(number, step.word)
+            self._recall(number, step.word, self.session.text.of_id(number).forms[step.word - 1])
         self._corrected.pop(number, None)
         self.touch(number)
         if self._is_due():
             self._wake.set()
         return number
 
-    def _recall(self, number: int, after: int = 0) -> bool:
+    def _recall(self, number: int, after: int = 0, form: str = "") -> bool:
         """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the text has."""
         has_tagger = self._helpers is not None and self._helpers.has_tagger
-        return not has_tagger and self.session.text.recall(self.session.text.of_id(number), after)
+        return not has_tagger and self.session.text.recall(self.session.text.of_id(number), after, form)
 
     async def parsed(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""
