@@ -192,6 +192,34 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
 
 
 # ------------------------------------------------------------------------------------------- guessed tags
+def test_a_tag_is_recalled_at_once_to_the_right_and_in_later_sentences_unless_a_tagger_was_given(folder: Path) -> None:
+    sentence = "".join(f"{k}\tma{chr(9)}{chr(9).join('________')}\n" for k in (1, 2, 3))
+    path = written(Path("a.conllu"), f"{sentence}\n" * 3)
+
+    async def scene(live: Live, tools: Unsteady) -> None:
+        await until(lambda: live._taggers > 0)
+        sentences = live.session.sentences
+        assert [marked.tags for marked in sentences] == [("VERB",) * 3] * 3
+        change(live, 0, "tag", 2, "NOUN")
+        assert sentences[0].tags == ("VERB", "NOUN", "NOUN")
+        await live.show(1)
+        assert sentences[1].tags == ("NOUN",) * 3
+        assert await live.show(1) is sentences[1]
+        asked = len(tools.asked)
+        await live.show(1)
+        assert len(tools.asked) == asked  # nothing is new
+        live.back("undo")
+        assert sentences[0].tags == ("VERB",) * 3
+        await live.show(1)
+        assert sentences[1].tags == ("VERB",) * 3
+        tools.has_tagger = True
+        live.back("redo")
+        await live.show(2)
+        assert [marked.tags for marked in sentences] == [("VERB", "NOUN", "VERB"), ("VERB",) * 3, ("VERB",) * 3]
+
+    lived(path, scene)
+
+
 def tag_guess(*tags: str) -> TagGuess:
     """A guess in which every column goes with the tag."""
     names = tuple([f"lemma of {tag}" for tag in tags]), tuple([f"X{tag}" for tag in tags])
