@@ -555,7 +555,12 @@ def test_words_and_sentences_are_split_and_joined(page: Any, client: Client) -> 
     keys(page, "Enter")
     expect(page.locator("#words li")).to_have_count(7)
     assert forms() == ["The", "dog", "s", *first[2:]]
-    keys(page, "j")
+    sentence(page, 2)
+    for press, count in (("s", 2), ("1", 3), ("u", 2)):  # Dogs is split as dogs was
+        keys(page, press)
+        expect(page.locator("#words li")).to_have_count(count)
+    sentence(page, 1)
+    keys(page, "j", at=2)
     expect(page.locator("#words li")).to_have_count(6)
     page.locator("#more summary").click()
     page.locator("#range").click()
