@@ -67,6 +67,9 @@ test("an XPOS is known by its beginning, or has other parts than the present one
   assert.equal(xposOffers("-", "Ncmsi", [...known, "Nc-pi"])[0], "Nc-si");
   assert.ok(xposOffers("Vpr2", "Ncmsi", known).includes("Vpr2s"));
   assert.equal(xposOffers("Ti", "_", [])[0], undefined);
+  assert.equal(xposOffers("pp3", "_", ["Nc", "Vms"])[0], "Pp3"); // with a capital, as all have
+  assert.equal(xposOffers("pp3", "_", ["NN", "VBC"])[0], "PP3");
+  assert.equal(xposOffers("pp3", "_", ["Nc", "vms"])[0], "pp3");
 });
 
 test("parts of an XPOS with marks are what stands between them", () => {

@@ -83,9 +83,11 @@ export function xposOffers(typed, present, known) {
   const made = combined(typed, own, [...new Set([...others, ...anew])]).map((chosen) => own.map((part) => (
     chosen.find((each) => nameOf(each) === nameOf(part)) ?? part).split("=")[1]).join(""));
   const whole = known.filter((each) => each.toLowerCase().startsWith(typed.toLowerCase()));
-  const ended = typed === "_" ? [] : known.map((each) => typed + each.slice(typed.length));
+  const spelling = spelt(typed, known);
+  const ended = typed === "_" ? [] : known.map((each) => spelling + each.slice(typed.length));
   const exact = known.filter((each) => each === typed);
   const first = [...whole.slice(0, 1), ...made.slice(0, 1), ...ended.slice(0, Number(isCode))];
+  if (!whole.length && spelling !== typed) first.unshift(spelling);
   return [...new Set([...exact, ...first, ...whole, ...made, ...ended])].filter((each) => each !== present).slice(0, MOST_SHOWN);
 }
 
@@ -104,6 +106,19 @@ export function lemmaOffers(typed, form, present, known) {
   const whole = known.filter((each) => each.startsWith(typed));
   const ended = own.slice(0, Math.max(0, first)).join("") + typed;
   return [...new Set([...rests.slice(0, 2), ...whole, ended, ...rests])].filter((each) => each !== typed && each !== present);
+}
+
+/**
+ * What is typed as an XPOS, with capitals where all that are known have them, unless it is shorter than these.
+ * @param {string} typed
+ * @param {string[]} known
+ */
+function spelt(typed, known) {
+  const codes = known.filter((each) => /\p{L}/u.test(each));
+  const isShorter = codes.every((each) => each.length > typed.length);
+  if (codes.length < 2 || isShorter || !codes.every((each) => /^\p{Lu}/u.test(each))) return typed;
+  const length = codes.every((each) => each === each.toUpperCase()) ? typed.length : 1;
+  return typed.slice(0, length).toUpperCase() + typed.slice(length);
 }
 
 /** @param {string} xpos as parts, which are named by their places */

@@ -6,7 +6,7 @@ import { turned } from "./keys.js";
 import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
 const MOST_LIKELY = 5; // through which one turns
-const MOST_KEYS = 9;
+export const MOST_KEYS = 9;
 const MOST_SHOWN = 40;
 
 /** The relations to offer for one arc. They keep their order as long as the arc is the same, so that one can turn. */

@@ -4,11 +4,10 @@ import { askOfWord } from "./choice.js";
 import { get, listed } from "./client.js";
 import { isKnown, lemmaOffers, merged, offers, xposOffers } from "./features.js";
 import { TAG_KEYS, turned } from "./keys.js";
-import { inTurn } from "./relation.js";
+import { inTurn, MOST_KEYS } from "./relation.js";
 import { give, onChange, say, select, store, trying } from "./store.js";
 
 const KEY_OF = Object.fromEntries(Object.entries(TAG_KEYS).map(([key, tag]) => [tag, key]));
-const MOST_KEYS = 9;
 
 const doubted = new Set(); // features that nobody has used, and that were held back once
 let ring = { of: "", values: /** @type {string[]} */ ([]) }; // keeps its order, so that one can turn
