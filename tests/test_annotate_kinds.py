@@ -154,18 +154,48 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
 
 
 def test_lemmas_begin_as_those_of_words_that_begin_alike(folder: Path) -> None:
-    forms = ("bhean", "bhàta", "bhròg", "bha", "bh", "mòr")
+    forms = ("bhean", "bhàta", "bhròg", "bha", "bh", "Mòr")
     text = "".join(f"{k}\t{form}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(forms, 1)) + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
-    for word, lemma in ((1, "bean"), (2, "bàta"), (4, "bha")):
+    for word, lemma in ((1, "bean"), (2, "bàta"), (4, "bha"), (6, "Mòr")):
         change(session, 0, "lemma", word, lemma)
     lemmas = session.text.analogies.lemmas
     assert [next(lemmas(form, "NOUN")) for form in ("bhròg", "Bhròg", "bha", "bh", "mòr")] == [
         "bròg", "bròg", "bha", "bh", "mòr",
     ]  # fmt: skip
-    for _ in range(3):
-        session.back("undo")
-    assert next(lemmas("bhròg", "NOUN")) == "bhròg"
+    assert next(lemmas("Bhòr", "NOUN")) == "Bòr"
+    for count, lemma in ((2, "bròg"), (2, "bhròg")):
+        for _ in range(count):
+            session.back("undo")
+        assert next(lemmas("bhròg", "NOUN")) == lemma
+
+
+def test_nothing_is_recalled_that_contradicts_what_was_said(folder: Path) -> None:
+    text = "".join(f"{k}\t{form}\t_\tDET\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate([*["tha"] * 30, "a"], 1))
+    session = Session(written(Path("a.conllu"), text + "\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"), "anna")
+    for word in range(1, 32):
+        change(session, 0, "feats", word, "Definite=Def" if word < 31 else "Definite=Ind")
+    session.text.put_tags(session.text.of_id(1), TagGuess(("NOUN",), (0.5,)))
+    session.text.recall(session.text.of_id(1))
+    assert session.text.of_id(1).columns[0].feats == "Definite=Ind"  # other endings count more, together
+
+
+def test_words_that_somebody_has_passed_and_other_forms_recall_nothing(folder: Path) -> None:
+    text = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("ma", "x", "ma", "ma"), 1)) + "\n"
+    session = guessed(Session(written(Path("a.conllu"), text), "anna"))
+    marked = session.text.of_id(0)
+    session.text.put_tags(marked, TagGuess(("NOUN",) * 4, (0.9,) * 4))
+    change(session, 0, "head", 3, 1)
+    change(session, 0, "tag", 1, "PRON")
+    assert session.text.recall(marked, 1, "ma")
+    assert marked.tags == ("PRON", "NOUN", "NOUN", "PRON")
+    change(session, 0, "form", 4, "mo")
+    assert session.text.of_id(0).tags == ("PRON", "NOUN", "NOUN", "NOUN")  # it is another word
+    session.back("undo")
+    change(session, 0, "split", 4, 1)
+    session.text.recall(session.text.of_id(0), 3, "m")
+    session.back("undo")
+    assert session.text.of_id(0).tags == ("PRON", "NOUN", "NOUN", "PRON")
 
 
 def test_what_was_said_of_a_form_is_recalled_before_the_tagger_has_learnt_it(folder: Path) -> None:
@@ -526,4 +556,5 @@ def test_new_features_bring_an_xpos_of_parts_that_known_ones_have() -> None:
     assert composed_xpos("Case=Nom|Number=Plur", marked) == "subst:pl:nom"
     assert composed_xpos("Case=Gen|Number=Plur", marked) == "subst:pl:gen"  # which nobody has said yet
     assert composed_xpos("Case=Dat", Counter({Described("N-N", "Case=Nom"): 1})) == "N-D"
+    assert composed_xpos("Case=", Counter({Described("Nn", "Case=Nom"): 1})) == "Nn"
     assert composed_xpos("Tense=Past", Counter({Described("VBP", "Tense=Pres"): 1})) == "VBP"  # no parts but in codes

@@ -35,7 +35,9 @@ def text_of(*tokens: str) -> str:
         (["avanum=avan+um", "num=nu+m"], "naanum", ["naan|um", "naanu|m"]),  # of the longer ending
         (["nas=en+as"], "nos", ["en|os"]),
         (["nas=en+as"], "n", []),
-        (["l'_", "eau"], "L'arbre", ["L' arbre", "L'|arbre"]),
+        (["da_", "eau", "est", "la"], "Daor", ["Da or"]),
+        (["da_", "eau", "est_", "la_"], "daor", []),  # hardly any spaces: tokens without one are no splits
+        (["du=de+le"], "du x", []),
         (["l'_", "eau"], "d'or", ["d' or", "d'|or"]),  # at an apostrophe, whatever the words
         (["eau_", "."], "or.", []),  # punctuation is no split
         (["eau", "or"], "eauor", []),  # there was a space

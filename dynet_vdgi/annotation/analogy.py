@@ -114,13 +114,14 @@ class Analogies:
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
             return tag, Described(guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma)
-        said = +self._counts[tag, f" {form.lower()}"]
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
-            known = {one[place] for one in said} - {""}
-            if place == LEMMA:
-                known = {rule if rule == NOTHING else applied(rule, form) for rule in known}
-            values.append(old if old in known or not known else best)
+            known: Counter[str] = Counter()
+            for said, n in (+self._counts[tag, _whole(form)]).items():
+                value = said[place]
+                known[applied(value, form) if place == LEMMA and value not in ("", NOTHING) else value] += n
+            del known[""]
+            values.append(old if old in known or not known else best if best in known else known.most_common(1)[0][0])
         return tag, Described(*values)
 
     def others(self, tag: str, name: str) -> list[str]:
@@ -139,11 +140,12 @@ class Analogies:
         lower = form.lower()
         finds = (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma"))  # if needed
         rules = (rule for find in finds for rule in find())
-        (own, other), _ = max(self._beginnings.get(lower[:2], {}).items(), key=lambda pair: pair[1], default=NO_CHANGE)
-        is_said = any(n > 0 and said.lemma for said, n in self._counts.get((tag, f" {lower}"), {}).items())
+        (own, other), _ = next(iter((+self._beginnings[lower[:2]]).most_common(1)), NO_CHANGE)
+        is_said = any(n > 0 and said.lemma for said, n in self._counts.get((tag, _whole(form)), {}).items())
         start = form if own == other or is_said or len(form) <= len(own) + 1 else other + lower[len(own) :]
+        start = start[:1].upper() + start[1:] if form[:1].isupper() else start
         fitting = (applied(r, start) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
-        found = chain(fitting, (lower, form))
+        found = chain(fitting, (start.lower(), lower, form))
         yield from islice(found, 1)
         if tag in FREQUENT_IN:
             yield from (lemma for lemma, n in self._lemmas[tag].most_common(FREQUENT) if n > 0)
@@ -184,7 +186,7 @@ def composed_xpos(feats: str, known: Counter[Described]) -> str:
     for name, value in (feature.partition("=")[::2] for feature in sorted(wanted - of_feats[likest])):
         was = others.get(name, "").lower()
         for k, part in list(enumerate(shape))[:0:-1]:
-            if part.isalnum() and was.startswith(part.lower()) and ("-" in shape or not part.isupper()):
+            if value and part.isalnum() and was.startswith(part.lower()) and ("-" in shape or not part.isupper()):
                 found[k] = value[: len(part)] if part.isupper() else value[: len(part)].lower()
                 break
     return "".join(found)
@@ -207,7 +209,7 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
 def _rule_of(form: str, lemma: str) -> str:
     """The rule that makes a lemma, of the whole form if need be."""
     rule = rule_of(form, lemma)
-    return f"{form.lower()}>{lemma}" if rule == NOTHING else rule
+    return "" if ">" in form else f"{form.lower()}>{lemma}" if rule == NOTHING else rule
 
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
@@ -233,4 +235,9 @@ def _endings(form: str) -> Iterator[str]:
     lower = form.lower()
     for length in range(min(LONGEST, len(lower)) + 1):
         yield lower[len(lower) - length :]
-    yield f" {lower}"
+    yield _whole(form)
+
+
+def _whole(form: str) -> str:
+    """A whole form among endings, of which none has a line break."""
+    return f"\n{form.lower()}"

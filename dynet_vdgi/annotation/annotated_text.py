@@ -459,11 +459,13 @@ class AnnotatedText:
     def recall(self, marked: MarkedSentence, after: int = 0, form: str = "") -> bool:
         """Shows what is known of words by now in place of what a tagger guessed of them before; says if that changes.
 
-        Words up to `after` stay as they are, because somebody has looked at them; with a form, so do other forms.
+        Words up to `after`, and up to the last of which somebody has said something, stay as they are, because
+        somebody has looked at them; with a form, so do other forms.
         """
         if marked.is_done or not marked.guessed_tags.tags:
             return False
-        new = dict(marked.recalled)
+        new, pairs = dict(marked.recalled), enumerate(zip(marked.arcs, marked.state.columns), 1)
+        after = max([after, *(word for word, (arc, own) in pairs if arc.head_by or arc.label_by or any(own[5:]))])
         for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
             if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
                 guess = tag, Described(*["" if value == "_" else value for value in (xpos, feats, lemma)])
@@ -491,8 +493,10 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
 
 def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:
     """Keeps the tagger's guesses for words that one sentence had: of a word with another form, the tag."""
-    if len(gone) == 1:
-        marked.recalled = gone[0].recalled
+    if len(gone) == 1 and gone[0].id == marked.id:
+        forms, before = dict(zip(marked.wids, marked.forms)), dict(zip(gone[0].wids, gone[0].forms))
+        kept = {wid: said for wid, said in gone[0].recalled.items() if before.get(wid) == forms.get(wid)}
+        marked.recalled = {**marked.recalled, **kept}
     if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
         return  # of several sentences, the words get other numbers
     known = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))

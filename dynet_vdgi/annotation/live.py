@@ -353,7 +353,7 @@ class Live:
         """
         marked = self.session.text.of_id(number)
         self.touch(number)
-        is_recalled = not marked.edits and self._recall(number)
+        is_recalled = self._recall(number)
         is_new = is_recalled or self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
             self._parse(number)
@@ -386,8 +386,9 @@ class Live:
             self.touch(each)
             if word and what in COLUMNS:
                 self._recall(each, word, by_id[each].forms[word - 1])
-            elif word and what in ("split", "join"):
-                self._recall(each, word - 1)
+            elif word and what in ("split", "join", "form"):
+                for form in by_id[each].forms[word - 1 : word + (what == "split")]:
+                    self._recall(each, word - 1, form)
             if what in PARSED_AGAIN:
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
                     self._wake.set()

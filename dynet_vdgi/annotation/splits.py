@@ -52,6 +52,8 @@ class Splits:
     def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
         """Splits of a form as they are typed, the likeliest first: by the longest beginnings and endings."""
         rules: Counter[Rule] = Counter()
+        if re.search(r"[\s|]", form):
+            return []  # what is typed would be cut there, too
         for marked in sentences:
             if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
                 known = self._rules.get(marked.id)
@@ -68,6 +70,7 @@ class Splits:
 def _rules_in(lines: Sequence[str]) -> Iterator[Rule]:
     """The rules by which the words of a sentence were split: multiword tokens, and tokens without a space between."""
     rows = [line.split("\t") for line in lines if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]]
+    is_spaced = 2 * sum(has_space_after(row[9]) for row in rows) > len(rows)
     before, last = "", 0
     for k, (number, form, *_, misc) in enumerate(rows):
         start, _, end = number.partition("-")
@@ -79,7 +82,7 @@ def _rules_in(lines: Sequence[str]) -> Iterator[Rule]:
         if before and not is_mark(form):
             yield from _rules_of(before + form, (before, form), " ")
         last = int(end or number)
-        before = "" if has_space_after(misc) or is_mark(form) else form
+        before = "" if has_space_after(misc) or is_mark(form) or not is_spaced else form
 
 
 def _rules_of(form: str, forms: tuple[str, ...], mark: str) -> Iterator[Rule]:

@@ -44,6 +44,7 @@ test("a value may be new under the beginning of a name", () => {
   assert.equal(offers("partt=vb", "_", [])[0], "PartType=Vb");
   assert.equal(offers("f ty=x", "Gender=Masc", ["Type=A"])[0], "Gender=Fem|Type=X");
   assert.deepEqual(offers("zz=vb", "_", []), []);
+  for (const typed of ["Case=Nom|Number=Sing", "pa=vb=c", "pa=-", "g=m,"]) assert.deepEqual(offers(typed, "_", []), [], typed);
   assert.equal(offers("g=m,n", "_", [])[0], "Gender=Masc,Neut");
   assert.equal(offers("_i pa", "_", ["Mood=Ind|Person=3|Tense=Past"])[0], "Mood=Ind|Tense=Past"); // these, and no others
   assert.ok(!offers("partt=vb", "_", ["PartType=Neg"]).includes("PartType=Neg"));

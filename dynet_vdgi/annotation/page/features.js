@@ -163,7 +163,7 @@ function combined(typed, present, all, mayBeNew = false) {
  * @param {string[]} all
  */
 function withNew(piece, all) {
-  const [name, value] = piece.split("=");
+  const [name, value] = /^[^=|]+=[a-z0-9]+(,[a-z0-9]+)*$/.test(piece) ? piece.split("=") : [""];
   const names = value ? [...new Set(all.map(nameOf))].filter((each) => each.toLowerCase().startsWith(name)) : [];
   return names.map((each) => `${each}=${value.split(",").map((part) => (
     value.includes(",") && all.find((other) => nameOf(other) === each && begins(other, part))?.split("=")[1])

@@ -92,18 +92,17 @@ export function askRelation() {
  * @returns {import("./choice.js").Option[]}
  */
 export function matching(typed, all, present) {
-  const [start, subtype] = typed.toLowerCase().split(":");
-  const base = start || (subtype === undefined ? "" : present.split(":")[0]);
-  const suits = (/** @type {string} */ relation) => {
-    const [its, more] = relation.toLowerCase().split(":");
-    return its.startsWith(base) && (subtype === undefined || more?.startsWith(subtype));
-  };
+  const [, start = "", subtype] = /^([^:]*)(?::(.*))?$/.exec(typed) ?? [];
+  const base = (start || (subtype === undefined ? "" : present.split(":")[0])).toLowerCase();
+  const suits = (/** @type {string} */ relation) => relation.toLowerCase().startsWith(base)
+    && (subtype === undefined || relation.toLowerCase().split(":")[1]?.startsWith(subtype.toLowerCase()));
   const options = all.filter(suits).slice(0, MOST_SHOWN).map((relation, k) => {
     const aside = store.unlisted.has(relation) ? "not listed" : "";
     return { value: relation, aside, ...(k < MOST_KEYS && !typed && { key: String(k + 1) }) };
   });
-  const whole = subtype ? all.find((one) => !one.includes(":") && one.startsWith(base)) : undefined;
-  const meant = whole === undefined ? typed : `${whole}:${subtype}`;
+  const plain = all.filter((one) => !one.includes(":") && one.toLowerCase().startsWith(base));
+  const whole = start ? plain.find((one) => one.toLowerCase() === base) ?? plain[0] : present.split(":")[0];
+  const meant = subtype && whole ? `${whole}:${subtype}` : typed;
   const exact = options.findIndex(({ value }) => value === meant);
   if (exact > 0) options.unshift(...options.splice(exact, 1));
   const isNew = typed && exact < 0 && (options.length || meant !== typed);
