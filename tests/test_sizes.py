@@ -35,7 +35,7 @@ MOST_LINES_OF_A_MODULE = 600
 # Lines of Python in each room. Raise one only with a reason, in the message of the commit.
 MOST_LINES_OF_A_ROOM = {
     "": 1160,  # modules at the top
-    "annotation": 5350,
+    "annotation": 5355,
     "commands": 2280,
     "data": 3705,
     "drawing": 660,

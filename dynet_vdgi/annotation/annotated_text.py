@@ -464,8 +464,10 @@ class AnnotatedText:
         """
         if marked.is_done or not marked.guessed_tags.tags:
             return False
-        new, pairs = dict(marked.recalled), enumerate(zip(marked.arcs, marked.state.columns), 1)
-        after = max([after, *(word for word, (arc, own) in pairs if arc.head_by or arc.label_by or any(own[5:]))])
+        new = dict(marked.recalled)
+        for k, (arc, own) in enumerate(zip(marked.arcs, marked.state.columns), 1):
+            if arc.head_by or arc.label_by or own.tag_by or own.feats_by or own.lemma_by or own.xpos_by:
+                after = max(after, k)
         for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
             if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
                 guess = tag, Described(*["" if value == "_" else value for value in (xpos, feats, lemma)])

@@ -77,7 +77,7 @@ export function askRelation() {
       return `Relation of ${place} ${word.form}${form ? `, dependent of ${head} ${form}` : ""}`;
     },
     place,
-    hint: "1 to 9 takes one at once; type for others, such as n:p for nmod:poss, or :p for a subtype of the present one",
+    hint: "1 to 9 takes one at once; type for others: n:p is nmod:poss, :p a subtype of the present one",
     options: (typed) => matching(typed, all, relationOf(place)),
     answer: (label, how) => set(place, label, how),
   }, ready);
