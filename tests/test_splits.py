@@ -8,7 +8,7 @@ import pytest
 from annotating import seen, written
 
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.splits import Rule
+from dynet_vdgi.annotation.splits import WordSplit
 
 
 def text_of(*tokens: str) -> str:
@@ -67,5 +67,5 @@ def test_only_tokens_that_somebody_has_looked_at_teach_and_what_is_offered_can_b
 
 
 def test_a_rule_never_takes_a_whole_word_away() -> None:
-    assert Rule("end", "um", ("", "um"), "|").applied("um") == ""
-    assert Rule("whole", "um", ("u", "m"), "|").applied("xum") == ""
+    assert WordSplit("end", "um", ("", "um"), "|").applied("um") == ""
+    assert WordSplit("whole", "um", ("u", "m"), "|").applied("xum") == ""

@@ -457,7 +457,7 @@ class AnnotatedText:
         self.relations.enter(marked)
 
     def recall(self, marked: MarkedSentence, after: int = 0, form: str = "") -> bool:
-        """Shows what is known of words by now in place of what a tagger guessed of them before; says if that changes.
+        """Shows what was said of words in place of what a tagger guessed before; returns whether anything changes.
 
         Words up to `after`, and up to the last of which somebody has said something, stay as they are, because
         somebody has looked at them; with a form, so do other forms.

@@ -16,7 +16,7 @@ MOST = 9
 _INSIDE = re.compile(r"(?<=\w)['’ʼ‐-](?=\w)")
 
 
-class Rule(NamedTuple):
+class WordSplit(NamedTuple):
     """A text at the beginning or end of words, or a whole word, and the forms that come in its place."""
 
     where: str  # "start", "end" or "whole"
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     mark: str  # between the forms: "|" in a multiword token, " " between tokens
 
     def applied(self, form: str) -> str:
-        """The words of a form as they are typed; "": the rule does not fit."""
+        """The words of a form as they are typed; "": the split does not fit."""
         lower, n, forms = form.lower(), len(self.text), [*self.forms]
         if (len(form) > n) == (self.where == "whole"):
             return ""
@@ -47,28 +47,28 @@ class Splits:
     """The split words of a text, by sentence."""
 
     def __init__(self) -> None:
-        self._rules: dict[int, tuple[Any, list[Rule]]] = {}
+        self._splits: dict[int, tuple[Any, list[WordSplit]]] = {}
 
     def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
         """Splits of a form as they are typed, the likeliest first: by the longest beginnings and endings."""
-        rules: Counter[Rule] = Counter()
+        splits: Counter[WordSplit] = Counter()
         if re.search(r"[\s|]", form):
             return []  # what is typed would be cut there, too
         for marked in sentences:
             if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
-                known = self._rules.get(marked.id)
+                known = self._splits.get(marked.id)
                 if known is None or known[0] is not marked.source:
-                    known = self._rules[marked.id] = marked.source, list(_rules_in(marked.source.lines))
-                rules.update(known[1])
-        fitting = sorted(rules, key=lambda rule: (-len(rule.text), -rules[rule]))
-        found = [typed for rule in fitting if (typed := rule.applied(form))]
+                    known = self._splits[marked.id] = marked.source, list(_splits_in(marked.source.lines))
+                splits.update(known[1])
+        fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
+        found = [typed for split in fitting if (typed := split.applied(form))]
         for match in _INSIDE.finditer(form):
             found += [f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")]
         return list(dict.fromkeys(found))[:MOST]
 
 
-def _rules_in(lines: Sequence[str]) -> Iterator[Rule]:
-    """The rules by which the words of a sentence were split: multiword tokens, and tokens without a space between."""
+def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:
+    """The splits by which the words of a sentence were split: multiword tokens, and tokens without a space between."""
     rows = [line.split("\t") for line in lines if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]]
     is_spaced = 2 * sum(has_space_after(row[9]) for row in rows) > len(rows)
     before, last = "", 0
@@ -76,23 +76,23 @@ def _rules_in(lines: Sequence[str]) -> Iterator[Rule]:
         start, _, end = number.partition("-")
         if end:
             forms = tuple(row[1] for row in rows[k + 1 : k + 2 + int(end) - int(start)])
-            yield from _rules_of(form, forms, "|")
+            yield from _splits_of(form, forms, "|")
         elif int(number) <= last:
             continue
         if before and not is_mark(form):
-            yield from _rules_of(before + form, (before, form), " ")
+            yield from _splits_of(before + form, (before, form), " ")
         last = int(end or number)
         before = "" if has_space_after(misc) or is_mark(form) or not is_spaced else form
 
 
-def _rules_of(form: str, forms: tuple[str, ...], mark: str) -> Iterator[Rule]:
+def _splits_of(form: str, forms: tuple[str, ...], mark: str) -> Iterator[WordSplit]:
     lower, n = form.lower(), len(form)
-    yield Rule("whole", lower, forms, mark)
+    yield WordSplit("whole", lower, forms, mark)
     first, last = _n_shared(form, forms[0]), _n_shared(form[::-1], forms[-1][::-1])
     if 0 < first < n:
-        yield Rule("end", lower[first:], (forms[0][first:], *forms[1:]), mark)
+        yield WordSplit("end", lower[first:], (forms[0][first:], *forms[1:]), mark)
     if 0 < last < n:
-        yield Rule("start", lower[: n - last], (*forms[:-1], forms[-1][: len(forms[-1]) - last]), mark)
+        yield WordSplit("start", lower[: n - last], (*forms[:-1], forms[-1][: len(forms[-1]) - last]), mark)
 
 
 def _n_shared(one: str, other: str) -> int:
