@@ -60,6 +60,10 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     assert sum(kinds.values()) >= 3 * KILLS
 
 
+GUESSED = ("head", "label", "feats", "lemma")
+"""What may be a guess if nobody has said it, which another start need not make."""
+
+
 class Said(NamedTuple):
     """What a person did to a sentence."""
 
@@ -69,9 +73,9 @@ class Said(NamedTuple):
     @classmethod
     def of(cls, found: Any) -> Said:
         """What an answer says about it, without guesses."""
-        keys = ("form", "upos", "feats", "lemma", "misc", "note", "after", "tag_by", "head_by", "label_by")
+        keys = ("form", "upos", "misc", "note", "after", "tag_by", "feats_by", "lemma_by", "head_by", "label_by")
         words = [
-            [*(word[key] for key in keys)] + [word[key] if word[f"{key}_by"] else None for key in ("head", "label")]
+            [*(word[key] for key in keys), *(word[key] if word[f"{key}_by"] else None for key in GUESSED)]
             for word in found["words"]
         ]
         return cls(found["edits"], [found["comments"], found["note"], found["flag"], found["ranges"], words])
