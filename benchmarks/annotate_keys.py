@@ -227,7 +227,7 @@ def written(goal: str, offered: Sequence[str]) -> Keys:
     return ["l", *goal, "Enter"] + (["Enter"] if goal not in offered else [])
 
 
-def relation_keys(present: str, goal: str, offered: Sequence[str], by_list: Keys | None = None) -> Keys:
+def relation_keys(present: str, goal: str, offered: Sequence[str], by_list: Keys | None) -> Keys:
     """The shortest way to a relation, perhaps the one that takes it from the list; those offered first are likely."""
     likely = offered[:LIKELY]
     ways = [written(goal, offered), *([["l", *by_list]] if by_list else [])]

@@ -10,13 +10,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from math import log
 from typing import NamedTuple
 
 from dynet_vdgi.annotation.marked import NOTHING, MarkedColumns, MarkedSentence
 from dynet_vdgi.data.sentence import UD2_TAGS
-from dynet_vdgi.tagging.lemmas import AS_WRITTEN, applied, rule_of
+from dynet_vdgi.tagging.lemmas import AS_WRITTEN, applied, n_shared, rule_of
 
 LONGEST = 6
 """Letters of the longest ending; a whole word is longer than all."""
@@ -214,13 +214,8 @@ def _rule_of(form: str, lemma: str) -> str:
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
     """What differs at the beginnings, as bh and b in bhean and bean; two empty texts: nothing."""
-
-    def n_shared(cut: tuple[int, int]) -> int:
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(form[cut[0] :], lemma[cut[1] :]))
-        return sum(1 for _ in same)
-
-    cuts = [(i, j) for i in range(3) for j in range(3)]
-    own, other = max(cuts, key=lambda cut: (n_shared(cut) > 1 and n_shared(cut), -sum(cut)))
+    cuts = {(i, j): n_shared(form[i:], lemma[j:]) for i in range(3) for j in range(3)}
+    own, other = max(cuts, key=lambda cut: (cuts[cut] > 1 and cuts[cut], -sum(cut)))
     return form[:own], lemma[:other]
 
 

@@ -475,6 +475,8 @@ class AnnotatedText:
                 new.pop(marked.wids[k], None)
                 if found != guess:
                     new[marked.wids[k]] = found[0], {name: value or "_" for name, value in found[1]._asdict().items()}
+        if new == marked.recalled:
+            return False
         self.relations.enter(marked, -1)
         is_new = marked.put_recalled(new)
         self.relations.enter(marked)

@@ -405,10 +405,11 @@ class SessionPage(Page):
     async def values(self, request: Request) -> Response:
         """The XPOS, FEATS, lemmas or splits to offer for a word, the likeliest first."""
         marked, word = self._word(request)
-        what, choices = request.query_params.get("what", ""), await self._live.choices(marked, waits=False)
+        what = request.query_params.get("what", "")
         if what == "split":
             form, sentences = marked.forms[word - 1], tuple(self._text.sentences)
             return JSONResponse({"values": await asyncio.to_thread(self._text.splits.offered, form, sentences)})
+        choices = await self._live.choices(marked, waits=False)
         return JSONResponse({"values": offered(marked, word, what, self._text.analogies, choices)})
 
     async def relations(self, request: Request) -> Response:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dynet_vdgi.annotation.marked import MarkedSentence
 from dynet_vdgi.annotation.tokens import has_space_after
 from dynet_vdgi.data.punctuation import is_mark
+from dynet_vdgi.data.sentence import Source
+from dynet_vdgi.tagging.lemmas import n_shared
 
 MOST = 9
 _INSIDE = re.compile(r"(?<=\w)['’ʼ‐-](?=\w)")
@@ -47,7 +48,7 @@ class Splits:
     """The split words of a text, by sentence."""
 
     def __init__(self) -> None:
-        self._splits: dict[int, tuple[Any, list[WordSplit]]] = {}
+        self._splits: dict[int, tuple[Source, list[WordSplit]]] = {}
 
     def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
         """Splits of a form as they are typed, the likeliest first: by the longest beginnings and endings."""
@@ -88,12 +89,8 @@ def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:
 def _splits_of(form: str, forms: tuple[str, ...], mark: str) -> Iterator[WordSplit]:
     lower, n = form.lower(), len(form)
     yield WordSplit("whole", lower, forms, mark)
-    first, last = _n_shared(form, forms[0]), _n_shared(form[::-1], forms[-1][::-1])
+    first, last = n_shared(form, forms[0]), n_shared(form[::-1], forms[-1][::-1])
     if 0 < first < n:
         yield WordSplit("end", lower[first:], (forms[0][first:], *forms[1:]), mark)
     if 0 < last < n:
         yield WordSplit("start", lower[: n - last], (*forms[:-1], forms[-1][: len(forms[-1]) - last]), mark)
-
-
-def _n_shared(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))

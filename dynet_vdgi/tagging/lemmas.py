@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import repeat, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,10 +57,13 @@ def rule_of(form: str, lemma: str) -> str:
     lower = form.lower()
     if lemma == form != lower:
         return AS_WRITTEN
-    same = 0
-    while same < min(len(lower), len(lemma)) and lower[same] == lemma[same]:
-        same += 1
+    same = n_shared(lower, lemma)
     return "_" if len(lower) - same > LONGEST else f"{lower[same:]}>{lemma[same:]}"
+
+
+def n_shared(one: str, other: str) -> int:
+    """With how many of the same letters two texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
 def applied(rule: str, form: str) -> str:
