@@ -539,6 +539,7 @@ _ON_WSJ = (
     "left branching",
 )
 _PRINTED = {
+    "T1": ("Unsupervised",),
     "T2": ("No_Pretraining", "Pretraining"),
     "T4": ("UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"),
 }

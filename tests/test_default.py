@@ -131,8 +131,8 @@ def test_a_text_that_does_not_suit_the_universal_parser_is_told_of(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--rules", "ud"], "no rule table; --preset best has one"),
-        (["--without", "agreement"], "no rule table; --preset best has one"),
+        (["--rules", "ud"], "no rule table; --preset best takes one"),
+        (["--without", "agreement"], "no rule table; --preset best takes one"),
         (["--set", "data.tags=xpos"], "reads UPOS: leave out data.tags, or say --preset best"),
         (["--set", "teacher.iterations=3"], "and recipe is universal; try --preset best"),
         (["--trees", "text.conllu", "--set", "teacher.kind=none"], "with --preset best a perceptron"),

@@ -132,7 +132,7 @@ FAST = "universal-fast"
 
 _NO_TREE = "learnt from {} of {}; no tree of yours"
 _BEST = "--preset best"
-_NO_RULES = f"the universal parser has no rule table; {_BEST} has one"
+_NO_RULES = f"the universal parser takes no rule table; {_BEST} takes one"
 _NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning.longest"
 
 
