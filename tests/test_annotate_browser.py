@@ -891,6 +891,32 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         assert page.title() == title
 
 
+def test_nothing_jumps_when_words_are_found_and_no_buttons_touch(page: Any) -> None:
+    sentence(page, 1)
+    before = word(page, 1).bounding_box()
+    keys(page, "/", "'dogs", "Enter")
+    page.locator("#found button").first.click()
+    expect(page.locator("#hit")).to_have_text("1 of 3 found")
+    assert word(page, 1).bounding_box() == before
+    page.locator("#more summary").click()
+    boxes = [one.bounding_box() for one in page.locator("#further button").all()]
+    assert len(boxes) == 2
+    assert (
+        boxes[0]["x"] + boxes[0]["width"] + 8 <= boxes[1]["x"]
+        or boxes[0]["y"] + boxes[0]["height"] + 8 <= boxes[1]["y"]
+    )
+
+
+def test_a_hint_of_the_search_is_shown(page: Any) -> None:
+    hint = "no word has upos noun; did you mean NOUN?"
+    answer = {"found": [], "places": [], "seen": 0, "hint": hint}
+    page.route("**/find?*", lambda route: route.fulfill(json=answer))
+    keys(page, "/")
+    page.locator("#kind").select_option("columns")
+    page.locator("#wanted").fill("upos=noun")
+    expect(page.locator("#found-count")).to_have_text(f"0 words: {hint}")
+
+
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [(400, "dark"), (1280, "light")],
