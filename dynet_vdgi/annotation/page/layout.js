@@ -57,7 +57,7 @@ export const isComposing = (event) => Boolean(event.isComposing) || event.keyCod
  * @param {string} text
  */
 export function plainDigits(text) {
-  return text.replace(/\p{Nd}/gu, (digit) => {
+  return text.replace(/\p{Decimal_Number}/gu, (digit) => {
     const number = /** @type {number} */ (digit.codePointAt(0));
     let first = number;
     while (isDigit(first - 1)) first -= 1;
@@ -66,4 +66,4 @@ export function plainDigits(text) {
 }
 
 /** @param {number} number of a character */
-const isDigit = (number) => /^\p{Nd}$/u.test(String.fromCodePoint(number));
+const isDigit = (number) => /^\p{Decimal_Number}$/u.test(String.fromCodePoint(number));

@@ -124,7 +124,7 @@ export function askLemma() {
       options: (typed) => {
         const others = all().filter((one) => one !== lemma);
         if (typed) return lemmaOffers(typed, form, present, others).map((value) => ({ value }));
-        return /\p{Nd}/u.test(form) ? others.map((value) => ({ value })) : numbered(others); // digits may be a lemma
+        return /\p{Decimal_Number}/u.test(form) ? others.map((value) => ({ value })) : numbered(others); // digits may be a lemma
       },
     };
   });

@@ -26,7 +26,7 @@ export function askSplit() {
     title: `Split ${of}`,
     present: form,
     hint: "Bar: one multiword token. Blank: two tokens. 1 to 9 splits as other words are",
-    options: (typed) => (typed || /\p{Nd}/u.test(form) ? [] : numbered(all())),
+    options: (typed) => (typed || /\p{Decimal_Number}/u.test(form) ? [] : numbered(all())),
     answer: async (typed) => {
       const values = splitsOf(form, typed);
       if (!values.length) say("Put a bar or a blank where the word is to be split.", true);
@@ -38,7 +38,7 @@ export function askSplit() {
 
 /** A multiword token as it is typed, "3-4 du". @param {string} typed @returns {[number, number, string] | null} */
 export function rangeOf(typed) {
-  const found = /^(\p{Nd}{1,4})-(\p{Nd}{1,4})\s*(\S.*)?$/u.exec(typed);
+  const found = /^(\p{Decimal_Number}{1,4})-(\p{Decimal_Number}{1,4})\s*(\S.*)?$/u.exec(typed);
   return found ? [Number(plainDigits(found[1])), Number(plainDigits(found[2])), found[3] ?? ""] : null;
 }
 
