@@ -1,6 +1,6 @@
 """The program of `vdgi annotate` for tests: sessions, a server without learning, and requests to it.
 
-As a script it serves a file; its arguments are the file, and --learn.
+As a script it serves a file; its arguments are the file and, if it is not to be any, the port.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str]) -> None:
     from dynet_vdgi.annotation.live import Live
 
     session = guessed(Session(arguments[0], "anna"))
-    with server.listening(0) as listener:
+    with server.listening(int(arguments[1]) if len(arguments) > 1 else 0) as listener:
         page = server.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()

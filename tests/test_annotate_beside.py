@@ -285,6 +285,11 @@ def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
             page.keyboard.press("u")
             expect(decided).to_have_text("2 of 6")
             expect(page).to_have_url(re.compile("#s=1$"))
+            press = "new KeyboardEvent('keydown', {key: '%s', code: '%s', isComposing: %s, bubbles: true})"
+            layouts = (("и", "KeyB", "true", 2), ("г", "KeyU", "false", 1), ("٢", "", "false", 2))
+            for key, code, composes, n_decided in layouts:
+                page.evaluate(f"document.body.dispatchEvent({press % (key, code, composes)})")
+                expect(decided).to_have_text(f"{n_decided} of 6")
             rows.nth(0).get_by_role("button").nth(0).click()
             expect(rows.nth(0).get_by_role("button").nth(0)).to_have_attribute("aria-pressed", "true")
     finally:

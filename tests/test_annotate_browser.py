@@ -479,6 +479,125 @@ def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(page: Any
     assert client.get("sentence/1")["edits"] == 1
 
 
+# ------------------------------------------------------------------------------------------- layouts of the keyboard
+def press_as(page: Any, *pressed: str, shift: bool = False) -> None:
+    """Presses keys as a layout of another script sends them: what a key types, a blank, its place."""
+    session = page.context.new_cdp_session(page)
+    for one in pressed:
+        key, _, code = one.partition(" ")
+        event = {"key": key, "code": code, "modifiers": 8 if shift else 0}
+        session.send("Input.dispatchKeyEvent", {"type": "keyDown", "text": key, **event})
+        session.send("Input.dispatchKeyEvent", {"type": "keyUp", **event})
+    session.detach()
+
+
+def test_a_sentence_is_annotated_under_a_cyrillic_layout(page: Any, client: Client) -> None:
+    def first() -> Any:
+        return client.get("sentence/0")["words"][0]
+
+    keys(page, "Home")
+    press_as(page, "е KeyT")
+    expect(page.locator("#choice-list li")).to_have_count(17)
+    press_as(page, "т KeyN")
+    wait_for(lambda: first()["upos"] == "NOUN")
+    keys(page, "5", says="1 The, NOUN, head 5 bark")
+    press_as(page, "Щ KeyO", shift=True)
+    wait_for(lambda: first()["label"].startswith("ob"))
+    label = first()["label"]
+    press_as(page, "ю Period")
+    wait_for(lambda: first()["label"] != label)
+    press_as(page, "д KeyL")
+    offered = page.locator("#choice-list .value").nth(2)
+    expect(offered).to_be_visible()
+    third = offered.inner_text()
+    keys(page, "3")
+    wait_for(lambda: first()["label"] == third)
+    press_as(page, "ь KeyM", "д KeyL", "٣ Digit3", "ф KeyA")  # typed: these letters, and no key of the page
+    expect(page.locator("#choice-input")).to_have_value("д٣ф")
+    keys(page, "Enter")
+    wait_for(lambda: first()["lemma"] == "д٣ф")
+    press_as(page, "п KeyG", "٣ Digit3")
+    expect(word(page, 3)).to_be_focused()
+    press_as(page, "٥ Digit5")
+    wait_for(lambda: heads(client, 0)[2] == 5)
+    press_as(page, "ф KeyA")
+    wait_for(lambda: client.get("sentence/0")["done"])
+    expect(page.locator("#heading")).to_contain_text("Sentence 2 ")
+    press_as(page, "г KeyU")
+    says(page, "Taken back, in sentence 1")
+
+
+def test_held_keys_of_another_layout_are_given_as_they_were_pressed(page: Any, client: Client) -> None:
+    held = opened_without(page, "**/sentence/**", f"{client.address}#s=2&w=1")
+    press_as(page, "щ KeyO", "п KeyG", "ل KeyG")
+    keys(page, "Enter")
+    press_as(page, "в KeyD", "٦ Digit6")
+    held[0].continue_()
+    wait_for(lambda: client.get("sentence/2")["edits"] == 2, page)
+    found = client.get("sentence/2")["words"]
+    assert [one["note"] for one in found if one["note"]] == ["пل"]
+    assert [one["head"] for one in found].count(6) == 2  # of the next doubtful word, and as guessed
+
+
+def test_letters_of_digit_keys_are_typed_where_a_text_is_asked_for(page: Any, client: Client) -> None:
+    keys(page, "m", at=1)  # a lemma that is proposed has the number 1
+    expect(page.locator("#choice-input")).to_have_value("the")
+    press_as(page, "ә Digit2", "і Digit3")
+    expect(page.locator("#choice-input")).to_have_value("әі")
+    keys(page, "Enter")
+    wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "әі")
+
+
+@pytest.mark.parametrize("ending", [{"isComposing": True}, {"keyCode": 229}], ids=["while it composes", "after it"])
+def test_enter_that_ends_a_composition_stores_and_closes_nothing(page: Any, client: Client, ending: Any) -> None:
+    def enter(**changes: Any) -> None:
+        make = "new KeyboardEvent('keydown', { key: 'Enter', code: 'Enter', bubbles: true, cancelable: true, ...o })"
+        page.evaluate(f"o => document.activeElement.dispatchEvent({make})", changes)
+
+    for key in ("m", "o", "l", "f"):
+        keys(page, key, "'x", at=1)
+        enter(**ending)
+        expect(page.locator("#choice")).to_be_visible()
+        expect(page.locator("#choice-input")).to_have_value("x")
+        keys(page, "Escape")
+    keys(page, "Home")
+    enter(**ending)
+    keys(page, "/", "'dogs")
+    expect(page.locator("#found button").first).to_be_visible()
+    enter(**ending)
+    expect(page.locator("#wanted")).to_be_focused()
+    keys(page, "Escape")
+    assert client.get("sentence/0")["edits"] == 0
+    keys(page, "m", "'x", at=1)
+    enter()
+    wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "x")
+
+
+def test_keys_are_those_of_the_words_again_after_enter_or_escape_in_a_field_and_after_a_choice(page: Any) -> None:
+    for leave, number in (("Enter", 3), ("Escape", 3), ("Enter", 3)):
+        page.locator("#number").click()
+        if leave == "Enter":
+            page.locator("#number").fill(str(number))
+        else:
+            keys(page, "'9")
+        keys(page, leave)
+        expect(page.locator("#number")).to_have_value(str(number))
+        expect(page.locator("#words li[aria-selected='true']")).to_be_focused()
+        expect(page.locator("#heading")).to_contain_text(f"Sentence {number} ")
+        expect(page.locator("#notice")).to_have_text("")
+    keys(page, "q")
+    expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
+    for field, choice in (("#order", "document"), ("#view", "down")):
+        page.locator(field).select_option(choice)
+        expect(page.locator("#words li[aria-selected='true']")).to_be_focused()
+        page.locator(field).focus()
+        keys(page, "Escape")
+        expect(page.locator("#words li[aria-selected='true']")).to_be_focused()
+    page.locator("#view").focus()
+    keys(page, "ArrowUp")  # a step on the way to another choice
+    expect(page.locator("#view")).to_be_focused()
+
+
 # ------------------------------------------------------------------------------------------- other columns
 def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> None:
     keys(page, "Home", "t")
@@ -539,6 +658,42 @@ def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(page:
     page.keyboard.type("Case=")  # which could also begin Case=Abe
     keys(page, "Enter")
     wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Casus=Gen|Definite=Def")
+
+
+@pytest.mark.parametrize("relation", ["comp:obj@x", "comp:aux@pass", "mod@relcl", "nmod:foo@x"])
+def test_a_relation_that_is_written_in_full_is_stored_as_it_is_written(
+    tmp_path: Path, tab: Callable[..., Any], relation: str
+) -> None:
+    listed = written(tmp_path / "sud.labels", "comp:aux\ncomp:obj\ncompound\nmod\nsubj\nroot\n")
+    for options in ((), ("--labels", listed)):
+        path = written(tmp_path / f"{len(options)}.conllu")
+        with served(path, *options, learn=True) as address:
+            page = tab(address)
+            sentence(page, 1)
+            expect(page.locator("#relation")).not_to_have_text("–", timeout=60_000)  # until there is a tree
+            keys(page, "l", f"'{relation}", "Enter", at=1, refuses=f"'{relation}' is ")
+            expect(page.locator("#choice-input")).to_have_value(relation)
+            keys(page, "Enter")
+            expect(page.locator("#relation")).to_have_text(relation)
+            expect(page.locator("#arcs .arc[data-place='1'] text")).to_contain_text("✓")
+            found = Client(address).get("sentence/0")["words"][0]
+            assert (found["label"], found["label_by"]) == (relation, "anna")
+
+
+def test_features_and_xpos_that_are_written_in_full_are_stored_as_they_are_written(page: Any, client: Client) -> None:
+    for place, feats in ((2, "Gender=Masc,Neut"), (5, "Number[psor]=Sing")):
+        client.change(0, "feats", place, feats)
+    client.change(0, "xpos", 2, "NNS")
+    client.change(0, "xpos", 5, "VB")
+    for key, what, value in (("f", "feats", "Gender=Masc"), ("y", "xpos", "JJ"), ("f", "feats", "Number=Sing")):
+        client.change(1, what, 1, "_")
+        page.reload()
+        expect(word(page, 1)).to_be_visible()
+        sentence(page, 2)
+        for says_ in ("1 Dogs", "It is so already"):
+            keys(page, key, f"'{value}", "Enter", at=1, says=says_)
+            expect(page.locator("#choice")).to_be_hidden()
+            assert client.get("sentence/1")["words"][0][what] == value
 
 
 def test_words_and_sentences_are_split_and_joined(page: Any, client: Client) -> None:
@@ -676,6 +831,27 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
         expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text("✓ dep?")
 
 
+def test_a_tab_of_an_earlier_start_says_where_the_program_is(path: Path, tab: Callable[..., Any]) -> None:
+    running, address = start(path)
+    page = tab(address)
+    running.terminate()
+    running.wait(60)
+    assert running.stdout is not None
+    running.stdout.close()
+    expect(page.locator("#fault")).to_contain_text("If it was started again, open the address that it printed")
+    expect(page.locator("#fault")).not_to_contain_text("Is it still running?")
+    with served(path, str(Client(address).port)) as later:  # at the same port, with another token
+        assert Client(later).port == Client(address).port
+        expect(page.locator("#fault")).to_contain_text("This page is of an earlier start of the program")
+        keys(
+            page,
+            "5",
+            at=2,
+            refuses="Please open the address that it printed in the terminal. Note: this was not saved.",
+        )
+        assert Client(later).get("sentence/0")["edits"] == 0
+
+
 def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any]) -> None:
     with served(path) as address:
         one, two = tab(address), tab(address)
@@ -713,6 +889,32 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         expect(word(page, 2).locator(".form")).to_contain_text("\"'&lt;")
         assert page.locator("img").count() == 0
         assert page.title() == title
+
+
+def test_nothing_jumps_when_words_are_found_and_no_buttons_touch(page: Any) -> None:
+    sentence(page, 1)
+    before = word(page, 1).bounding_box()
+    keys(page, "/", "'dogs", "Enter")
+    page.locator("#found button").first.click()
+    expect(page.locator("#hit")).to_have_text("1 of 3 found")
+    assert word(page, 1).bounding_box() == before
+    page.locator("#more summary").click()
+    boxes = [one.bounding_box() for one in page.locator("#further button").all()]
+    assert len(boxes) == 2
+    assert (
+        boxes[0]["x"] + boxes[0]["width"] + 8 <= boxes[1]["x"]
+        or boxes[0]["y"] + boxes[0]["height"] + 8 <= boxes[1]["y"]
+    )
+
+
+def test_a_hint_of_the_search_is_shown(page: Any) -> None:
+    hint = "no word has upos noun; did you mean NOUN?"
+    answer = {"found": [], "places": [], "seen": 0, "hint": hint}
+    page.route("**/find?*", lambda route: route.fulfill(json=answer))
+    keys(page, "/")
+    page.locator("#kind").select_option("columns")
+    page.locator("#wanted").fill("upos=noun")
+    expect(page.locator("#found-count")).to_have_text(f"0 words: {hint}")
 
 
 @pytest.mark.parametrize(

@@ -330,7 +330,8 @@ IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
         ("misc", 1, value, "cannot be in MISC")
         for value in ("a b=c", "Gloss=", "HeadBy=me", "SpaceAfter=No", "A=1|", 3)
     ),
-    ("misc", 1, "A=1|A=2", "a key is there twice"),
+    ("misc", 1, "A=1|A=2", "A is there twice in MISC: write its values as one, such as Gloss=dog,hound"),
+    ("misc", 1, f"Gloss={'long' * 20}|Translit=inu|Space bar", "'Space bar' cannot be in MISC"),
     *(
         ("comment", 0, value, "is no comment")
         for value in ("text_en", "= x", "text_en = a\x00b", 3, "x = " + "y" * 3000)

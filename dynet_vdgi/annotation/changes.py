@@ -245,11 +245,12 @@ def misc(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
     parts = value.split("|") if _is_text(value) and value not in ("", NOTHING) else []
     keys = [part.partition("=")[0] for part in parts]
-    if not _is_text(value) or any(not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part) for part in parts):
+    wrong = [part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)]
+    if not _is_text(value) or wrong:
         message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
-        raise ChangeError(f"{str(value)[:30]!r} cannot be in MISC ({message})")
-    if len({*keys}) < len(keys):
-        raise ChangeError("a key is there twice")
+        raise ChangeError(f"{wrong[0] if wrong else str(value)[:30]!r} cannot be in MISC ({message})")
+    if repeated := [key for k, key in enumerate(keys) if key in keys[:k]]:
+        raise ChangeError(f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound")
     return value or NOTHING
 
 

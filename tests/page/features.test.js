@@ -106,3 +106,27 @@ test("a lemma is known, or the form with another beginning or ending", () => {
   const offered = [...lemmaOffers("m", "making", "making", ["m"]), ...lemmaOffers("making", "making", "make", [])];
   assert.equal(offered.includes("making") || offered.includes("m"), false); // one is proposed or typed already
 });
+
+test("features that are written in full are stored as they are written", () => {
+  const bundles = ["Case=Nom|Gender=Masc,Neut|Number[psor]=Sing", "NounClass=Bantu10", "Case=Nom|NounClass=Bantu1"];
+  for (const typed of ["Gender=Masc", "Number=Sing", "NounClass=Bantu1", "Case=Acc,Dat", "Number[psor]=Plur"]) {
+    assert.equal(offers(typed, "_", bundles)[0], typed);
+    assert.equal(offers(typed, typed, bundles)[0], typed, "is there already, and no other is set");
+  }
+  assert.equal(offers("Case=Acc Number=Plur", "Case=Nom", bundles)[0], "Case=Acc|Number=Plur");
+  assert.equal(offers("nounclass=bantu1", "Case=Gen", bundles)[0], "Case=Gen|NounClass=Bantu1");
+  assert.equal(offers("Gender=Masc pl", "_", bundles)[0], "Gender=Masc|Number=Plur");
+});
+
+test("a feature with two values by two signs is none, and not the one that it begins with", () => {
+  for (const typed of ["Case=Nom=x", "Case=Nom=", "case=n=s"]) assert.deepEqual(offers(typed, "_", ["Case=Nom"]), [], typed);
+});
+
+test("an XPOS that is written in full is stored as it is written", () => {
+  const penn = ["NNS", "NN", "VBZ"];
+  for (const typed of ["NN", "JJ", "VBD", "PUNCT"]) assert.equal(xposOffers(typed, "_", penn)[0], typed);
+  assert.equal(xposOffers("NN", "NN", penn)[0], "NN", "is there already, and no other is set");
+  assert.equal(xposOffers("Vmip-s", "Ncmsi", ["Ncmsi", "Vmip3p"])[0], "Vmip-s");
+  assert.equal(xposOffers("fin:sg:ter:imperf", "subst:sg:nom:f", ["subst:sg:nom:f", "adj:pl:gen:f:pos"])[0], "fin:sg:ter:imperf");
+  assert.equal(xposOffers("Vp", "Ncmsi", ["Ncmsi", "Afpms"])[0], "Vpmsi"); // all are equally long
+});

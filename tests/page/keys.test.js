@@ -53,7 +53,9 @@ test("undo and redo have the keys of other programs, on every system", () => {
 test("sentences are typed from 1 and numbered from 0", () => {
   assert.equal(sentenceNumber("1", 3), 0);
   assert.equal(sentenceNumber("3", 3), 2);
-  for (const text of ["0", "4", "", "-1", "1.5", "1e0", "two", "1234567890", "٣"]) {
+  assert.equal(sentenceNumber("٣", 3), 2);
+  assert.equal(sentenceNumber("१०", 10), 9);
+  for (const text of ["0", "4", "", "-1", "1.5", "1e0", "two", "1234567890", "٤", "x٣"]) {
     assert.equal(sentenceNumber(text, 3), null, text);
   }
 });

@@ -20,4 +20,5 @@ test("a multiword token is typed as its words and its form", () => {
   assert.deepEqual(rangeOf("3-4 du"), [3, 4, "du"]);
   assert.deepEqual(rangeOf("3-4"), [3, 4, ""]);
   assert.equal(rangeOf("3 du"), null);
+  assert.deepEqual(rangeOf("٣-٤ من٥"), [3, 4, "من٥"]); // the form stays as it is typed
 });

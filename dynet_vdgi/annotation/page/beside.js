@@ -3,6 +3,7 @@
 import { placed } from "./arcs.js";
 import { Fault, get, post } from "./client.js";
 import { addSvg, at, button } from "./dom.js";
+import { isComposing, keyOf } from "./layout.js";
 
 /**
  * @typedef {object} Item a difference
@@ -219,7 +220,8 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const action = KEYS[event.key];
+  if (isComposing(event)) return;
+  const action = KEYS[keyOf(event)];
   if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   action();

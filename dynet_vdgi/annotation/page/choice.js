@@ -2,6 +2,7 @@
 
 import { at } from "./dom.js";
 import { drop, hold, isSentenceComing, withKeysHeld } from "./held.js";
+import { isComposing, keyOf, plainDigits } from "./layout.js";
 import { changed, chosenWord, give, onChange, onLeave, say, store } from "./store.js";
 import { items, words } from "./tree.js";
 
@@ -202,10 +203,20 @@ function take() {
   else submit(input.value.trim(), { isEnter: true, isNew: false });
 }
 
+/**
+ * Whether a key takes an option. A digit must be one, in any script: what stands on its key in another layout may be
+ * the first letter of what somebody types.
+ * @param {Option} option
+ * @param {KeyboardEvent} event
+ */
+const isPressed = ({ key }, event) => Boolean(key)
+  && key === (/^[0-9]$/.test(String(key)) ? plainDigits(event.key) : keyOf(event));
+
 /** @param {KeyboardEvent} event */
 function pressed(event) {
+  if (isComposing(event)) return;
   const { key } = event;
-  const option = !input.value || !isTyped ? options.find((one) => one.key && one.key === key) : undefined;
+  const option = !input.value || !isTyped ? options.find((one) => isPressed(one, event)) : undefined;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (isPending && key !== "Escape") return hold(event);
   if (key === "Backspace" && !isTyped) return input.setSelectionRange(input.value.length, input.value.length); // one letter

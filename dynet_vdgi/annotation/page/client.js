@@ -12,7 +12,7 @@
  * @typedef {object} Answers
  * @property {import("./header.js").State} state
  * @property {{ next: number | null }} next
- * @property {{ found: Hit[], places: [number, number][], seen: number }} find
+ * @property {{ found: Hit[], places: [number, number][], seen: number, hint?: string }} find
  */
 
 /**
@@ -40,20 +40,35 @@ export class Fault extends Error {
   }
 }
 
+const WHERE = "open the address that it printed in the terminal"; // each start has another address
+const GONE = `The program does not answer here any more. If it was started again, ${WHERE}; if it has ended, start it first.`;
+const OTHER = `This page is of an earlier start of the program, and something else answers here now. Please ${WHERE}.`;
+
 /**
  * @param {string} path
  * @param {RequestInit} options
- * @param {string} silence what is said if no answer comes
+ * @param {string} lost what else is said if no answer of this program comes
  * @returns {Promise<any>}
  */
-async function answer(path, options, silence) {
-  const response = await fetch(path, options).catch(() => {
-    throw new Fault(`The program does not answer${silence}`, 0);
-  });
-  /** @type {{ fault?: string, unknown?: boolean }} */
-  const content = await response.json().catch(() => ({})); // refusals of requests are plain text
-  if (!response.ok) throw new Fault(content.fault || `The program refused this (${response.status}).`, response.status, content);
+async function answer(path, options, lost) {
+  const response = await fetch(path, options).catch(() => null);
+  /** @type {{ fault?: string, unknown?: boolean } | null} */
+  const content = await response?.json().catch(() => null) ?? null;
+  const why = strange(response?.status ?? 0, content !== null);
+  if (!response || why) throw new Fault(`${why} ${lost}`, 0);
+  if (!response.ok) throw new Fault(content?.fault ?? `The program refused this (${response.status}).`, response.status, content);
   return content;
+}
+
+/**
+ * Why an answer is not of the program that has made this page; "": it is. The program has whatever this page asks for.
+ * @param {number} status of HTTP; 0: no answer came
+ * @param {boolean} isJson
+ */
+function strange(status, isJson) {
+  const isOfProxy = [502, 503, 504].includes(status) && !isJson;
+  if (!status || isOfProxy) return GONE;
+  return status === 404 || (!isJson && status !== 500) ? OTHER : "";
 }
 
 /**
@@ -64,7 +79,7 @@ async function answer(path, options, silence) {
  */
 export function get(path, parameters = {}) {
   const options = /** @type {RequestInit} */ ({ cache: "no-store" });
-  return answer(`${path}?${new URLSearchParams(parameters)}`, options, ". Is it still running? What was confirmed is safe.");
+  return answer(`${path}?${new URLSearchParams(parameters)}`, options, "What was confirmed is safe.");
 }
 
 /**
@@ -75,7 +90,7 @@ export function get(path, parameters = {}) {
  */
 export function post(path, content = {}) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) };
-  return answer(path, options, ": this was not saved. Is it still running?");
+  return answer(path, options, "Note: this was not saved.");
 }
 
 /**

@@ -33,11 +33,14 @@ const parts = (feats) => (feats === "_" ? [] : feats.split("|"));
 /** @param {string} feature */
 const nameOf = (feature) => feature.split("=")[0];
 
+/** @param {string} feature */
+const valueOf = (feature) => feature.slice(feature.indexOf("=") + 1);
+
 /**
  * The features that a word may get, as a whole, by what is typed: pieces with blanks between them, each the beginning
  * of a value or a name, or of both (`n=s`), Name=Value, or -value or Name= for one that goes; `_` first: all others go.
  * After `=` a value may be new (`pa=vb`). A short piece with which nothing begins is read letter by letter.
- * Known bundles that have all of these come before others.
+ * Known bundles that have all of these come before others, but nothing before features that are written in full.
  * @param {string} typed
  * @param {string} present features of the word
  * @param {string[]} bundles that are known, the likeliest first
@@ -47,7 +50,20 @@ export function offers(typed, present, bundles) {
   const made = composed(typed, present, bundles);
   const whole = bundles.filter((bundle) => combined(typed, [], parts(bundle)).length);
   const first = present !== "_" || typed[0] === "_" || bundles.includes(made[0]) ? made.slice(0, 1) : [];
-  return [...new Set([...first, ...whole, ...made])].filter((bundle) => bundle !== present).slice(0, MOST_SHOWN);
+  const others = [...first, ...whole, ...made].filter((bundle) => bundle !== present);
+  return [...new Set([...written(typed, present, bundles), ...others])].slice(0, MOST_SHOWN);
+}
+
+/**
+ * The present features with known ones that are all written in full, also if they are there already; else nothing.
+ * @param {string} typed
+ * @param {string} present
+ * @param {string[]} bundles
+ */
+function written(typed, present, bundles) {
+  const pieces = typed.split(/\s+/).filter(Boolean);
+  const areInFull = pieces.every((piece) => FEATURE.test(piece) && !piece.endsWith("=") && isKnown(piece, bundles));
+  return pieces.length && areInFull ? [pieces.reduce(one, present)] : [];
 }
 
 /**
@@ -66,7 +82,7 @@ export function composed(typed, present, bundles) {
 /**
  * The XPOS that a word may get by what is typed: the beginning of one that is known, or pieces with blanks between
  * them, each the beginning of a part that takes the place of another; a new part, rather of one as long as it, and
- * near the end.
+ * near the end. Where not all are equally long, what is none of these is one of its own: JJ is not JJS because of NNS.
  * @param {string} typed
  * @param {string} present XPOS of the word
  * @param {string[]} known the likeliest first
@@ -87,8 +103,10 @@ export function xposOffers(typed, present, known) {
   const ended = typed === "_" ? [] : known.map((each) => spelling + each.slice(typed.length));
   const exact = known.filter((each) => each === typed);
   const first = [...whole.slice(0, 1), ...made.slice(0, 1), ...ended.slice(0, Number(isCode))];
-  if (!whole.length && spelling !== typed) first.unshift(spelling);
-  return [...new Set([...exact, ...first, ...whole, ...made, ...ended])].filter((each) => each !== present).slice(0, MOST_SHOWN);
+  const isOther = spelling !== typed || (!made.length && new Set(known.map((each) => each.length)).size > 1);
+  if (!whole.length && isOther && !/\s/.test(typed)) first.unshift(spelling);
+  const offered = [...first, ...whole, ...made, ...ended].filter((each) => each !== present);
+  return [...new Set([...exact, ...offered])].slice(0, MOST_SHOWN);
 }
 
 /**
@@ -139,14 +157,17 @@ const excess = (part, own) => Math.abs(part.length - (own.find((each) => nameOf(
  */
 function combined(typed, present, all, mayBeNew = false) {
   let found = [{ chosen: /** @type {string[]} */ ([]), rank: 0 }];
-  const suiting = (/** @type {string} */ piece) => {
+  const suiting = (/** @type {string} */ text) => {
+    const piece = text.toLowerCase();
     const less = /^-./.test(piece) ? piece.slice(1) : piece.endsWith("=") ? piece : null;
     const going = present.filter((each) => less !== null && (begins(each, less) || isNamed(each, less)));
     if (going.length) return going.map((each) => `${nameOf(each)}=`);
-    const known = [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece)));
+    const suits = [begins, isNamed].flatMap((test) => all.filter((each) => test(each, piece)));
+    const exact = [...suits.filter((each) => each === text), ...suits.filter((each) => each.toLowerCase() === piece)];
+    const known = [...new Set([...exact, ...suits])];
     return (known.length || !mayBeNew ? known : withNew(piece, all)).filter((each) => !present.includes(each));
   };
-  const pieces = typed.toLowerCase().split(/\s+/).filter(Boolean)
+  const pieces = typed.split(/\s+/).filter(Boolean)
     .flatMap((piece) => (LETTERS.test(piece) && !suiting(piece).length ? piece.match(/-?./gu) ?? [] : [piece]));
   for (const piece of pieces) {
     found = found.flatMap(({ chosen, rank }) => suiting(piece)
@@ -179,7 +200,7 @@ const begins = (feature, piece) => feature.toLowerCase().startsWith(piece, featu
  * @param {string} piece
  */
 function isNamed(feature, piece) {
-  const [name, value] = piece.split("=");
+  const [name, value] = [nameOf(piece), piece.includes("=") ? valueOf(piece) : undefined];
   return feature.toLowerCase().startsWith(name) && (value === undefined || begins(feature, value));
 }
 

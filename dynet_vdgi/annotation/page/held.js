@@ -7,6 +7,7 @@ const NAMED = ["Enter", "Escape", "Backspace", "Home", "End", "ArrowLeft", "Arro
 /**
  * @typedef {object} Held
  * @property {string} key
+ * @property {string} code of the key's place
  * @property {boolean} shiftKey
  * @property {boolean} ctrlKey
  * @property {boolean} metaKey
@@ -30,13 +31,16 @@ export const wasBlind = () => isBlind;
 
 /** @param {KeyboardEvent} event that is kept, if it can mean anything to the page */
 export function hold(event) {
-  const { key, shiftKey, ctrlKey, metaKey } = event;
+  const { key, code, shiftKey, ctrlKey, metaKey } = event;
   const isTab = key === "Tab" && tabWaits > 0 && !shiftKey;
-  if (key.length > 1 && !NAMED.includes(key) && !isTab) return;
+  if (!isTyped(key) && !NAMED.includes(key) && !isTab) return;
   event.preventDefault();
   event.stopPropagation();
-  keys.push({ key, shiftKey, ctrlKey, metaKey, isBlind: blindWaits > 0 });
+  keys.push({ key, code, shiftKey, ctrlKey, metaKey, isBlind: blindWaits > 0 });
 }
+
+/** Whether a key stands for what it types, one letter or several, and is no name. @param {string} key */
+const isTyped = (key) => key.length === 1 || !/^[ -~]*$/.test(key);
 
 /** Forgets the held keys; returns how many there were. */
 export function drop() {
@@ -82,13 +86,13 @@ function give() {
 }
 
 /** @param {Held} held */
-function press({ key, shiftKey, ctrlKey, metaKey }) {
+function press({ key, code, shiftKey, ctrlKey, metaKey }) {
   const target = document.activeElement ?? document.body;
-  const event = new KeyboardEvent("keydown", { key, shiftKey, ctrlKey, metaKey, bubbles: true, cancelable: true });
+  const event = new KeyboardEvent("keydown", { key, code, shiftKey, ctrlKey, metaKey, bubbles: true, cancelable: true });
   if (!target.dispatchEvent(event) || !(target instanceof HTMLInputElement) || !target.matches(FIELDS)) return;
   const { selectionStart, selectionEnd, value } = target;
   const [start, end] = [selectionStart ?? value.length, selectionEnd ?? value.length];
-  if (key.length === 1) target.setRangeText(key, start, end, "end");
+  if (isTyped(key)) target.setRangeText(key, start, end, "end");
   else if (key === "Backspace") target.setRangeText("", start === end ? Math.max(0, start - 1) : start, end, "end");
   else return;
   target.dispatchEvent(new InputEvent("input", { bubbles: true }));
@@ -96,7 +100,8 @@ function press({ key, shiftKey, ctrlKey, metaKey }) {
 
 /** @param {KeyboardEvent} event */
 function early(event) {
-  const isOurs = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+  const isComposing = event.isComposing || event.keyCode === 229; // as in layout.js, for which this module does not wait
+  const isOurs = !event.ctrlKey && !event.metaKey && !event.altKey && !isComposing;
   const target = /** @type {Element} */ (event.target);
   if (isOurs && !target.closest("a, button, input, select, summary, textarea")) hold(event);
 }

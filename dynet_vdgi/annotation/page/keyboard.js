@@ -4,6 +4,7 @@ import { at, near } from "./dom.js";
 import { endDrag, focusChosen } from "./drag.js";
 import { drop, endEarly, hold, isWaiting, wasBlind } from "./held.js";
 import { afterDigits, backKey } from "./keys.js";
+import { isComposing, keyOf } from "./layout.js";
 import { askNote } from "./notes.js";
 import { askRelation, relationWith, turnRelation } from "./relation.js";
 import { openSearch, turnHit } from "./search.js";
@@ -136,11 +137,13 @@ function reach(place) {
 
 /** @param {KeyboardEvent} event */
 function pressed(event) {
+  if (isComposing(event)) return;
   if (event.key === "Escape") endDrag();
   if (near(event, FIELDS)) return;
-  const what = backKey(event);
+  const meant = keyOf(event);
+  const what = backKey({ ...modifiers(event), key: meant });
   const isOff = event.ctrlKey || event.metaKey || event.altKey || !at("keys-on").checked && !near(event, "#words");
-  const isButton = near(event, PRESSED) && (event.key === "Enter" || event.key === " ");
+  const isButton = near(event, PRESSED) && (meant === "Enter" || meant === " ");
   if (!what && (isOff || isButton)) return;
   if (isWaiting()) return hold(event);
   if (what) {
@@ -148,19 +151,22 @@ function pressed(event) {
     back(what);
     return;
   }
-  const isDigit = /^[0-9]$/.test(event.key);
-  const letter = event.key.toLowerCase(); // Caps Lock does not matter
-  const key = event.key.length === 1 ? letter : event.key;
-  const isInitial = event.shiftKey && /^\p{L}$/u.test(event.key);
+  const isDigit = /^[0-9]$/.test(meant);
+  const letter = meant.toLowerCase(); // Caps Lock does not matter
+  const key = meant.length === 1 ? letter : meant;
+  const isInitial = event.shiftKey && /^\p{L}$/u.test(meant);
   if (!(isDigit || isInitial || key in KEYS) || !store.sentence.words.length) return;
   event.preventDefault();
-  if (isDigit) return type(store.typed + event.key);
+  if (isDigit) return type(store.typed + meant);
   if (!["Enter", "Backspace", "Escape"].includes(key)) finish();
-  if (isInitial) relationWith(letter);
+  if (isInitial) relationWith(letter, event.key.toLowerCase());
   else if (wasBlind() && isConfirming(key)) refuse(key);
   else KEYS[key]();
   ended = "";
 }
+
+/** @param {KeyboardEvent} event */
+const modifiers = ({ ctrlKey, metaKey, shiftKey }) => ({ ctrlKey, metaKey, shiftKey });
 
 /** @param {string} key */
 function isConfirming(key) {

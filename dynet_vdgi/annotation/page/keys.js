@@ -1,5 +1,7 @@
 // The meaning of typed keys and numbers, without a document.
 
+import { plainDigits } from "./layout.js";
+
 /**
  * The state after a digit of a word's number. The number is complete, and has a place, when no other digit can
  * follow; it is still kept as typed, because a slip such as 99 for 9 shows only at the next digit.
@@ -37,8 +39,9 @@ export function backKey(event) {
  * @param {number} total
  */
 export function sentenceNumber(text, total) {
-  const isOne = /^[0-9]{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= total;
-  return isOne ? Number(text) - 1 : null;
+  const digits = plainDigits(text);
+  const isOne = /^[0-9]{1,9}$/.test(digits) && Number(digits) >= 1 && Number(digits) <= total;
+  return isOne ? Number(digits) - 1 : null;
 }
 
 /**

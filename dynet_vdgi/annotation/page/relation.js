@@ -2,12 +2,12 @@
 
 import { ask } from "./choice.js";
 import { Fault, get, listed } from "./client.js";
+import { completed } from "./completing.js";
 import { turned } from "./keys.js";
 import { changed, chosenWord, make, onChange, onLeave, relationOf, say, store, trying } from "./store.js";
 
 const MOST_LIKELY = 5; // through which one turns
 export const MOST_KEYS = 9;
-const MOST_SHOWN = 40;
 
 /** The relations to offer for one arc. They keep their order as long as the arc is the same, so that one can turn. */
 let offered = { arc: "", all: /** @type {string[]} */ ([]) };
@@ -84,29 +84,20 @@ export function askRelation() {
 }
 
 /**
- * The relations that what is typed may stand for, one that is new last: the beginning of a relation, or that of its
- * subtype, too (`n:p` for nmod:poss), which belongs to the present relation if nothing stands before it.
+ * The options for what is typed, as `completed` has them; new ones are marked where others are known.
  * @param {string} typed
  * @param {string[]} all the likeliest first
  * @param {string} present
  * @returns {import("./choice.js").Option[]}
  */
 export function matching(typed, all, present) {
-  const [, start = "", subtype] = /^([^:]*)(?::(.*))?$/.exec(typed) ?? [];
-  const base = (start || (subtype === undefined ? "" : present.split(":")[0])).toLowerCase();
-  const suits = (/** @type {string} */ relation) => relation.toLowerCase().startsWith(base)
-    && (subtype === undefined || relation.toLowerCase().split(":")[1]?.startsWith(subtype.toLowerCase()));
-  const options = all.filter(suits).slice(0, MOST_SHOWN).map((relation, k) => {
+  const { known, anew } = completed(typed, all, present);
+  const options = known.map((relation, k) => {
     const aside = store.unlisted.has(relation) ? "not listed" : "";
     return { value: relation, aside, ...(k < MOST_KEYS && !typed && { key: String(k + 1) }) };
   });
-  const plain = all.filter((one) => !one.includes(":") && one.toLowerCase().startsWith(base));
-  const whole = start ? plain.find((one) => one.toLowerCase() === base) ?? plain[0] : present.split(":")[0];
-  const meant = subtype && whole ? `${whole}:${subtype}` : typed;
-  const exact = options.findIndex(({ value }) => value === meant);
-  if (exact > 0) options.unshift(...options.splice(exact, 1));
-  const isNew = typed && exact < 0 && (options.length || meant !== typed);
-  return isNew ? [...options, { value: meant, isNew: options.length > 0 }] : options;
+  if (!known.length && anew.length === 1 && anew[0] === typed) return []; // Enter takes it as it is written
+  return [...options, ...anew.map((value, k) => ({ value, isNew: known.length + k > 0 }))];
 }
 
 /**
@@ -140,10 +131,15 @@ export function turnRelation(step) {
   turn((all, present) => (all.length ? turned(all.slice(0, MOST_LIKELY), present, step) : null));
 }
 
-/** @param {string} letter with which the relation begins: the likeliest, and at the next press the next */
-export function relationWith(letter) {
+/**
+ * Takes the likeliest relation that begins with a letter, and at the next press the next.
+ * @param {string} letter
+ * @param {string} typed the letter of the keyboard's layout, with which relations of this file may begin
+ */
+export function relationWith(letter, typed) {
   turn((all, present) => {
-    const list = all.filter((relation) => relation.startsWith(letter));
+    const own = all.filter((relation) => relation.startsWith(typed));
+    const list = own.length ? own : all.filter((relation) => relation.startsWith(letter));
     if (!list.length) say(`No relation of UD or of this file begins with ${letter}.`, true);
     return list.length ? turned(list, present, 1) : null;
   });

@@ -2,6 +2,7 @@
 
 import { get, post, queued } from "./client.js";
 import { at, button } from "./dom.js";
+import { isComposing } from "./layout.js";
 import { load, say, show, store, trying, update } from "./store.js";
 
 let places = /** @type {[number, number][]} */ ([]); // sentences by id, and words, as they were found
@@ -34,7 +35,8 @@ async function search() {
   place = -1;
   const [count, shown] = [places.length, answer.found.length];
   const unit = kind === "columns" || kind === "list" ? "word" : "sentence";
-  tell(`${count} ${unit}${count === 1 ? "" : "s"}${count > shown ? `, the first ${shown} of them` : ""}`);
+  const counted = `${count} ${unit}${count === 1 ? "" : "s"}${count > shown ? `, the first ${shown} of them` : ""}`;
+  tell([counted, answer.hint].filter(Boolean).join(": "));
   at("found").replaceChildren(...answer.found.map(line));
   at("all").hidden = kind !== "columns" || !count;
 }
@@ -80,7 +82,7 @@ export function startSearch() {
   at("wanted").addEventListener("input", () => trying(search));
   at("kind").addEventListener("change", () => trying(search));
   at("wanted").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
+    if (event.key !== "Enter" || isComposing(event)) return;
     event.preventDefault();
     at("found").querySelector("button")?.focus();
   });

@@ -41,6 +41,14 @@ export function turnValue(what) {
 /** Options with the keys 1 to 9. @param {string[]} found */
 export const numbered = (found) => found.map((value, k) => ({ value, ...(k < MOST_KEYS && { key: String(k + 1) }) }));
 
+/**
+ * Options, and last what is typed, as it is, if there are others: it can be chosen, too.
+ * @param {string[]} found
+ * @param {string} typed "": nothing that can be stored
+ */
+const withTyped = (found, typed) => (
+  [...found, ...(found.length && /^\S+$/.test(typed) && !found.includes(typed) ? [typed] : [])].map((value) => ({ value })));
+
 /** @param {number | null} share */
 const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
 
@@ -49,7 +57,7 @@ export function askTag() {
     title: `Tag of ${of}`,
     next: askFeatures,
     hint: "One letter takes a tag at once",
-    options: (typed) => tags.filter(([tag]) => tag.startsWith(typed.toUpperCase()))
+    options: (typed) => tags.filter(([tag]) => tag.startsWith(typed.normalize("NFKC").toUpperCase()))
       .map(([tag, share]) => ({ value: tag, aside: percent(share), key: KEY_OF[tag] })),
   }));
 }
@@ -72,7 +80,7 @@ export function askXpos() {
     title: `XPOS of ${of}: ${xpos === "_" ? "none" : xpos}`,
     next: askLemma,
     hint: "1 to 9 takes one at once; type its beginning, or the parts that differ, such as p n, after a blank if 2; _ removes it",
-    options: (typed) => (typed ? xposOffers(typed, store.sentence.words[place - 1].xpos, all()).map((value) => ({ value }))
+    options: (typed) => (typed ? withTyped(xposOffers(typed, store.sentence.words[place - 1].xpos, all()), typed)
       : numbered(all().filter((one) => one !== xpos))),
   }));
 }
@@ -88,7 +96,7 @@ export function askFeatures() {
         + "_ all; Name=Value sets any",
       options: (typed) => {
         const found = offers(typed, present(), all());
-        if (typed) return found.map((value) => ({ value }));
+        if (typed) return withTyped(found, merged(present(), typed) ?? "");
         const copied = above === "_" || above === present() ? [] : [{ value: above, key: "0", aside: "as above" }];
         return [...numbered(found), ...copied];
       },
@@ -116,7 +124,7 @@ export function askLemma() {
       options: (typed) => {
         const others = all().filter((one) => one !== lemma);
         if (typed) return lemmaOffers(typed, form, present, others).map((value) => ({ value }));
-        return /\d/.test(form) ? others.map((value) => ({ value })) : numbered(others); // digits may be a lemma
+        return /\p{Decimal_Number}/u.test(form) ? others.map((value) => ({ value })) : numbered(others); // digits may be a lemma
       },
     };
   });

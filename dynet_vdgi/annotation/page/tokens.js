@@ -2,6 +2,7 @@
 
 import { askOfWord } from "./choice.js";
 import { at } from "./dom.js";
+import { plainDigits } from "./layout.js";
 import { change, give, say, store } from "./store.js";
 import { askLikely, numbered } from "./tags.js";
 
@@ -25,7 +26,7 @@ export function askSplit() {
     title: `Split ${of}`,
     present: form,
     hint: "Bar: one multiword token. Blank: two tokens. 1 to 9 splits as other words are",
-    options: (typed) => (typed || /\d/.test(form) ? [] : numbered(all())),
+    options: (typed) => (typed || /\p{Decimal_Number}/u.test(form) ? [] : numbered(all())),
     answer: async (typed) => {
       const values = splitsOf(form, typed);
       if (!values.length) say("Put a bar or a blank where the word is to be split.", true);
@@ -37,8 +38,8 @@ export function askSplit() {
 
 /** A multiword token as it is typed, "3-4 du". @param {string} typed @returns {[number, number, string] | null} */
 export function rangeOf(typed) {
-  const found = /^(\d{1,4})-(\d{1,4})\s*(\S.*)?$/.exec(typed);
-  return found ? [Number(found[1]), Number(found[2]), found[3] ?? ""] : null;
+  const found = /^(\p{Decimal_Number}{1,4})-(\p{Decimal_Number}{1,4})\s*(\S.*)?$/u.exec(typed);
+  return found ? [Number(plainDigits(found[1])), Number(plainDigits(found[2])), found[3] ?? ""] : null;
 }
 
 export function askRange() {
