@@ -16,6 +16,7 @@ X = (
 C2009 = (
     "1 Dogs dog dog NNS NNS _ _ 2 2 SBJ SBJ _ _ A0\n2 bark bark bark VBP VBP Tense=Pres _ 0 0 ROOT ROOT Y bark.01 _\n"
 )
+PREDICATE = "PHead=0|PDeprel=ROOT|PLemma=bark|PPos=VBP|FillPred=Y|Pred=bark.01"
 C2003 = "-DOCSTART- -X- -X- O\n\nMae VB B-VP O\nAnna NNP B-NP B-PER\n\nyma RB B-ADVP O\n"
 MALT = "De PN 2 SS\ngick VB 0 ROOT\n. MAD 2 IP\n"
 MST = "De gick .\nPN VB MAD\nSS ROOT IP\n2 0 2\n"
@@ -87,8 +88,7 @@ def test_conll_2009_keeps_gold_columns_in_place_and_the_others_in_misc(vdgi: Vdg
     converted(vdgi, tabs(C2009) + "\n")
     assert rows() == [
         ["Dogs", "dog", "_", "NNS", "_", "2", "SBJ", "_", "PHead=2|PDeprel=SBJ|PLemma=dog|PPos=NNS|APred1=A0"],
-        ["bark", "bark", "_", "VBP", "Tense=Pres", "0", "ROOT", "_"]
-        + ["PHead=0|PDeprel=ROOT|PLemma=bark|PPos=VBP|FillPred=Y|Pred=bark.01"],
+        ["bark", "bark", "_", "VBP", "Tense=Pres", "0", "ROOT", "_", PREDICATE],
     ]
 
 

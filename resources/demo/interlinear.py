@@ -235,7 +235,7 @@ def toolbox() -> str:
     """The text as Toolbox keeps it: columns that begin at the same place, marks at their words."""
     lines = [r"\_sh v3.0  400  Text", "", rf"\id {TITLE}", ""]
     for n, one in enumerate(sentences(), 1):
-        rows = {marker: "" for marker in ("tx", "mb", "ge", "ps")}
+        rows = dict.fromkeys(("tx", "mb", "ge", "ps"), "")
         for word, each in zip(one.text.split(), words_with_marks(one)):
             for k, (morph, gloss) in enumerate(zip(each.morphs, each.glosses)):
                 cells = (word if not k else "", morph, gloss, each.tag if not k else "suff")

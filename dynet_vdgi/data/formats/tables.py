@@ -141,7 +141,8 @@ def _utterance(name: str, rows: Sequence[Row], layout: Sequence[str], losses: Lo
 
 
 def _word(held: Mapping[str, str], line: int, extra: Sequence[str], losses: Losses) -> Word:
-    word = Word(*(held.get(column, "_") for column in _FIELDS), line=line)
+    form, lemma, tag, xpos, feats, head, deprel = [held.get(column, "_") for column in _FIELDS]
+    word = Word(form, lemma, tag, xpos, feats, head, deprel, line=line)
     word.notes = [(key, held[column]) for column, key in _KEYS.items() if held.get(column, "_") != "_"]
     word.notes += [(f"APred{n}", cell) for n, cell in enumerate(extra, 1) if cell not in ("_", "")]
     if word.form == "_" and not any(held.get(column, "_") != "_" for column in _NOT_HELD):
