@@ -310,6 +310,13 @@ def test_files_of_all_forms_are_read_and_losses_counted(vdgi: Vdgi, folder: Path
     assert loss in made.err
 
 
+def test_of_many_kinds_of_loss_the_first_have_messages(vdgi: Vdgi, folder: Path) -> None:
+    tiers = [Tier(f"odd{n}", [(f"z{n}", "x", 0, 5)]) for n in range(50)]
+    err = convert(vdgi, eaf(TEXT, *tiers)).err
+    assert err.count("not read (--tier") < 31
+    assert "further kinds of loss" in err
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding: str) -> None:
     content = eaf(TEXT, WORDS, head=f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>')

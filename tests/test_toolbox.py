@@ -154,3 +154,21 @@ def test_other_markers_are_named_by_an_option(vdgi: Vdgi, folder: Path) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding: str) -> None:
     assert len(convert(vdgi, BLOCK.encode(encoding)).words) == 4
+
+
+def test_options_name_glosses_baseline_and_literal_translations(vdgi: Vdgi, folder: Path) -> None:
+    content = "\\ref 1\n\\tx Go home\n\\gx go house\n\\bl go, home!\n\\li move house\n"
+    roles = ["gloss=gx", "text=bl", "literal=li"]
+    made = convert(vdgi, content, "--tier", *roles, "--language", "en")
+    assert [(row[0], row[8].split("|")[0]) for row in made.words] == [
+        ("go", "Gloss=go"),
+        (",", "_"),
+        ("home", "Gloss=house"),
+        ("!", "_"),
+    ]
+    assert "literal_en = move house" in made.comments
+
+
+def test_underlying_morphs_are_lemmas(vdgi: Vdgi, folder: Path) -> None:
+    made = convert(vdgi, "\\ref 1\n\\tx vanosa\n\\mb vano -sa\n\\mr vanu -za\n\\ge boat GEN\n")
+    assert made.words[0][1] == "vanu"

@@ -70,7 +70,7 @@ def _convert(arguments: argparse.Namespace) -> None:
         conversion.roles_of(arguments.tiers),
         conversion.upos_of(arguments.tags) if arguments.tags else {},
     )
-    used: set[str] = set()
+    used: dict[str, int] = {}
     n_without = 0
     with files.atomic_writer(arguments.output) as handle:
         for name in names:

@@ -72,10 +72,10 @@ class Converted:
     losses: Sequence[str]
 
 
-def write(path: str, handle: TextIO, reading: Reading, names: set[str]) -> Converted:
+def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) -> Converted:
     """Writes a file as CoNLL-U.
 
-    names: of the sentences written before, to which these are added.
+    names: of the sentences written before, to which these are added; see `blocks`.
 
     Raises: DataError, with the line, for what cannot be read; UsageError, options that do not fit the format.
     """

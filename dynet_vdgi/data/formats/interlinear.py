@@ -17,6 +17,9 @@ from dynet_vdgi.system.names import count, limit, to_raise
 MOSTLY = 0.9
 """The part of a file's tags from which on they count as UD's tags."""
 
+MOST_KINDS = 30
+"""Kinds of loss of which messages tell."""
+
 NOT_UD = "tags that are not UD's: in XPOS, with UPOS _ (--tags FILE maps them)"
 _OPENING = frozenset("([{¿¡«‹“„‘‚「『（【")
 _PEELED = frozenset('.,;:!?…"“”„«»‹›()[]{}¿¡、。，！？；：؟،؛۔।॥「」『』（）')
@@ -25,8 +28,8 @@ _PEELED = frozenset('.,;:!?…"“”„«»‹›()[]{}¿¡、。，！？；�
 _FIRST = ("speaker", "sound_url", "sent_timecode")
 """The first comments, in this order; others follow as the file has them."""
 
-_LONGEST_GAP = 1000
-"""Characters between two words of a text."""
+_LONGEST = 1000
+"""Characters of a word, or between two words, of a sentence that is compared with its words."""
 
 _RUNS = re.compile(r"(\S)\1*")
 _KEY = re.compile(r"\W+")
@@ -82,7 +85,10 @@ class Losses:
 
     def messages(self) -> list[str]:
         """A line for each kind: the first place, the kind, how often, an example."""
-        return [self._message(kind) for kind in self._counts]
+        kinds = list(self._counts)
+        more = len(kinds) - MOST_KINDS
+        rest = [f"{self.name}: {more:,} further kinds of loss"] if more > 0 else []
+        return [self._message(kind) for kind in kinds[:MOST_KINDS]] + rest
 
     def _message(self, kind: str) -> str:
         line, example = self._first[kind]
@@ -142,9 +148,11 @@ def fitted(words: Sequence[Word], text: str) -> list[Word] | None:
     place = 0
     for word in words:
         size = len(word.form)
+        if size > _LONGEST:
+            return None
         start = place
         while text[start : start + size].casefold() != word.form.casefold():
-            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST_GAP:
+            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST:
                 return None
             start += 1
         _add_marks(fit, text[place:start], word.line)
@@ -266,12 +274,12 @@ def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) 
 
 
 def blocks(
-    utterances: Iterable[Utterance], tags: Tags, losses: Losses, names: set[str], document: str
+    utterances: Iterable[Utterance], tags: Tags, losses: Losses, names: dict[str, int], document: str
 ) -> Iterator[tuple[str, int]]:
     """CoNLL-U of each sentence, and the number of its words.
 
-    names: of the sentences before, to which these are added. document: what the file is called; it begins the
-    name of a sentence whose text has no name.
+    names: of the sentences before, to which these are added, with the number of sentences that wanted each.
+    document: what the file is called; it begins the name of a sentence whose text has no name.
 
     Raises: DataError, with the line, a sentence with more words than the limit.
     """
@@ -290,11 +298,11 @@ def blocks(
             lines.append("# newpar")
         number += 1
         wanted = f"{document}-{_name(utterance.name) or number}"
-        name, again = wanted, 1
+        name = wanted
         while name in names:
-            again += 1
-            name = f"{wanted}.{again}"
-        names.add(name)
+            names[wanted] += 1
+            name = f"{wanted}.{names[wanted]}"
+        names[name] = 1
         words = _with_spaces(utterance, losses)
         lines.append(f"# sent_id = {name}")
         rows = [_row(n, word, tags, losses, is_last=n == len(words)) for n, word in enumerate(words, 1)]

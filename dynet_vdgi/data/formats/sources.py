@@ -6,6 +6,7 @@ import codecs
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
@@ -21,11 +22,15 @@ _MARKS = (
 
 @dataclass
 class Source:
-    """The name and the bytes of a file; `encoding` is "" unless the user has given one."""
+    """The name and the bytes of a file; `encoding` is "" unless the user has given one.
+
+    `tree` is where `xml_tree` keeps what it has read, because files are read twice: for their tags, then to write.
+    """
 
     name: str
     data: bytes = field(repr=False)
     encoding: str = ""
+    tree: Any = field(default=None, repr=False)
 
     @cached_property
     def text(self) -> str:

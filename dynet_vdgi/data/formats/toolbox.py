@@ -18,7 +18,7 @@ MARKERS = {
     "t": "words",
     "mb": "morphs",
     "m": "morphs",
-    "mr": "morphs",
+    "mr": "lemma",
     "ge": "mgloss",
     "gl": "mgloss",
     "g": "mgloss",
@@ -52,7 +52,8 @@ def read(source: Source, losses: Losses, language: str, roles: Mapping[str, str]
     Raises: DataError, there are no words.
     """
     has_words, document = False, None
-    for record in _records(_fields(source, {**MARKERS, **roles}, losses)):
+    wanted = {marker: "mgloss" if role == "gloss" else role for marker, role in roles.items()}
+    for record in _records(_fields(source, {**MARKERS, **wanted}, losses)):
         document = next((text for role, text, _ in record if role == "document"), document)
         utterance = _utterance(record, language, losses)
         if utterance is not None:
@@ -82,19 +83,16 @@ def _fields(source: Source, roles: Mapping[str, str], losses: Losses) -> Iterato
 def _records(fields: Iterator[Field]) -> Iterator[list[Field]]:
     """The fields of each sentence: from its name on, or from its words if names are missing."""
     record: list[Field] = []
+    roles: set[str] = set()
     for field in fields:
-        has_words = any(role == "words" for role, _, _ in record)
-        is_new = field[0] in ("name", "document") or (field[0] == "words" and _is_ended(record))
-        if is_new and (has_words or field[0] == "document"):
+        is_ended = "translation" in roles and "name" not in roles
+        is_new = field[0] == "name" or (field[0] == "words" and is_ended)
+        if field[0] == "document" or (is_new and "words" in roles):
             yield record
-            record = []
+            record, roles = [], set()
         record.append(field)
+        roles.add(field[0])
     yield record
-
-
-def _is_ended(record: Sequence[Field]) -> bool:
-    """Whether a sentence without a name has come to its translation."""
-    return any(role == "translation" for role, _, _ in record) and not any(role == "name" for role, _, _ in record)
 
 
 def _utterance(record: Sequence[Field], language: str, losses: Losses) -> Utterance | None:
@@ -110,6 +108,10 @@ def _utterance(record: Sequence[Field], language: str, losses: Losses) -> Uttera
             utterance.name, utterance.line = text, line
         elif role in ("begin", "end"):
             times[role] = text
+        elif role == "text":
+            utterance.text = text
+        elif role == "literal":
+            utterance.comments.append((comment_key("literal", language), text))
         elif role == "translation":
             utterance.comments.append((comment_key("text", language), text))
         elif role in ("note", "speaker"):

@@ -83,6 +83,13 @@ def parse(source: Source) -> Node:
 
     Raises: DataError, with the line: it is no XML, has a document type, or is too large or too deep.
     """
+    if source.tree is None:
+        source.tree = _root(source)
+    root: Node = source.tree
+    return root
+
+
+def _root(source: Source) -> Node:
     try:
         parser = expat.ParserCreate(source.encoding or None)
     except ValueError:
