@@ -168,6 +168,56 @@ def test_several_roots_and_heads_outside_stay_and_are_counted(vdgi: Vdgi, folder
     assert "in.txt:4: heads outside their sentence" in err
 
 
+TREE = [["Dogs", "dog", "NNS", "2", "nsubj"], ["bark", "bark", "VB", "0", "root"]]
+FULL = "1 Dogs dog N NNS _ 2 nsubj _ _\n2 bark bark V VB _ 0 root _ _\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        tabs(FULL),
+        FULL,
+        FULL.replace(" ", "   "),
+        tabs(FULL).replace("\t_\t_\n", "\n"),
+        FULL.replace(" _ _\n", "\n"),
+        tabs(FULL).replace("\n", "\t\n"),
+        tabs(FULL).replace("\t_\t", "\t\t"),
+        tabs(FULL).rstrip("\n"),
+        "\n\n" + tabs(FULL) + "\n \n\t\n",
+        "# a comment\n#id=5\n" + tabs(FULL),
+        tabs(FULL).replace("\t2\t", "\t 2\t").replace("dog\t", "dog \t"),
+    ],
+)
+def test_conll_x_of_many_forms_gives_the_same_tree(vdgi: Vdgi, folder: Path, text: str) -> None:
+    converted(vdgi, text)
+    assert [[row[0], row[1], row[3], row[5], row[6]] for row in rows()] == TREE
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "forms"),
+    [
+        ("1\t#\t#\tN\tN\t_\t0\troot\t_\t_\n", [], ["#"]),
+        ("1\t1\t1\tNUM\tN\t_\t0\troot\t_\t_\n", [], ["1"]),
+        ("1\t_\t_\t_\t_\t_\t_\t_\t_\t_\n", [], ["_"]),
+        ("1\tNew  York\tn\tN\tN\t_\t0\troot\t_\t_\n", [], ["New York"]),
+        ("1\ta\u00a0b\tn\tN\tN\t_\t0\troot\t_\t_\n", [], ["a\u00a0b"]),
+        ("Mae\tVB\tB-VP\tO\nhi\tPRP\tB-NP\tO\n", [], ["Mae", "hi"]),
+        ("Mae mae VB B-VP O\n\n", ["--columns", "form,lemma,tag,chunk,ner"], ["Mae"]),
+        ("Mae O\nAnna B-PER\n\n", ["--columns", "form,ner"], ["Mae", "Anna"]),
+        ('"form";"lemma";"pos"\n"a;b";"x";"NOUN"\n', [], ["a;b"]),
+        ('form,pos\n"a ""b""",NOUN\n', [], ['a "b"']),
+        ("a,NOUN\nb,VERB\n", ["--from", "csv", "--columns", "form,tag"], ["a", "b"]),
+        ("Dogs\tbark\nN\tV\n2\t0\n\n", [], ["Dogs", "bark"]),
+    ],
+)
+def test_odd_tables_are_read_and_sound(
+    vdgi: Vdgi, folder: Path, text: str, options: list[str], forms: list[str]
+) -> None:
+    converted(vdgi, text, *options)
+    assert [row[0] for row in rows()] == forms
+    assert len(list(conllu.read("out.conllu", tags="known"))) == 1
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_line_ends_and_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, end: str, encoding: str) -> None:

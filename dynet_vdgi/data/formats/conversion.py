@@ -124,7 +124,7 @@ def recognised(source: Source, *, has_columns: bool = False) -> str:
 
     Raises: DataError, it is empty, it is CoNLL-U already, or nothing shows what it is.
     """
-    choice = f"say what it is: --from {'|'.join(FORMATS)}"
+    choice = f"say what it is: --from {'|'.join(FORMATS)}; of another table: --columns form,tag,..."
     if not source.data.strip():
         raise DataError(source.name, None, "the file is empty", "was it saved?")
     start = source.data[:4096].decode("utf-16" if source.data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
@@ -162,11 +162,9 @@ def _of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
     if lines[0].startswith("\\"):
         return "toolbox"
     rows = [line for line in lines if not line.startswith(("#", tables.DOCSTART))] or [*lines]
-    cells = rows[0].split("\t")
-    if cells[0] == "1" and len(cells) == 10:
-        return "conll-x"
-    if cells[0] == "1" and len(cells) >= 14:
-        return "conll-2009"
+    cells = rows[0].split("\t") if "\t" in rows[0] else rows[0].split()
+    if cells[0].isdigit() and len(cells) >= tables.LEAST_OF_X:
+        return "conll-2009" if len(cells) >= len(tables.LAYOUTS["conll-2009"].split()) else "conll-x"
     if any(tables.is_heading(rows[0], mark) for mark in _DELIMITERS):
         return "csv"
     if _is_mst(all_lines):

@@ -110,7 +110,7 @@ def comment_key(*parts: str) -> str:
 
 def is_mark(form: str) -> bool:
     """Whether a form has punctuation marks only."""
-    return bool(form) and all(unicodedata.category(character)[0] == "P" for character in form)
+    return form not in ("", "_") and all(unicodedata.category(character)[0] == "P" for character in form)
 
 
 def split_marks(text: str) -> list[str]:
@@ -234,12 +234,12 @@ def value_of(text: str) -> str:
     >>> value_of(" a |  b ")
     'a \\p b'
     """
-    return " ".join(form_of(text).split()).replace("\\", "\\\\").replace("|", "\\p")
+    return form_of(text).strip().replace("\\", "\\\\").replace("|", "\\p")
 
 
 def _cell(text: str, losses: Losses, word: Word) -> str:
     """A text as a column of CoNLL-U: one line in NFC, which UD demands; "_" for nothing."""
-    cell = " ".join(form_of(text).split())
+    cell = form_of(text).strip()
     if (normal := nfc(cell)) != cell:
         losses.add("values written in NFC, the form of letters that UD demands", word.line, repr(cell))
     return normal or "_"
@@ -247,7 +247,7 @@ def _cell(text: str, losses: Losses, word: Word) -> str:
 
 def _tag_cell(text: str, losses: Losses, word: Word) -> str:
     """A column that holds no spaces."""
-    return _cell(text, losses, word).replace(" ", "_")
+    return "_".join(_cell(text, losses, word).split())
 
 
 def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) -> str:
@@ -310,13 +310,13 @@ def blocks(
         gaps = ["" if word.is_joined else " " for word in words[:-1]]
         lines.append("# text = " + "".join(form + gap for form, gap in zip(forms, [*gaps, ""])))
         comments = sorted(utterance.comments, key=lambda pair: _FIRST.index(pair[0]) if pair[0] in _FIRST else 9)
-        lines += [f"# {key} = {nfc(' '.join(form_of(value).split()))}" for key, value in comments if value.strip()]
+        lines += [f"# {key} = {nfc(form_of(value).strip())}" for key, value in comments if value.strip()]
         yield "\n".join([*lines, *rows]) + "\n\n", len(words)
 
 
 def _with_spaces(utterance: Utterance, losses: Losses) -> list[Word]:
     """The words with their spaces, from the sentence's text if they are its words."""
-    words, text = utterance.words, nfc(" ".join(form_of(utterance.text).split()))
+    words, text = utterance.words, nfc(form_of(utterance.text).strip())
     fit = fitted([replace(word, form=nfc(word.form)) for word in words], text) if text else None
     if fit is None and text:
         losses.add("texts that their words do not give: kept as # orig_text", utterance.line, repr(text))

@@ -22,6 +22,9 @@ LAYOUTS = {
 }
 """The columns of each format."""
 
+LEAST_OF_X = 8
+"""Columns of CoNLL-X without PHEAD and PDEPREL, as MaltParser writes it."""
+
 _KEYS = {
     "phead": "PHead",
     "pdeprel": "PDeprel",
@@ -91,7 +94,11 @@ def read(source: Source, losses: Losses, layout: Sequence[str], blanks: bool) ->
     document: str | None = None
     rows: list[Row] = []
     for number, line in enumerate([*source.lines, ""], 1):
-        cells = line.split() if blanks else line.rstrip("\n").split("\t")
+        cells = line.split() if blanks else line.split("\t")
+        if len(cells) == len(layout) + 1 and not cells[-1]:  # a tab at the end
+            cells.pop()
+        elif len(cells) == LEAST_OF_X and layout[-2:] == ["phead", "pdeprel"]:
+            cells += ["_", "_"]
         if line.startswith("#") and "id" in layout and not rows and not _NUMBER.match(cells[0]):
             found = _COMMENT.match(line)
             comments.append((found[1] or "comment", found[2]) if found else ("comment", line))
