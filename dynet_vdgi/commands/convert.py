@@ -17,8 +17,8 @@ from pathlib import Path
 
 from dynet_vdgi.commands import Options, add_output, add_tasks
 from dynet_vdgi.data import files, penn
-from dynet_vdgi.data.formats import conversion
-from dynet_vdgi.data.formats.conversion import FORMATS
+from dynet_vdgi.data.converters import conversion
+from dynet_vdgi.data.converters.conversion import FORMATS
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 

@@ -19,7 +19,7 @@ from annotating import journal_of
 from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import conllu, embeddings, files, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.formats import conversion
+from dynet_vdgi.data.converters import conversion
 from dynet_vdgi.data.penn import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import quoted
-from dynet_vdgi.data.formats.interlinear import Losses, Utterance, Word
-from dynet_vdgi.data.formats.sources import Source
+from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word
+from dynet_vdgi.data.converters.sources import Source
 from dynet_vdgi.errors import DataError, UsageError
 
 IGNORED = "_"

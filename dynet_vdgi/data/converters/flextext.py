@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynet_vdgi.data.formats.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
-from dynet_vdgi.data.formats.morphs import Morph, add_morphs
-from dynet_vdgi.data.formats.sources import Source
-from dynet_vdgi.data.formats.xml_tree import Node, parse
+from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.data.converters.morphs import Morph, add_morphs
+from dynet_vdgi.data.converters.sources import Source
+from dynet_vdgi.data.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
 
 _OF_TEXTS = {"title", "title-abbreviation", "source", "comment"}

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.data.formats.interlinear import Losses, Utterance, Word, comment_key, split_marks
-from dynet_vdgi.data.formats.morphs import Morph, add_morphs
-from dynet_vdgi.data.formats.sources import Source
+from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word, comment_key, split_marks
+from dynet_vdgi.data.converters.morphs import Morph, add_morphs
+from dynet_vdgi.data.converters.sources import Source
 from dynet_vdgi.errors import DataError
 
 MARKERS = {

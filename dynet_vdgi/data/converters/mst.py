@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dynet_vdgi.data.conllu_blocks import quoted
-from dynet_vdgi.data.formats.interlinear import Losses, Utterance, Word
-from dynet_vdgi.data.formats.sources import Source
-from dynet_vdgi.data.formats.tables import check_tree
+from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word
+from dynet_vdgi.data.converters.sources import Source
+from dynet_vdgi.data.converters.tables import check_tree
 from dynet_vdgi.errors import DataError
 
 

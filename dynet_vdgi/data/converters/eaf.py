@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.data.formats.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
-from dynet_vdgi.data.formats.morphs import Morph, add_morphs
-from dynet_vdgi.data.formats.sources import Source
-from dynet_vdgi.data.formats.tiers import MORPHS, NAME, OUTER, TEXT, WORDS, Annotation, Tier, assign, language_of
-from dynet_vdgi.data.formats.xml_tree import Node, parse
+from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.data.converters.morphs import Morph, add_morphs
+from dynet_vdgi.data.converters.sources import Source
+from dynet_vdgi.data.converters.tiers import MORPHS, NAME, OUTER, TEXT, WORDS, Annotation, Tier, assign, language_of
+from dynet_vdgi.data.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
 
 DEEPEST = 30

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TextIO
 
-from dynet_vdgi.data.formats import eaf, flextext, mst, sources, tables, toolbox
-from dynet_vdgi.data.formats.interlinear import Losses, Tags, Utterance, blocks
-from dynet_vdgi.data.formats.sources import Source
-from dynet_vdgi.data.formats.tiers import ROLES
+from dynet_vdgi.data.converters import eaf, flextext, mst, sources, tables, toolbox
+from dynet_vdgi.data.converters.interlinear import Losses, Tags, Utterance, blocks
+from dynet_vdgi.data.converters.sources import Source
+from dynet_vdgi.data.converters.tiers import ROLES
 from dynet_vdgi.data.sentence import UD2_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import read_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dynet_vdgi.data.formats.interlinear import Losses, Word
+from dynet_vdgi.data.converters.interlinear import Losses, Word
 
 _JOINTS = "-=~"
 _CLITICS = {"clitic", "enclitic", "proclitic"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from dynet_vdgi.data.formats.sources import Source
+from dynet_vdgi.data.converters.sources import Source
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import limit, to_raise
 

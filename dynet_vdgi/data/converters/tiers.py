@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dynet_vdgi.data.formats.interlinear import Losses
+from dynet_vdgi.data.converters.interlinear import Losses
 
 TEXT, WORDS, MORPHS, NAME, OUTER = "text", "words", "morphs", "name", "outer"
 
