@@ -158,9 +158,23 @@ def test_files_without_any_time_keep_the_order_of_the_file(vdgi: Vdgi, folder: P
     [
         ([TEXT, WORDS, POS], []),
         ([POS, WORDS, TEXT], []),
-        ([TEXT._replace(name="ref"), WORDS._replace(name="tx", parent="ref"), POS._replace(parent="tx")], []),
+        (
+            [
+                TEXT._replace(name="ref"),
+                WORDS._replace(name="tx", parent="ref"),
+                POS._replace(parent="tx"),
+            ],
+            [],
+        ),
         ([TEXT._replace(name="default"), WORDS._replace(parent="default"), POS], []),
-        ([TEXT._replace(name="Zoé"), WORDS._replace(name="Zoé 2", parent="Zoé"), POS._replace(parent="Zoé 2")], []),
+        (
+            [
+                TEXT._replace(name="Zoé"),
+                WORDS._replace(name="Zoé 2", parent="Zoé"),
+                POS._replace(parent="Zoé 2"),
+            ],
+            [],
+        ),
         (
             [
                 TEXT._replace(name="x", kind="orthT"),
@@ -195,11 +209,19 @@ def test_files_without_any_time_keep_the_order_of_the_file(vdgi: Vdgi, folder: P
             [],
         ),
         (
-            [TEXT, Tier("Words", [("w1", "Numa", 0, 400), ("w2", "domuka", 400, 900)]), POS._replace(parent="Words")],
+            [
+                TEXT,
+                Tier("Words", [("w1", "Numa", 0, 400), ("w2", "domuka", 400, 900)]),
+                POS._replace(parent="Words"),
+            ],
             [],
         ),
         (
-            [TEXT, WORDS, Tier("pos", [("p1", "PROPN", "a1"), ("p2", "VERB", "a1", "p1")], "text", SUBDIVISION)],
+            [
+                TEXT,
+                WORDS,
+                Tier("pos", [("p1", "PROPN", "a1"), ("p2", "VERB", "a1", "p1")], "text", SUBDIVISION),
+            ],
             [],
         ),
     ],
@@ -236,12 +258,19 @@ def test_a_translation_on_a_tier_of_its_own_is_found_by_time(vdgi: Vdgi, folder:
     text = Tier("text", [("a1", "Domu.", 0, 900), ("a2", "Lasi.", 1000, 1900)])
     free = Tier("translation", [("f2", "Sleep.", 1000, 1900), ("f1", "Go.", 10, 890)])
     made = convert(vdgi, eaf(text, free))
-    assert [line for line in made.comments if line.startswith("text_")] == ["text_und = Go.", "text_und = Sleep."]
+    assert [line for line in made.comments if line.startswith("text_")] == [
+        "text_und = Go.",
+        "text_und = Sleep.",
+    ]
 
 
 SOUND = {
     "no words": (eaf(TEXT), ["Numa", "domuka", "."], "sentences without word division"),
-    "an empty text": (eaf(Tier("text", [("a1", "", 0, 5), ("a2", "Go", 5, 9)])), ["Go"], "annotations without words"),
+    "an empty text": (
+        eaf(Tier("text", [("a1", "", 0, 5), ("a2", "Go", 5, 9)])),
+        ["Go"],
+        "annotations without words",
+    ),
     "an empty word": (
         eaf(
             TEXT._replace(annotations=[("a1", "Numa", 0, 9)]),
@@ -261,7 +290,10 @@ SOUND = {
         "annotations below no annotation: left out; once, 'x'",
     ),
     "a circle of words": (
-        eaf(TEXT, WORDS._replace(annotations=[("w1", "Numa", "a1", "w2"), ("w2", "domuka", "a1", "w1")])),
+        eaf(
+            TEXT,
+            WORDS._replace(annotations=[("w1", "Numa", "a1", "w2"), ("w2", "domuka", "a1", "w1")]),
+        ),
         ["Numa", "domuka", "."],
         "",
     ),
@@ -270,8 +302,16 @@ SOUND = {
         ["Numa", "domuka", "."],
         "annotations without both of their times",
     ),
-    "times turned round": (eaf(Tier("text", [("a1", "Go", 9, 5)])), ["Go"], "annotations that end before they begin"),
-    "a time that is no number": (eaf(TEXT).replace('TIME_VALUE="0"', 'TIME_VALUE="x"'), ["Numa", "domuka", "."], ""),
+    "times turned round": (
+        eaf(Tier("text", [("a1", "Go", 9, 5)])),
+        ["Go"],
+        "annotations that end before they begin",
+    ),
+    "a time that is no number": (
+        eaf(TEXT).replace('TIME_VALUE="0"', 'TIME_VALUE="x"'),
+        ["Numa", "domuka", "."],
+        "",
+    ),
     "a parent that is not there": (eaf(TEXT._replace(parent="no")), ["Numa", "domuka", "."], ""),
     "two tiers of words": (
         eaf(TEXT, WORDS, Tier("token", [("t1", "Numa", "a1")], "text", SUBDIVISION)),
@@ -289,9 +329,17 @@ SOUND = {
         "",
     ),
     "odd tier names": (eaf(TEXT._replace(name="  ¿?&amp; text")), ["Numa", "domuka", "."], ""),
-    "no types": (eaf(TEXT, WORDS).replace("LINGUISTIC_TYPE LING", "X LING"), ["Numa", "domuka", "."], ""),
+    "no types": (
+        eaf(TEXT, WORDS).replace("LINGUISTIC_TYPE LING", "X LING"),
+        ["Numa", "domuka", "."],
+        "",
+    ),
     "no header": (eaf(TEXT).replace("<HEADER></HEADER>", ""), ["Numa", "domuka", "."], ""),
-    "a schema": (eaf(TEXT).replace("_DOCUMENT>", '_DOCUMENT xmlns:xsi="x" xsi:a="b">', 1), ["Numa", "domuka", "."], ""),
+    "a schema": (
+        eaf(TEXT).replace("_DOCUMENT>", '_DOCUMENT xmlns:xsi="x" xsi:a="b">', 1),
+        ["Numa", "domuka", "."],
+        "",
+    ),
     "Windows line ends": (eaf(TEXT).replace("\n", "\r\n"), ["Numa", "domuka", "."], ""),
     "a line end in a value": (eaf(Tier("text", [("a1", "Go\n home", 0, 9)])), ["Go", "home"], ""),
     "one file of many slots at a time": (
@@ -320,7 +368,11 @@ def test_of_many_kinds_of_loss_the_first_have_messages(vdgi: Vdgi, folder: Path)
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding: str) -> None:
     content = eaf(TEXT, WORDS, head=f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>')
-    assert [row[0] for row in convert(vdgi, content.encode(encoding)).words] == ["Numa", "domuka", "."]
+    assert [row[0] for row in convert(vdgi, content.encode(encoding)).words] == [
+        "Numa",
+        "domuka",
+        ".",
+    ]
 
 
 CIRCLE = [TEXT._replace(parent="words"), WORDS]
@@ -328,19 +380,37 @@ CHAIN = [Tier(f"t{n}", [], f"t{n - 1}" if n else "") for n in range(40)]
 BOMB = "<!DOCTYPE d [<!ENTITY a 'x'>" + "".join(f"<!ENTITY b{n} '{'&a;' * 9}'>" for n in range(9)) + "]>"
 BROKEN = {
     "cut off": (eaf(TEXT)[:-90], "this is no sound XML"),
-    "no tiers": (eaf(), "in.eaf: no tier with sentences (name it: --tier text=TIER; there are: none)"),
+    "no tiers": (
+        eaf(),
+        "in.eaf: no tier with sentences (name it: --tier text=TIER; there are: none)",
+    ),
     "no annotations": (
         eaf(TEXT._replace(annotations=[])),
         "no tier with sentences (name it: --tier text=TIER; there are: 'text')",
     ),
     "only notes": (eaf(TEXT._replace(name="note")), "no tier with sentences"),
     "only empty values": (eaf(Tier("text", [("a1", "", 0, 9)])), "in.eaf: no sentences"),
-    "tiers in a circle": (eaf(*CIRCLE), "in.eaf:3: tier 'text' is below itself, or below more than 30 others"),
-    "a long chain of tiers": (eaf(*CHAIN), "is below itself, or below more than 30 others (mend PARENT_REF)"),
-    "entities": (eaf(TEXT, head=BOMB), "in.eaf:1: a document type (DTD), which could hold entities"),
-    "huge nesting": (eaf(TEXT).replace("<TIER", "<X>" * 999 + "<TIER"), "more than 200 elements inside each other"),
+    "tiers in a circle": (
+        eaf(*CIRCLE),
+        "in.eaf:3: tier 'text' is below itself, or below more than 30 others",
+    ),
+    "a long chain of tiers": (
+        eaf(*CHAIN),
+        "is below itself, or below more than 30 others (mend PARENT_REF)",
+    ),
+    "entities": (
+        eaf(TEXT, head=BOMB),
+        "in.eaf:1: a document type (DTD), which could hold entities",
+    ),
+    "huge nesting": (
+        eaf(TEXT).replace("<TIER", "<X>" * 999 + "<TIER"),
+        "more than 200 elements inside each other",
+    ),
     "another XML": ("<TEI/>", "in.eaf:1: <TEI>: no EAF (save it in ELAN)"),
-    "not UTF-8": (eaf(Tier("text", [("a", "g", 0, 1)])).encode().replace(b">g<", b">\xe5<"), "no sound XML"),
+    "not UTF-8": (
+        eaf(Tier("text", [("a", "g", 0, 1)])).encode().replace(b">g<", b">\xe5<"),
+        "no sound XML",
+    ),
     "empty": ("", "in.eaf: the file is empty"),
     "plain text": ("once upon a time", "in.eaf:1: this is no sound XML: syntax error"),
 }

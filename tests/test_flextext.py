@@ -114,7 +114,12 @@ def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
             "V",
             "MSeg=mi-run|MGloss=1-run|Gloss=1-run",
         ),
-        (morph("run", "run", "run", "V") + morph("=ma", "too"), "run", "V", "MSeg=run=ma|MGloss=run=too|Gloss=run=too"),
+        (
+            morph("run", "run", "run", "V") + morph("=ma", "too"),
+            "run",
+            "V",
+            "MSeg=run=ma|MGloss=run=too|Gloss=run=too",
+        ),
         (
             morph("run", "run", "run", "V", "stem") + morph("ma", "too", "ma", "", "enclitic"),
             "run",
@@ -122,7 +127,12 @@ def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
             "MSeg=run=ma|MGloss=run=too|Gloss=run=too",
         ),
         (morph("run", "run") + morph("-s"), "_", "_", "MSeg=run-s|MGloss=run-?|Gloss=run-?"),
-        (morph("a", "x", "a", "N") + morph("b", "y", "b", "N"), "_", "_", "MSeg=a-b|MGloss=x-y|Gloss=x-y"),
+        (
+            morph("a", "x", "a", "N") + morph("b", "y", "b", "N"),
+            "_",
+            "_",
+            "MSeg=a-b|MGloss=x-y|Gloss=x-y",
+        ),
         (morph("", "x", "cf", "N"), "cf", "N", "Gloss=x"),
         (morph("-ka", "PST", "-ka", "T"), "ka", "T", "Gloss=PST"),
         (morph("a|b", "p|q", "a"), "a", "_", "Gloss=p\\pq"),
@@ -163,32 +173,68 @@ def test_spaces_are_those_of_the_baseline_or_the_usual_ones(
 ENTITIES = "<!DOCTYPE d [<!ENTITY a 'xxxxxxxxxx'><!ENTITY b '&a;&a;&a;'><!ENTITY c SYSTEM 'file:///etc/passwd'>]>"
 SOUND = {
     "no title": (document(text(phrase(GO), title="")), ["domu"], ""),
-    "several texts": (document(text(phrase(GO)), text(phrase(GO), title="Two")), ["domu", "domu"], ""),
-    "two texts with one title": (document(text(phrase(GO)), text(phrase(GO))), ["domu", "domu"], ""),
+    "several texts": (
+        document(text(phrase(GO)), text(phrase(GO), title="Two")),
+        ["domu", "domu"],
+        "",
+    ),
+    "two texts with one title": (
+        document(text(phrase(GO)), text(phrase(GO))),
+        ["domu", "domu"],
+        "",
+    ),
     "an interlinear text alone": (text(phrase(GO)), ["domu"], ""),
     "phrases without paragraphs": (
         document(f"<interlinear-text><phrases>{phrase(GO)}</phrases></interlinear-text>"),
         ["domu"],
         "",
     ),
-    "nested phrases": (document(text(phrase(GO + phrase(GO)))), ["domu", "domu"], "phrases inside phrases"),
+    "nested phrases": (
+        document(text(phrase(GO + phrase(GO)))),
+        ["domu", "domu"],
+        "phrases inside phrases",
+    ),
     "words of words": (
         document(text(phrase(f"<word><words>{GO}{GO}</words></word>"))),
         ["domu", "domu"],
         "words that consist of words",
     ),
-    "verses": (document(text(phrase("<scrMilestone/>" + GO))), ["domu"], "chapter and verse numbers: left out"),
+    "verses": (
+        document(text(phrase("<scrMilestone/>" + GO))),
+        ["domu"],
+        "chapter and verse numbers: left out",
+    ),
     "no words, but a text": (
         document(text("<phrase>" + item("txt", "Domu, numa!") + "</phrase>")),
         ["Domu", ",", "numa", "!"],
         "phrases without word division: divided at blanks and marks",
     ),
-    "an empty phrase": (document(text(phrase(""), phrase(GO))), ["domu"], "phrases without words: left out"),
-    "an empty word": (document(text(phrase(GO + "<word/>"))), ["domu"], "words without a form: left out"),
-    "an empty item": (document(text(phrase(GO + word("")))), ["domu"], "words without a form: left out"),
+    "an empty phrase": (
+        document(text(phrase(""), phrase(GO))),
+        ["domu"],
+        "phrases without words: left out",
+    ),
+    "an empty word": (
+        document(text(phrase(GO + "<word/>"))),
+        ["domu"],
+        "words without a form: left out",
+    ),
+    "an empty item": (
+        document(text(phrase(GO + word("")))),
+        ["domu"],
+        "words without a form: left out",
+    ),
     "a word as text": (document(text(phrase("<word>domu</word>"))), ["domu"], ""),
-    "a word with a space": (document(text(phrase(word("in front")))), ["in front"], "words with a space inside"),
-    "a tag not of UD": (document(text(phrase(word("domu", "vt")))), ["domu"], "tags that are not UD's"),
+    "a word with a space": (
+        document(text(phrase(word("in front")))),
+        ["in front"],
+        "words with a space inside",
+    ),
+    "a tag not of UD": (
+        document(text(phrase(word("domu", "vt")))),
+        ["domu"],
+        "tags that are not UD's",
+    ),
     "an unknown item": (
         document(text(phrase(word("domu", more=item("x", "y"))))),
         ["domu"],
@@ -197,7 +243,11 @@ SOUND = {
     "an unknown language": (document(text(phrase(GO, item("gls", "x", "q z/1")))), ["domu"], ""),
     "no language": (document(text(phrase(GO, '<item type="gls">x</item>'))), ["domu"], ""),
     "no type": (document(text(phrase(GO, "<item>x</item>"))), ["domu"], ""),
-    "line ends in values": (document(text(phrase(word("do\n mu"), item("gls", "a\nb")))), ["do mu"], ""),
+    "line ends in values": (
+        document(text(phrase(word("do\n mu"), item("gls", "a\nb")))),
+        ["do mu"],
+        "",
+    ),
     "a namespace": (
         document(text(phrase(GO))).replace("<document", '<document xmlns="http://x.org/f"'),
         ["domu"],
@@ -205,7 +255,11 @@ SOUND = {
     ),
     "Windows line ends": (document(text(phrase(GO))).replace("\n", "\r\n"), ["domu"], ""),
     "no declaration": (document(text(phrase(GO)), head=""), ["domu"], ""),
-    "an unknown medium": (document(text(phrase(GO, "", ' media-file="no" speaker=""'))), ["domu"], ""),
+    "an unknown medium": (
+        document(text(phrase(GO, "", ' media-file="no" speaker=""'))),
+        ["domu"],
+        "",
+    ),
     "odd times": (document(text(phrase(GO, "", ' begin-time-offset="x"'))), ["domu"], ""),
     "right to left": (
         document(text(phrase(word("\u0643\u062a\u0628", "VERB")), title="\u0642\u0635\u0629")),
@@ -231,27 +285,49 @@ def test_xml_says_its_encoding(vdgi: Vdgi, folder: Path, encoding: str) -> None:
     head = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig").removesuffix("-le")}"?>'
     content = document(text(phrase(word("gå"))), head=head)
     made = convert(
-        vdgi, content.encode(encoding) if encoding != "utf-16-le" else b"\xff\xfe" + content.encode(encoding)
+        vdgi,
+        content.encode(encoding) if encoding != "utf-16-le" else b"\xff\xfe" + content.encode(encoding),
     )
     assert made.words[0][0] == "gå"
 
 
 BROKEN = {
     "cut off": (document(text(phrase(GO)))[:-20], "in.flextext:3: this is no sound XML: "),
-    "an open element": ("<document><interlinear-text></document>", "in.flextext:1: this is no sound XML: mismatched"),
-    "no text": (document(), "in.flextext:2: <document> without <interlinear-text>: no FLExText (in FLEx: "),
+    "an open element": (
+        "<document><interlinear-text></document>",
+        "in.flextext:1: this is no sound XML: mismatched",
+    ),
+    "no text": (
+        document(),
+        "in.flextext:2: <document> without <interlinear-text>: no FLExText (in FLEx: ",
+    ),
     "no phrases": (document(text()), "in.flextext: no sentences"),
     "only empty phrases": (document(text(phrase(""))), "in.flextext: no sentences"),
-    "entities": (ENTITIES + document(text(phrase(word("&b;"))), head=""), "in.flextext:1: a document type (DTD)"),
-    "an entity nobody declares": (document(text(phrase(word("&x;")))), "no sound XML: undefined entity"),
-    "huge nesting": ("<document>" + "<a>" * 5000 + "</a>" * 5000 + "</document>", "more than 200 elements inside"),
-    "an unknown encoding": (document(text(), head='<?xml version="1.0" encoding="x-no"?>'), "no sound XML"),
+    "entities": (
+        ENTITIES + document(text(phrase(word("&b;"))), head=""),
+        "in.flextext:1: a document type (DTD)",
+    ),
+    "an entity nobody declares": (
+        document(text(phrase(word("&x;")))),
+        "no sound XML: undefined entity",
+    ),
+    "huge nesting": (
+        "<document>" + "<a>" * 5000 + "</a>" * 5000 + "</document>",
+        "more than 200 elements inside",
+    ),
+    "an unknown encoding": (
+        document(text(), head='<?xml version="1.0" encoding="x-no"?>'),
+        "no sound XML",
+    ),
     "not UTF-8": (
         document(text(phrase(word("g")))).encode().replace(b">g<", b">\xe5<"),
         "no sound XML: not well-formed",
     ),
     "a control character": (document(text(phrase(word("\x01")))), "no sound XML"),
-    "another XML": ("<?xml version='1.0'?><!-- <document> --><TEI/>", "<TEI> without <interlinear-text>"),
+    "another XML": (
+        "<?xml version='1.0'?><!-- <document> --><TEI/>",
+        "<TEI> without <interlinear-text>",
+    ),
     "empty": ("", "in.flextext: the file is empty"),
     "blanks": (" \n", "in.flextext: the file is empty"),
     "plain text": ("\n once upon a time", "in.flextext:2: this is no sound XML"),

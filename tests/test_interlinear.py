@@ -75,7 +75,11 @@ def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(vdgi: Vd
     assert (len(sentences), sum(map(len, sentences))) == (30, 226)
     assert validation.messages([released.read_text(encoding="utf-8")], "", "2") == []
     first = released.read_text(encoding="utf-8").split("\n\n")[0]
-    for line in ("# speaker = Ami", "# text_en = The old grandmother went to the lake.", "# sent_timecode = 0, 1800"):
+    for line in (
+        "# speaker = Ami",
+        "# text_en = The old grandmother went to the lake.",
+        "# sent_timecode = 0, 1800",
+    ):
         assert line in first
     assert "MSeg=domu-ka" in first
     assert "MGloss=go-PST" in first

@@ -50,7 +50,17 @@ def test_conll_x_keeps_heads_relations_and_both_tags(vdgi: Vdgi, folder: Path) -
     assert rows() == [
         ["De", "den", "_", "PN", "_", "2", "SS", "_", "CPosTag=pn|OrigFeats=UTR\\pSIN"],
         ["gick", "gå", "_", "VB", "_", "0", "ROOT", "_", "CPosTag=vb|OrigFeats=PRT\\pAKT"],
-        ["hem", "hem", "_", "AB", "_", "2", "RA", "_", "CPosTag=ab|PHead=2|PDeprel=RA|SpaceAfter=No"],
+        [
+            "hem",
+            "hem",
+            "_",
+            "AB",
+            "_",
+            "2",
+            "RA",
+            "_",
+            "CPosTag=ab|PHead=2|PDeprel=RA|SpaceAfter=No",
+        ],
         [".", ".", "_", "MAD", "_", "2", "IP", "_", "CPosTag=mad"],
     ]
     assert "in.txt (CoNLL-X (CoNLL 2006 and 2007)): 1 sentence, 4 words\n" in err
@@ -87,7 +97,17 @@ def test_feats_of_any_form_are_kept_and_the_file_is_sound(
 def test_conll_2009_keeps_gold_columns_in_place_and_the_others_in_misc(vdgi: Vdgi, folder: Path) -> None:
     converted(vdgi, tabs(C2009) + "\n")
     assert rows() == [
-        ["Dogs", "dog", "_", "NNS", "_", "2", "SBJ", "_", "PHead=2|PDeprel=SBJ|PLemma=dog|PPos=NNS|APred1=A0"],
+        [
+            "Dogs",
+            "dog",
+            "_",
+            "NNS",
+            "_",
+            "2",
+            "SBJ",
+            "_",
+            "PHead=2|PDeprel=SBJ|PLemma=dog|PPos=NNS|APred1=A0",
+        ],
         ["bark", "bark", "_", "VBP", "Tense=Pres", "0", "ROOT", "_", PREDICATE],
     ]
 
@@ -110,7 +130,9 @@ def test_conll_2003_keeps_tags_chunks_names_and_documents(vdgi: Vdgi, folder: Pa
 
 
 @pytest.mark.parametrize(
-    "text", [tabs(MALT), tabs(MST), tabs(MST).replace("\n", "\t\n")], ids=["malt", "mst", "mst-tabs"]
+    "text",
+    [tabs(MALT), tabs(MST), tabs(MST).replace("\n", "\t\n")],
+    ids=["malt", "mst", "mst-tabs"],
 )
 def test_malt_and_mst_give_the_same_words_and_trees(vdgi: Vdgi, folder: Path, text: str) -> None:
     converted(vdgi, text + "\n")
@@ -148,7 +170,12 @@ def test_columns_read_any_table(vdgi: Vdgi, folder: Path) -> None:
 def test_a_table_of_tags_gives_upos(vdgi: Vdgi, folder: Path) -> None:
     Path("mine.tags").write_text("# Swedish\nPN PRON\nvb\tVERB\n\nAB ADV\nMAD PUNCT\n", encoding="utf-8")
     err = converted(vdgi, tabs(X) + "\n", "--tags", "mine.tags")
-    assert [row[2:4] for row in rows()] == [["PRON", "PN"], ["VERB", "VB"], ["ADV", "AB"], ["PUNCT", "MAD"]]
+    assert [row[2:4] for row in rows()] == [
+        ["PRON", "PN"],
+        ["VERB", "VB"],
+        ["ADV", "AB"],
+        ["PUNCT", "MAD"],
+    ]
     assert "UPOS" not in err
 
 
@@ -243,20 +270,36 @@ GOOD = "1\ta\ta\tNOUN\tN\t_\t0\troot\t_\t_\n"
     [
         ("", [], "in.txt: the file is empty"),
         ("\n\n", [], "in.txt: the file is empty"),
-        ("once upon a time\n", [], "in.txt: nothing shows which format this is (say what it is: --from flextext|eaf"),
+        (
+            "once upon a time\n",
+            [],
+            "in.txt: nothing shows which format this is (say what it is: --from flextext|eaf",
+        ),
         (GOOD + "2\tb\n\n", [], "in.txt:2: 2 columns where 10 were expected: ID FORM LEMMA TAG"),
         (GOOD + GOOD, [], "in.txt:2: ID '1' where 2 was expected"),
         (GOOD.replace("\t0\t", "\tx\t"), [], "in.txt:1: HEAD 'x' is no number"),
         ("# text = a\n" + GOOD, [], "in.txt: this is CoNLL-U (it needs no conversion"),
         (GOOD, ["--from", "mst"], "in.txt:1: a sentence of 1 lines where 4 were expected"),
-        ("a\tb\nN\tN\n1\t2\t3\n", ["--from", "mst"], "in.txt:3: 3 columns where the line of words has 2"),
+        (
+            "a\tb\nN\tN\n1\t2\t3\n",
+            ["--from", "mst"],
+            "in.txt:3: 3 columns where the line of words has 2",
+        ),
         ("a\nN\nx\n", ["--from", "mst"], "in.txt:3: HEAD 'x' is no number"),
         ("a,b\n1,2\n", ["--from", "csv"], "in.txt:1: no column of words among the headings"),
         ('form,pos\n"a,N\n', ["--from", "csv"], "this is no sound CSV"),
         ("a\0b\n", ["--from", "conll-x"], "in.txt:1: NUL byte"),
-        ("<html><body>x</body></html>", [], "in.txt:1: XML with the root <html>, neither FLExText nor EAF"),
+        (
+            "<html><body>x</body></html>",
+            [],
+            "in.txt:1: XML with the root <html>, neither FLExText nor EAF",
+        ),
         (GOOD, ["--columns", "form,what"], "--columns form,what: no column 'what'"),
-        (GOOD, ["--columns", "lemma,tag"], "--columns lemma,tag: form, the column of the words, is missing"),
+        (
+            GOOD,
+            ["--columns", "lemma,tag"],
+            "--columns lemma,tag: form, the column of the words, is missing",
+        ),
         (GOOD, ["--columns", "form,form"], "--columns form,form: form is there twice"),
         (GOOD, ["--tier", "words"], "--tier words: expected ROLE=NAME"),
         (GOOD, ["--tier", "wrods=x"], "--tier wrods=x: expected ROLE=NAME"),
@@ -288,7 +331,11 @@ def test_several_files_become_documents_whose_sentences_have_names_of_their_own(
     Path("b/a.conll").write_text(GOOD, encoding="utf-8")
     vdgi.good("convert", "a.conll", "b/a.conll", "-o", "out.conllu")
     text = Path("out.conllu").read_text(encoding="utf-8")
-    assert [line[12:] for line in text.split("\n") if line.startswith("# sent_id")] == ["a-1", "a-2", "a-1.2"]
+    assert [line[12:] for line in text.split("\n") if line.startswith("# sent_id")] == [
+        "a-1",
+        "a-2",
+        "a-1.2",
+    ]
     assert text.count("# newdoc id = a\n") == 2
 
 

@@ -20,7 +20,11 @@ BLOCK = r"""\_sh v3.0  400  Text
 \nt loud
 \dt 01/Jan/2020
 """
-MISC = ["Gloss=Numa", "MSeg=domu-ka|MGloss=go-PST|Gloss=go-PST", "MSeg=vano-sa|MGloss=boat-GEN|Gloss=boat-GEN"]
+MISC = [
+    "Gloss=Numa",
+    "MSeg=domu-ka|MGloss=go-PST|Gloss=go-PST",
+    "MSeg=vano-sa|MGloss=boat-GEN|Gloss=boat-GEN",
+]
 
 
 @pytest.fixture
@@ -102,7 +106,12 @@ def test_many_layouts_give_the_same_words(vdgi: Vdgi, folder: Path, content: str
 
 def test_columns_are_counted_in_characters_or_in_bytes(vdgi: Vdgi, folder: Path) -> None:
     """A gloss with a space shows which: its parts are not one for each morph."""
-    rows = [("tx", "äö", "vano."), ("mb", "äö", "vano"), ("ge", "go to", "boat"), ("ps", "VERB", "NOUN")]
+    rows = [
+        ("tx", "äö", "vano."),
+        ("mb", "äö", "vano"),
+        ("ge", "go to", "boat"),
+        ("ps", "VERB", "NOUN"),
+    ]
     for encoding in ("utf-8", "utf-32-le"):
         unit = len("a".encode(encoding))
         lines = []
@@ -114,18 +123,38 @@ def test_columns_are_counted_in_characters_or_in_bytes(vdgi: Vdgi, folder: Path)
 
 
 SOUND = {
-    "no morphs": (BLOCK.replace(LINES[5] + "\n", ""), 4, "sentences whose interlinear lines are not aligned"),
+    "no morphs": (
+        BLOCK.replace(LINES[5] + "\n", ""),
+        4,
+        "sentences whose interlinear lines are not aligned",
+    ),
     "glosses of words": ("\\ref 1\n\\tx go home\n\\ge V house\n", 2, ""),
     "words only": ("\\ref 1\n\\tx go home.\n", 3, ""),
     "no glosses": (BLOCK.replace(LINES[6] + "\n", ""), 4, ""),
-    "too many morphs": ("\\ref 1\n\\tx go home\n\\mb a b c\n", 2, "interlinear lines are not aligned"),
-    "a record without words": (BLOCK + "\\ref 2\n\\ft Lost.\n", 4, "records without words: left out; once"),
+    "too many morphs": (
+        "\\ref 1\n\\tx go home\n\\mb a b c\n",
+        2,
+        "interlinear lines are not aligned",
+    ),
+    "a record without words": (
+        BLOCK + "\\ref 2\n\\ft Lost.\n",
+        4,
+        "records without words: left out; once",
+    ),
     "lines before markers": ("\\ref 1\n\\tx go\n" + BLOCK, 5, ""),
     "a long line": ("\\ref 1\n\\tx go\nhome\n", 2, ""),
     "an unknown marker": ("\\ref 1\n\\tx go\n\\zz what\n", 1, ""),
-    "right to left": ("\\ref 1\n\\tx \u0643\u062a\u0628\n\\mb \u0643\u062a\u0628\n\\ge write\n", 1, ""),
+    "right to left": (
+        "\\ref 1\n\\tx \u0643\u062a\u0628\n\\mb \u0643\u062a\u0628\n\\ge write\n",
+        1,
+        "",
+    ),
     "marks alone": ("\\ref 1\n\\tx ... !\n\\mb ... !\n", 2, ""),
-    "morphs without words": ("\\ref 1\n\\mb x\n\\tx go\n", 1, "interlinear lines without a line of words: left out"),
+    "morphs without words": (
+        "\\ref 1\n\\mb x\n\\tx go\n",
+        1,
+        "interlinear lines without a line of words: left out",
+    ),
 }
 
 

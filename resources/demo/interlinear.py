@@ -126,7 +126,11 @@ def item(kind: str, text: str, language: str = "en") -> str:
 
 def flextext() -> str:
     """The text as FLEx exports it."""
-    lines = ['<?xml version="1.0" encoding="utf-8"?>', '<document version="2">', '<interlinear-text guid="t1">']
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<document version="2">',
+        '<interlinear-text guid="t1">',
+    ]
     lines += [item("title", TITLE), "<paragraphs>"]
     for n, one in enumerate(sentences(), 1):
         times = f'begin-time-offset="{one.begin}" end-time-offset="{one.end}" speaker="{one.speaker}"'

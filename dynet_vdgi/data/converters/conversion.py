@@ -83,7 +83,8 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
     kind = reading.format or recognised(source, has_columns=bool(reading.columns))
     losses = Losses(source.name)
     tags = Tags(
-        (word for one in _utterances(source, kind, reading, Losses(source.name)) for word in one.words), reading.upos
+        (word for one in _utterances(source, kind, reading, Losses(source.name)) for word in one.words),
+        reading.upos,
     )
     document = PurePath(path).name.partition(".")[0] if path != "-" else "text"
     n_sentences = n_words = n_without = 0
@@ -93,7 +94,12 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
         n_words += size
         n_without += sum(row.split("\t", 4)[3] == "_" for row in block.split("\n") if row[:1].isdigit())
     if not n_sentences:
-        raise DataError(source.name, None, "no sentences", f"read as {FORMATS[kind]}; --from names another format")
+        raise DataError(
+            source.name,
+            None,
+            "no sentences",
+            f"read as {FORMATS[kind]}; --from names another format",
+        )
     return Converted(kind, n_sentences, n_words, n_without, losses.messages())
 
 
@@ -226,6 +232,10 @@ def upos_of(path: str) -> dict[str, str]:
         if not line.strip() or line.startswith("# "):
             continue
         if upos not in UD2_TAGS or not tag.strip():
-            raise DataError(path, number, f"{line.strip()[:40]!r}: expected a tag and its UPOS, such as: vt VERB")
+            raise DataError(
+                path,
+                number,
+                f"{line.strip()[:40]!r}: expected a tag and its UPOS, such as: vt VERB",
+            )
         table[tag.strip()] = upos
     return table

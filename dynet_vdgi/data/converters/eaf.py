@@ -6,10 +6,27 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.data.converters.interlinear import (
+    Losses,
+    Utterance,
+    Word,
+    comment_key,
+    is_mark,
+    words_of_text,
+)
 from dynet_vdgi.data.converters.morphs import Morph, add_morphs
 from dynet_vdgi.data.converters.sources import Source
-from dynet_vdgi.data.converters.tiers import MORPHS, NAME, OUTER, TEXT, WORDS, Annotation, Tier, assign, language_of
+from dynet_vdgi.data.converters.tiers import (
+    MORPHS,
+    NAME,
+    OUTER,
+    TEXT,
+    WORDS,
+    Annotation,
+    Tier,
+    assign,
+    language_of,
+)
 from dynet_vdgi.data.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
 
@@ -87,14 +104,25 @@ def _number(text: str) -> float | None:
 def _tier(node: Node, kinds: Mapping[str, str], times: Times, losses: Losses) -> Tier:
     key, kind = node.get("TIER_ID"), node.get("LINGUISTIC_TYPE_REF")
     speaker = node.get("PARTICIPANT") or key.partition("@")[2]
-    tier = Tier(key, kind, node.get("PARENT_REF"), speaker, node.get("LANG_REF"), kinds.get(kind, ""), node.line)
+    tier = Tier(
+        key,
+        kind,
+        node.get("PARENT_REF"),
+        speaker,
+        node.get("LANG_REF"),
+        kinds.get(kind, ""),
+        node.line,
+    )
     for annotation in node.named("ANNOTATION"):
         for one in annotation.children:
             value = next((child.text for child in one.named("ANNOTATION_VALUE")), "")
             begin, is_begin = times.get(one.get("TIME_SLOT_REF1"), (None, False))
             end, is_end = times.get(one.get("TIME_SLOT_REF2"), (None, False))
             if one.tag == "ALIGNABLE_ANNOTATION" and not (is_begin and is_end):
-                losses.add("annotations without both of their times: placed between their neighbours", one.line)
+                losses.add(
+                    "annotations without both of their times: placed between their neighbours",
+                    one.line,
+                )
             if begin is not None and end is not None and end < begin:
                 losses.add("annotations that end before they begin", one.line)
             tier.annotations.append(
@@ -157,7 +185,10 @@ def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
         if parent is None:
             continue
         keys = {one.key for one in parent.annotations}
-        timed = sorted([one for one in parent.annotations if one.begin is not None], key=lambda one: one.begin or 0.0)
+        timed = sorted(
+            [one for one in parent.annotations if one.begin is not None],
+            key=lambda one: one.begin or 0.0,
+        )
         begins = [one.begin or 0.0 for one in timed]
         for one in tier.annotations:
             key = one.parent if one.parent in keys else ""
@@ -228,7 +259,12 @@ def _value(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> str:
 
 
 def _utterance(
-    one: Annotation, tier: Tier, tiers: Mapping[str, Tier], below: Below, language: str, losses: Losses
+    one: Annotation,
+    tier: Tier,
+    tiers: Mapping[str, Tier],
+    below: Below,
+    language: str,
+    losses: Losses,
 ) -> Utterance:
     utterance = Utterance([], one.line)
     add = utterance.comments.append
@@ -238,7 +274,12 @@ def _utterance(
         add(("sent_timecode", f"{one.begin:.0f}, {one.end:.0f}"))
     for role, key in (("translation", "text"), ("literal", "literal"), ("note", "note")):
         for other, its_tier in _under(one.key, role, tiers, below):
-            add((comment_key(key, "" if role == "note" else language_of(its_tier, language)), other.value))
+            add(
+                (
+                    comment_key(key, "" if role == "note" else language_of(its_tier, language)),
+                    other.value,
+                )
+            )
     names = [one.value] if tier.role == NAME else [name.value for name, _ in _under(one.key, NAME, tiers, below)]
     utterance.name = next(filter(None, names), "")
     texts = [one.value] if tier.role == TEXT else [text.value for text, _ in _under(one.key, TEXT, tiers, below)]
@@ -253,7 +294,11 @@ def _utterance(
     if words:
         _add_parallel(words, one.key, tiers, below, losses)
     elif utterance.text:
-        losses.add("sentences without word division: divided at blanks and marks", one.line, repr(utterance.text))
+        losses.add(
+            "sentences without word division: divided at blanks and marks",
+            one.line,
+            repr(utterance.text),
+        )
         words, utterance.text = words_of_text(utterance.text, one.line), ""
     utterance.words = words
     return utterance
@@ -268,7 +313,10 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
     if one.is_timed:
         word.notes += [("AlignBegin", f"{one.begin:.0f}"), ("AlignEnd", f"{one.end:.0f}")]
     morphs = [
-        Morph(morph.value, *(_value(morph.key, role, tiers, below) for role in ("gloss", "lemma", "pos")))
+        Morph(
+            morph.value,
+            *(_value(morph.key, role, tiers, below) for role in ("gloss", "lemma", "pos")),
+        )
         for morph, _ in _under(one.key, MORPHS, tiers, below)
     ]
     add_morphs(word, morphs, losses)

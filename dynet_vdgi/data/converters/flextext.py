@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynet_vdgi.data.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.data.converters.interlinear import (
+    Losses,
+    Utterance,
+    Word,
+    comment_key,
+    is_mark,
+    words_of_text,
+)
 from dynet_vdgi.data.converters.morphs import Morph, add_morphs
 from dynet_vdgi.data.converters.sources import Source
 from dynet_vdgi.data.converters.xml_tree import Node, parse
@@ -80,7 +87,11 @@ def _phrase(phrase: Node, media: dict[str, str], losses: Losses) -> Utterance:
     utterance.words = list(_words(phrase, losses))
     utterance.text = next(filter(None, baseline), "")
     if not utterance.words and utterance.text:
-        losses.add("phrases without word division: divided at blanks and marks", phrase.line, repr(utterance.text))
+        losses.add(
+            "phrases without word division: divided at blanks and marks",
+            phrase.line,
+            repr(utterance.text),
+        )
         utterance.words, utterance.text = words_of_text(utterance.text, phrase.line), ""
     return utterance
 
@@ -124,7 +135,11 @@ def _word(node: Node, losses: Losses) -> Iterator[Word]:
         word.tag = tags[0].text
     for item in node.named("item"):
         if item.get("type") not in ("txt", "gls", "pos"):
-            losses.add(f"items of words of the type {item.get('type')!r}: left out", item.line, repr(item.text))
+            losses.add(
+                f"items of words of the type {item.get('type')!r}: left out",
+                item.line,
+                repr(item.text),
+            )
     if node.get("morphemes") or node.named("morphemes"):
         add_morphs(word, [_morph(morph, losses) for morph in node.below("morph")], losses)
     yield word
@@ -136,7 +151,11 @@ def _morph(node: Node, losses: Losses) -> Morph:
         losses.add("morphs in a second language or script: the first is taken", node.line)
     for item in node.named("item"):
         if item.get("type") not in _OF_MORPHS:
-            losses.add(f"items of morphs of the type {item.get('type')!r}: left out", item.line, repr(item.text))
+            losses.add(
+                f"items of morphs of the type {item.get('type')!r}: left out",
+                item.line,
+                repr(item.text),
+            )
     return Morph(
         texts.get("txt") or texts.get("cf", ""),
         texts.get("gls", ""),

@@ -259,7 +259,11 @@ def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) 
     form = _cell(word.form, losses, word)
     if " " in form:
         losses.add("words with a space inside, which UD allows for few words", word.line, repr(form))
-    notes = [*notes, *word.notes, *([("SpaceAfter", "No")] if word.is_joined and not is_last else [])]
+    notes = [
+        *notes,
+        *word.notes,
+        *([("SpaceAfter", "No")] if word.is_joined and not is_last else []),
+    ]
     misc = "|".join(f"{key}={nfc(value_of(value)) or '_'}" for key, value in dict(notes).items()) or "_"
     columns = [
         form,
@@ -274,7 +278,11 @@ def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) 
 
 
 def blocks(
-    utterances: Iterable[Utterance], tags: Tags, losses: Losses, names: dict[str, int], document: str
+    utterances: Iterable[Utterance],
+    tags: Tags,
+    losses: Losses,
+    names: dict[str, int],
+    document: str,
 ) -> Iterator[tuple[str, int]]:
     """CoNLL-U of each sentence, and the number of its words.
 

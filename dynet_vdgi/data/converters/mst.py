@@ -36,10 +36,21 @@ def _utterance(name: str, first: int, block: Sequence[str], losses: Losses) -> U
             raise DataError(name, first + row, message, "tabs between them?")
     for head in columns[-1]:
         if not (head.isascii() and head.isdigit() and len(head) < 10):
-            raise DataError(name, first + len(block) - 1, f"HEAD {quoted(head)} is no number", "expected 0, 1, ...")
+            raise DataError(
+                name,
+                first + len(block) - 1,
+                f"HEAD {quoted(head)} is no number",
+                "expected 0, 1, ...",
+            )
     relations = columns[2] if len(block) == 4 else ["_"] * len(columns[0])
     words = [
-        Word(form.strip() or "_", tag=tag.strip() or "_", head=head, deprel=relation.strip() or "_", line=first)
+        Word(
+            form.strip() or "_",
+            tag=tag.strip() or "_",
+            head=head,
+            deprel=relation.strip() or "_",
+            line=first,
+        )
         for form, tag, relation, head in zip(columns[0], columns[1], relations, columns[-1])
     ]
     utterance = Utterance(words, first)

@@ -173,7 +173,10 @@ def check_tree(utterance: Utterance, losses: Losses) -> None:
     n_roots = heads.count(0)
     if len(heads) == len(utterance.words) and n_roots != 1:
         what = "several roots" if n_roots else "no root"
-        losses.add(f"sentences with {what}: kept (vdgi check lists them, vdgi annotate mends them)", utterance.line)
+        losses.add(
+            f"sentences with {what}: kept (vdgi check lists them, vdgi annotate mends them)",
+            utterance.line,
+        )
     if max(heads) > len(utterance.words):
         losses.add("heads outside their sentence: kept (vdgi check lists them)", utterance.line)
 
@@ -230,7 +233,11 @@ def _layout_of(name: str, line: int, cells: Sequence[str], losses: Losses) -> li
         if column in layout and column != IGNORED:
             column = IGNORED
         if column == IGNORED:
-            losses.add("columns whose heading says nothing: left out (--columns names them)", line, repr(cell))
+            losses.add(
+                "columns whose heading says nothing: left out (--columns names them)",
+                line,
+                repr(cell),
+            )
         layout.append(column)
     if "form" not in layout:
         hint = f"name the columns: --columns form,tag (there are {', '.join(COLUMNS)})"

@@ -166,7 +166,10 @@ def _groups(text: str, others: Mapping[str, str]) -> list[list[Morph]] | None:
     morphs = [
         Morph(form, *cells)
         for form, *cells in zip(
-            forms, columns.get("mgloss", empty), columns.get("lemma", forms), columns.get("pos", empty)
+            forms,
+            columns.get("mgloss", empty),
+            columns.get("lemma", forms),
+            columns.get("pos", empty),
         )
     ]
     if not has_morphs:
