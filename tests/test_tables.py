@@ -301,6 +301,8 @@ GOOD = "1\ta\ta\tNOUN\tN\t_\t0\troot\t_\t_\n"
             "--columns lemma,tag: form, the column of the words, is missing",
         ),
         (GOOD, ["--columns", "form,form"], "--columns form,form: form is there twice"),
+        (GOOD, ["--tier", "words=x"], "--tier has no effect on in.txt, which is read as CoNLL-X"),
+        ("a\tb\nN\tV\n2\t0\n", ["--from", "mst", "--columns", "form"], "--columns has no effect on in.txt, which is"),
         (GOOD, ["--tier", "words"], "--tier words: expected ROLE=NAME"),
         (GOOD, ["--tier", "wrods=x"], "--tier wrods=x: expected ROLE=NAME"),
         (GOOD, ["--encoding", "utf-80"], "--encoding utf-80: no such encoding"),

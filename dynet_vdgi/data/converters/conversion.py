@@ -81,6 +81,7 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
     """
     source = sources.read(path, reading.encoding)
     kind = reading.format or recognised(source, has_columns=bool(reading.columns))
+    _check_options(source.name, kind, reading)
     losses = Losses(source.name)
     tags = Tags(
         (word for one in _utterances(source, kind, reading, Losses(source.name)) for word in one.words),
@@ -101,6 +102,14 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
             f"read as {FORMATS[kind]}; --from names another format",
         )
     return Converted(kind, n_sentences, n_words, n_without, losses.messages())
+
+
+def _check_options(name: str, kind: str, reading: Reading) -> None:
+    """Raises: UsageError, an option has no effect on files of this format."""
+    if reading.roles and kind not in ("eaf", "toolbox"):
+        raise UsageError(f"--tier has no effect on {name}, which is read as {FORMATS[kind]}")
+    if reading.columns and kind in ("flextext", "eaf", "toolbox", "mst"):
+        raise UsageError(f"--columns has no effect on {name}, which is read as {FORMATS[kind]}")
 
 
 def _utterances(source: Source, kind: str, reading: Reading, losses: Losses) -> Iterator[Utterance]:
