@@ -1,7 +1,12 @@
-"""Convert bracketed trees of the Penn Treebank to CoNLL-U.
+"""Convert interlinear text, tables of words and the Penn Treebank to CoNLL-U.
 
-The corpus is wsj, the Wall Street Journal: see vdgi help convert wsj.
+FLExText, ELAN's EAF, Toolbox, CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST and CSV are recognised: see
+vdgi help convert file. The corpus wsj is the Wall Street Journal of the Penn Treebank: see vdgi help convert
+wsj.
 
+  vdgi convert story.flextext -o story.conllu
+  vdgi convert story.eaf -o story.conllu
+  vdgi convert old.conll -o new.conllu
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
 """
 
@@ -12,6 +17,8 @@ from pathlib import Path
 
 from dynet_vdgi.commands import Options, add_output, add_tasks
 from dynet_vdgi.data import files, penn
+from dynet_vdgi.data.converters import conversion
+from dynet_vdgi.data.converters.conversion import FORMATS
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
@@ -21,7 +28,60 @@ _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def add_arguments(add: Options) -> None:
-    add_tasks(add, {"wsj": (_add_wsj, _run)}, metavar="CORPUS")
+    """The tasks; `vdgi convert FILE` is short for `vdgi convert file FILE`."""
+    add_tasks(add, {"file": (_add_file, _convert), "wsj": (_add_wsj, _run)}, usual="file", metavar="WHAT")
+
+
+def _add_file(add: Options) -> None:
+    add("FILE...", "files to convert; - is standard input", dest="files")
+    what = f"the format, if content and ending do not show it: {', '.join(FORMATS)}"
+    add("--from FORMAT", what, dest="format", choices=tuple(FORMATS))
+    add("--encoding NAME", "encoding of the text (default: as its byte-order mark or XML says, else UTF-8)")
+    add("--tags FILE", "a table of the text's own tags with their UPOS, such as: vt VERB")
+    add("--columns NAME,NAME", "what the columns of a table hold, such as id,form,_,tag,head,deprel")
+    add("--tier ROLE=NAME...", "what tiers of ELAN or markers of Toolbox hold, such as words=Wort", dest="tiers")
+    add("--language CODE", "language of translations of which the file does not say it", default="und")
+    add_output(add)
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    """Convert interlinear text and tables of words; `file` may be left out.
+
+    From FLEx (FLExText), ELAN (EAF) and Toolbox: words, punctuation, lemmas, tags, glosses, morphs,
+    translations, speakers, times and notes. From tables: CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST, CSV
+    or TSV with headings, and with --columns any table: heads and relations stay as they are.
+
+    A file's tags become UPOS if nearly all are UD's, or by the table --tags; others become XPOS. FEATS that are
+    not Name=Value go to MISC as OrigFeats. What CoNLL-U cannot hold is counted, with its first place.
+    docs/convert.md has tables of what becomes what.
+
+      vdgi convert story.flextext --tags mine.tags -o story.conllu
+      vdgi convert story.eaf --tier text=Utterance words=Wort --language en -o story.conllu
+      vdgi convert old.conll --from conll-x --encoding latin-1 -o new.conllu
+    """
+    names = files.expand(arguments.files)
+    files.check_read_once(names)
+    files.check_output(arguments.output, names)
+    reading = conversion.Reading(
+        arguments.format or "",
+        arguments.encoding or "",
+        arguments.columns or "",
+        arguments.language,
+        conversion.roles_of(arguments.tiers),
+        conversion.upos_of(arguments.tags) if arguments.tags else {},
+    )
+    used: dict[str, int] = {}
+    n_without = 0
+    with files.atomic_writer(arguments.output) as handle:
+        for name in names:
+            made = conversion.write(name, handle, reading, used)
+            sizes = f"{count(made.n_sentences, 'sentence')}, {count(made.n_words, 'word')}"
+            logger.info("%s (%s): %s", files.shown(name), conversion.FORMATS[made.format], sizes)
+            for loss in made.losses:
+                logger.warning("%s", loss)
+            n_without += made.n_without_upos
+    if n_without:
+        logger.info("%s without UPOS: vdgi tag, or a table of your tags: --tags FILE", count(n_without, "word"))
 
 
 def _add_wsj(add: Options) -> None:

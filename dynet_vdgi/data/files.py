@@ -49,6 +49,13 @@ _BINARY = (  # how they begin, what they are, and what to do
 )
 
 
+def check_is_text(name: str, data: bytes) -> None:
+    """Raises: `DataError`, bytes at the start of a file show that it is an archive or the like."""
+    for begin, what, remedy in _BINARY:
+        if re.match(begin, data):
+            raise DataError(name, None, f"this is {what}, not text", remedy)
+
+
 def check_path(name: str, path: object) -> None:
     """Raises: UsageError, the value of the argument `name` is no path."""
     check_kind(name, path, (str, os.PathLike), "the path of a file")
@@ -118,9 +125,7 @@ def lines_of(path: AnyPath, *, are_limited: bool = True) -> Iterator[str]:
                 number += 1
                 if number == 1:
                     start = line[:2]
-                    for begin, what, remedy in _BINARY:
-                        if re.match(begin, line):
-                            raise DataError(name, None, f"this is {what}, not text", remedy)
+                    check_is_text(name, line)
                 if len(line) > longest and line[-1:] != b"\n":
                     raise DataError(name, number, f"a line of more than {longest} bytes", to_raise("line"))
                 yield line.decode()
