@@ -11,8 +11,12 @@ from shell import Vdgi
 
 from dynet_vdgi import validation
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.release.metadata import GENRES, LONGEST, SHORTEST, expectations, values_in
+from dynet_vdgi.release.metadata import LONGEST, SHORTEST, expectations, genres, values_in
 from dynet_vdgi.settings.config import resources
+
+GENRES = """academic bible blog email fiction government grammar-examples learner-essays legal medical news nonfiction
+    poetry reviews social spoken web wiki"""
+"""Those of UD's check_files.pl."""
 
 GOOD = {
     "Summary": "Two dogs and what they do, for the tests of a program.",
@@ -98,7 +102,7 @@ TAKEN = [
     ("License", "CC BY-SA 4.0 and GNU GPL 2.0"),
     ("Parallel", "pud"),
     ("Parallel", "cairo tuecl"),
-    ("Genre", " ".join(GENRES)),
+    ("Genre", " ".join(GENRES.split())),
     ("Genre", "fiction\nnews"),
     ("Lemmas", "automatic with corrections"),
     ("Features", "not available"),
@@ -127,7 +131,7 @@ def ud_takes(readme: str) -> bool:
     return (
         40 <= len(summary) <= 500
         and re.fullmatch(r"UD v[0-9]+\.[0-9]+", lines["Data available since"]) is not None
-        and {*lines["Genre"].split()} <= {*GENRES}
+        and {*lines["Genre"].split()} <= {*GENRES.split()}
         and "@" in lines["Contact"]
         and lines["Includes text"] in ("yes", "no")
     )
@@ -180,7 +184,7 @@ def test_thousands_of_faults_are_counted_and_the_first_are_told(tmp_path: Path) 
 
 def test_the_file_that_asks_for_the_values_names_every_value_and_every_genre() -> None:
     assert [*expectations()] == [*GOOD]
-    assert expectations()["Genre"].partition("of: ")[2].split() == [*GENRES]
+    assert genres() == GENRES.split()
     assert f"{SHORTEST} to {LONGEST} characters" in expectations()["Summary"]
     text = (resources() / "release" / "release.toml").read_text(encoding="utf-8")
     assert text.count(' = ""') == len(GOOD)

@@ -34,7 +34,7 @@ _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.*?))?\s*")
 _NEW_PARAGRAPH, _TEXT = re.compile(r"#\s*newpar\b.*"), re.compile(r"#\s*text\s*=.*")
 _OTHERS = re.compile(r"#\s*(?:sent_id\b|(?:note|differs|choice)\s*=|global\.columns\b).*")
 _GLOBAL = re.compile(r"#\s*global\.(?!columns\b)(\S+?)\s*(?:=.*)?")
-"""What is said of a whole document, such as `# global.Entity` of CorefUD; columns are always UD's ten."""
+"""A comment about a whole document, such as `# global.Entity` of CorefUD; the columns are always UD's ten."""
 
 _NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, _GLOBAL, IS_FLAG, conllu_writing.COMMENT)
 _COUNTED = re.compile(r"[0-9]+(?:-[0-9]+)*")

@@ -27,11 +27,6 @@ WHAT, MOST = "values of the release", 40
 SECTIONS = ("Summary", "Introduction", "Acknowledgments", "Changelog")
 """Values that are sections of README.md; the others are lines of its metadata."""
 
-GENRES = (
-    *("academic", "bible", "blog", "email", "fiction", "government", "grammar-examples", "learner-essays", "legal"),
-    *("medical", "news", "nonfiction", "poetry", "reviews", "social", "spoken", "web", "wiki"),
-)
-
 SHORTEST, LONGEST = 40, 497
 """Characters of the summary: UD counts its three line ends, too, and takes 500."""
 
@@ -71,6 +66,11 @@ def expectations() -> dict[str, str]:
     """What each value must be, from the comments of the file that a first release writes."""
     text = (resources() / "release" / "release.toml").read_text(encoding="utf-8")
     return dict(re.findall(r'^"?([\w ]+?)"? = ""  # (.*)$', text, re.MULTILINE))
+
+
+def genres() -> list[str]:
+    """UD's genres, which the same file lists."""
+    return expectations()["Genre"].partition("of: ")[2].split()
 
 
 def value_fault(key: str, value: str, expected: Mapping[str, str]) -> str:
@@ -120,12 +120,12 @@ def _parallel_fault(value: str) -> str:
 
 
 def _genre_fault(value: str) -> str:
-    genres = value.split()
-    if unknown := [genre for genre in genres if genre not in GENRES]:
+    those, known = value.split(), genres()
+    if unknown := [genre for genre in those if genre not in known]:
         names = ", ".join(map(repr, unknown))
         how = "; a blank stands between two, and nothing else" if re.search("[,;]", value) else ""
         return f"{names} {'is no genre' if len(unknown) == 1 else 'are no genres'} of UD{how}"
-    return "a genre stands twice" if len({*genres}) < len(genres) else ""
+    return "a genre stands twice" if len({*those}) < len(those) else ""
 
 
 def _contributors_fault(value: str) -> str:
@@ -159,7 +159,7 @@ _FAULTS: Mapping[str, Callable[[str], str]] = {
 
 
 def _line_of(text: str, key: str) -> int:
-    """The line, from 1, on which a value of a TOML text begins; 0 if it cannot be told."""
+    """The line, from 1, on which a value of a TOML text begins; 0 if it is not found."""
     for match in re.finditer(rf"""^[ \t]*["']?{re.escape(key)}["']?[ \t]*[=.]""", text, re.MULTILINE):
         try:
             tomllib.loads(text[: match.start()])  # fails inside a string of several lines
