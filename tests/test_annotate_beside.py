@@ -20,6 +20,7 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 from dynet_vdgi.annotation.adjudication import TOKENS, Adjudication, DecisionError
+from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -292,3 +293,20 @@ def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
         running.communicate()
     assert faults == []
     assert columns(1)[3] == "NOUN"
+
+
+def test_a_value_that_both_have_set_has_both_names_each_once_and_is_taken_further(folder: Path) -> None:
+    Path("a.conllu").write_text(lines("go VERB _ 0 root HeadBy=ben|LabelBy=ben|Gloss=x"), encoding="utf-8")
+    Path("b.conllu").write_text(lines("go VERB _ 0 root HeadBy=anna|TagBy=anna|Gloss=x"), encoding="utf-8")
+    opened().close()
+    assert Path("c.conllu").read_text(encoding="utf-8").split("\t")[9] == (
+        "HeadBy=ben,anna|LabelBy=ben|Gloss=x|TagBy=anna\n\n"
+    )
+    Path("d.conllu").write_text(lines("go VERB _ 0 root HeadBy=carl,anna"), encoding="utf-8")
+    Adjudication("c.conllu", "d.conllu", "e.conllu", "eve").close()
+    assert "HeadBy=ben,anna,carl|" in Path("e.conllu").read_text(encoding="utf-8")
+    before = Path("c.conllu").read_bytes()
+    session = Session("c.conllu", "eve")
+    session.close()
+    assert Path("c.conllu").read_bytes() == before
+    assert session.sentences[0].state.arcs[0].head_by == "ben,anna"

@@ -14,7 +14,7 @@ from pathlib import Path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.config import resources
 from dynet_vdgi.settings.presets import read_toml
-from dynet_vdgi.system.names import of_these, read_table
+from dynet_vdgi.system.names import count, of_these, read_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,6 +58,7 @@ def values_in(path: Path) -> tuple[dict[str, str], list[str]]:
         lines = sorted((_line_of(text, key), fault) for key, fault in faults[:MOST])
         found = [f"{path}{f':{line}' if line else ''}: {fault}" for line, fault in lines]
         found += [f"and {len(faults) - MOST:,} more"] * (len(faults) > MOST)
+        found += [f"{path}: {count(len(missing), 'value')} missing: {', '.join(missing)}"] * bool(missing)
         raise ConfigError("\n".join(found))
     return values, missing
 
