@@ -52,7 +52,7 @@ setup(
     ],
     extras_require={
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
-        "validate": ["udtools>=0.2.9"],
+        "validate": ["udtools>=0.2.9", "langcodes>=3.3"],
         "completion": ["argcomplete>=3.0"],
         "spacy": ["spacy>=3.7,<4"],
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5"],
@@ -68,6 +68,7 @@ setup(
             "codespell[toml]>=2.3",
             "matplotlib>=3.8",  # two benchmarks draw learning curves
             "udtools>=0.2.9",
+            "langcodes>=3.3",
             "argcomplete>=3.0",
             "mkdocs>=1.6,<2",
             "mkdocs-material>=9.5",

@@ -6,6 +6,8 @@ ids given twice, DEPS in some sentences only, a paragraph that begins after Spac
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import re
 import shlex
@@ -300,6 +302,50 @@ def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
 _MESSAGE = re.compile(r"\[(?:File (\d+)\.conllu )?Line (\d+)\b.*?\]: \[L(\d) (\w+) ([\w-]+)\] (.*)")
 
 
+_OF_NORWEGIAN = {"nb": "no", "nn": "no"}
+"""UD has one code for both, which are languages of their own to ISO."""
+
+
+def languages() -> frozenset[str]:
+    """The codes of the languages for which udtools has lists; none, if it is not installed beside this program."""
+    found = importlib.util.find_spec("udtools")
+    for folder in (found and found.submodule_search_locations) or ():
+        try:
+            lists = json.loads(Path(folder, "data", "deprels.json").read_bytes())
+            return frozenset(lists["deprels"])
+        except (OSError, ValueError, LookupError, TypeError):  # another version keeps them elsewhere
+            continue
+    return frozenset()
+
+
+def code_in_ud(code: str) -> str:
+    """The code that UD has for the language of a code of ISO 639; "" if it is this code, or none is known.
+
+    UD takes two letters where ISO 639-1 has them, with a few exceptions, such as sme for Northern Sami.
+    """
+    there = languages()
+    if not there or code in there or code == "ud":
+        return ""
+    try:
+        import langcodes
+
+        wanted = [langcodes.standardize_tag(code, macro=macro).partition("-")[0] for macro in (False, True)]
+        wanted = [_OF_NORWEGIAN.get(each, each) for each in wanted]
+        if named := next((each for each in wanted if each in there), ""):
+            return named
+        same = [other for other in sorted(there) if langcodes.standardize_tag(other) == wanted[0]]
+    except (ImportError, ValueError):  # of the extra `validate`; the code has no form of one
+        return ""
+    return next(iter(same), wanted[0] if len(wanted[0]) == 2 and wanted[0] != code.lower() else "")
+
+
+def unknown_language(code: str) -> str:
+    """What is to be said where the validator has no lists for a language, and all of a file would be errors."""
+    other = code_in_ud(code)
+    meant = f" ({other}?)" if other else ""
+    return f"udtools knows no language {code}{meant}; --lang ud, or --level 3, checks what holds in every language"
+
+
 class Message(NamedTuple):
     """What the validator says of a line."""
 
@@ -354,6 +400,11 @@ def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[
         Message(int(file or 0), int(line), int(level), rule, kind.upper() != "WARNING", text)
         for file, line, level, kind, rule, text in _MESSAGE.findall(said)
     ]
+
+
+def lack_of_language(found: Iterable[Message]) -> bool:
+    """Whether the validator has no lists for the language: then not even the relation of the root is in one."""
+    return any(each.rule == "unknown-deprel" and "'root'" in each.text for each in found)
 
 
 def grouped(found: Iterable[Message]) -> list[list[Message]]:

@@ -20,6 +20,7 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 from dynet_vdgi.annotation.adjudication import TOKENS, Adjudication, DecisionError
+from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -114,7 +115,7 @@ def test_what_only_one_file_has_besides_the_compared_columns_is_kept(folder: Pat
     graph = {line.split("\t")[0]: line.split("\t")[8] for line in first if line[0] != "#"}
     assert {number: row[8] for number, row in rows.items()} == graph
     assert {*rows["1"][9].split("|")} == {"Gloss=x", "Note=why", "Lang=en"}
-    assert rows["3"][9] in ("HeadBy=anna", "HeadBy=ben|HeadConf=0.9")
+    assert rows["3"][9] in ("HeadBy=anna,ben", "HeadBy=ben,anna|HeadConf=0.9")  # both have set this head
     assert (rows["1-2"][9], rows["2"][3], rows["2"][9]) == ("Typo=No", "PART", "TagBy=eve|HeadBy=eve")
 
 
@@ -297,3 +298,20 @@ def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
         running.communicate()
     assert faults == []
     assert columns(1)[3] == "NOUN"
+
+
+def test_a_value_that_both_have_set_has_both_names_each_once_and_is_taken_further(folder: Path) -> None:
+    Path("a.conllu").write_text(lines("go VERB _ 0 root HeadBy=ben|LabelBy=ben|Gloss=x"), encoding="utf-8")
+    Path("b.conllu").write_text(lines("go VERB _ 0 root HeadBy=anna|TagBy=anna|Gloss=x"), encoding="utf-8")
+    opened().close()
+    assert Path("c.conllu").read_text(encoding="utf-8").split("\t")[9] == (
+        "HeadBy=ben,anna|LabelBy=ben|Gloss=x|TagBy=anna\n\n"
+    )
+    Path("d.conllu").write_text(lines("go VERB _ 0 root HeadBy=carl,anna"), encoding="utf-8")
+    Adjudication("c.conllu", "d.conllu", "e.conllu", "eve").close()
+    assert "HeadBy=ben,anna,carl|" in Path("e.conllu").read_text(encoding="utf-8")
+    before = Path("c.conllu").read_bytes()
+    session = Session("c.conllu", "eve")
+    session.close()
+    assert Path("c.conllu").read_bytes() == before
+    assert session.sentences[0].state.arcs[0].head_by == "ben,anna"

@@ -125,6 +125,23 @@ def test_equal_runs_make_equal_files(kind: str, vdgi: Vdgi, tmp_path: Path, monk
     assert model_file.load(Path("run", "model.vdgi")).meta["created"] == "1970-01-02T00:00:00Z"
 
 
+@pytest.mark.parametrize("epoch", ["99999999999999999999", "253402300800", "-1", "1.5", "yesterday", "\u0663"])
+def test_a_time_that_cannot_be_written_is_refused_before_training(
+    vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epoch: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    monkeypatch.chdir(tmp_path)
+    found = vdgi(*training_arguments("run")[:5])
+    message = f"SOURCE_DATE_EPOCH={epoch!r} in the environment (expected: seconds since 1970"
+    assert (found.status, message in found.err) == (4, True), found.err
+    assert not Path("run", "model.vdgi").exists()
+
+
+def test_the_last_second_of_the_year_9999_is_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(model_file.LAST_SECOND))
+    assert model_file.Provenance.now().created == "9999-12-31T23:59:59Z"
+
+
 def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
     with zipfile.ZipFile(saved) as archive:
         assert archive.testzip() is None

@@ -358,6 +358,8 @@ def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(vdgi: Vd
     for change, message in (
         ({"UPOS": "automatic"}, "UPOS = 'automatic' (expected: one of: manual native"),
         ({"Licence": "CC BY 4.0"}, "there is no value 'Licence'; did you mean 'License'?"),
+        ({"Genre": "stories spoken"}, f"{TOML}:9: Genre = 'stories spoken': 'stories' is no genre of UD (expected: "),
+        ({"Contributors": "Maria Borg", "Contact": "maria"}, f"{TOML}:17: Contact = 'maria': 'maria' is no e-mail"),
     ):
         fill(**change)
         found = vdgi("release", "R", *NAMED, "a.conllu", "b.conllu")

@@ -3,7 +3,8 @@
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
 (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
 has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi annotate`: `HeadBy=NAME` and
-so on. DEPS and empty nodes are the first file's; of MISC and comments, what only the other file has is kept, too.
+so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS and empty nodes are the first
+file's; of MISC and comments, what only the other file has is kept, too.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """
@@ -29,7 +30,7 @@ from starlette.responses import JSONResponse, Response
 
 from dynet_vdgi.annotation import server
 from dynet_vdgi.annotation.journal import DAMAGED, FORMAT, HINT, Journal, OwnFile, Record
-from dynet_vdgi.annotation.marked import MARKS
+from dynet_vdgi.annotation.marked import MARKS, NAMES
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import sent_id_of
@@ -340,7 +341,8 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
         differing.add("DEPS and empty nodes")
     theirs = {row[0]: row[9] for row in its}
     for row in rows:
-        own = [entry for entry in row[9].split("|") if entry != "_"]
+        others_marks = _marks(theirs.get(row[0], "_"))
+        own = [_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"]
         names = {entry.partition("=")[0] for entry in own}
         unseen = [entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *own)]
         unseen = [entry for entry in unseen if not entry.startswith(conllu_writing.CHANCES)]
@@ -349,6 +351,21 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
             differing.add("MISC")
         row[9] = "|".join([*own, *kept]) or "_"
     return [*comments, *more, *map("\t".join, rows)], differing
+
+
+def _marks(misc: str) -> dict[str, str]:
+    """The names in the marks of MISC, by mark."""
+    parts = (entry.partition("=") for entry in misc.split("|"))
+    return {key + sign: names for key, sign, names in parts if key + sign in MARKS}
+
+
+def _by_both(entry: str, others_marks: Mapping[str, str]) -> str:
+    """An entry of MISC; a mark that both sides have gets the names of both, each once."""
+    mark = entry.partition("=")[0] + "="
+    if mark not in others_marks or mark not in MARKS:
+        return entry
+    names = [*entry[len(mark) :].split(NAMES), *others_marks[mark].split(NAMES)]
+    return mark + NAMES.join(dict.fromkeys(names))
 
 
 def _key(comment: str) -> str:

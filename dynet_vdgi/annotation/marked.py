@@ -32,6 +32,9 @@ from dynet_vdgi.errors import DataError, VdgiError
 
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
+NAMES = ","
+"""Between the names of a mark, where several people have set the same; no name has it."""
+
 NO_LABEL = NOTHING = "_"
 GUESSED = ("xpos", "feats", "lemma")
 """Columns that are guessed from a word's tag."""

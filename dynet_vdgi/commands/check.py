@@ -121,8 +121,12 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
+    if language and level in ("", "4", "5") and validation.code_in_ud(language):
+        raise UsageError(validation.unknown_language(language))
     texts = (files.read_text(name, are_limited=False) for name in names)
     found = validation.messages(texts, language, level)
+    if validation.lack_of_language(found):
+        raise UsageError(validation.unknown_language(language))
     called = validation.command(language, level) or [""]
     hint = " (--max-faults N shows them)"
 

@@ -7,7 +7,8 @@ more work, run it again: it writes what has changed, and sentences keep their na
 
 UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the language,
 else at level 3. Errors are listed by rule, with number and first place in FILE. Exits with status 3 if there
-are errors, with 4 if only values in release.toml are missing.
+are errors, with 4 if values in release.toml are missing, or are not what UD takes. With 0, UD's checks of data and
+README.md find no error; warnings say where the treebank is smaller than UD asks for.
 
   vdgi release UD_Scottish_Gaelic-Mine --code gd --name Mine a.conllu b.conllu
 """
@@ -16,15 +17,18 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import re
 from pathlib import Path
 
 from dynet_vdgi.commands import FaultsFoundError, Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.system.names import count, told
+from dynet_vdgi.system.names import count, listed, told
 
 logger = logging.getLogger("dynet_vdgi")
+
+LONGEST_NAME = 100
 
 
 def add_arguments(add: Options) -> None:
@@ -34,21 +38,26 @@ def add_arguments(add: Options) -> None:
     add("--name NAME", "the treebank's name in UD, such as Mine", required=True)
     add("--all", "take unfinished sentences, too, if they have tags and a tree")
     add("--fewer", "documents of which no FILE has sentences any more leave the release")
+    add("--copies", "take a document even if half of its sentences are those of another one")
 
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi import validation
-    from dynet_vdgi.release.documents import AnnotatedFiles
+    from dynet_vdgi.release.documents import AnnotatedFiles, repeated
     from dynet_vdgi.release.folder import VALUES, prepared
-    from dynet_vdgi.release.split import shortfall
+    from dynet_vdgi.release.split import below_minimum, shortfall
 
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
     if not re.fullmatch("[a-z]{2,3}", code) or not re.fullmatch("[A-Z][A-Za-z0-9]*", name):
         raise UsageError(f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine")
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"--name has {len(name)} letters; names of files take at most {LONGEST_NAME}")
+    if other := validation.code_in_ud(code):
+        raise UsageError(f"--code {code}: UD's code of this language is {other} (--code {other})")
     files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
     files.check_read_again(names, "a release is made of files")
-    if inside := [path for path in names if Path(path).resolve().parent == folder.resolve()]:
+    if inside := [path for path in names if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)]:
         raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
     found = AnnotatedFiles()
     for path in names:
@@ -56,7 +65,11 @@ def run(arguments: argparse.Namespace) -> None:
     if found.faults:
         print(told("\n".join(map(str, found.faults[:20]))))
         raise FaultsFoundError(f"{count(len(found.faults), 'text')} to correct; nothing was written")
-    release = prepared(folder, f"{code}_{name.lower()}", found)
+    for repeats in repeated(found.documents):
+        if repeats.is_copy and not arguments.copies:
+            raise UsageError(f"{repeats}; nothing was written: name one of the two files, or take both with --copies")
+        logger.warning("%s", repeats)
+    release = prepared(folder, f"{code}_{name.lower()}", found, everything=arguments.all)
     if release.gone and not arguments.fewer:
         remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
         raise UsageError(f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}")
@@ -66,11 +79,18 @@ def run(arguments: argparse.Namespace) -> None:
             logger.info("%s: %s, %s", part, count(size["sentences"], "sentence"), count(size["words"], "word"))
     which = "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
     logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
+    if release.renamed:
+        renamed = [f"{one.written_name!r} is {one.name}," for one in release.renamed]
+        what = f"UD takes no blanks or slashes in sent_id, so {count(len(renamed), 'sentence')} got another"
+        logger.warning("%s: %s", what, listed(renamed, 5).rstrip(","))
+    whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
+    if too_small := below_minimum(*whole):
+        logger.warning("%s", too_small)
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
     messages, language = validation.messages(texts, code), code
-    if any(each.rule == "unknown-deprel" and "'root'" in each.text for each in messages):  # it lacks the language
+    if validation.lack_of_language(messages):
         messages, language = validation.messages(texts), ""
     places, called = list(release.places.values()), validation.command(language) or [""]
     lines = validation.report(messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called)

@@ -108,7 +108,7 @@ FREE = -1
 """Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
 
 # As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
-_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
+_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(?![=:]\s*\Z)(\S.*?)\s*")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Annotated files as the documents of a treebank: which sentences are released, under which names, without notes.
 
-A document begins at `# newdoc`, or with its file. A sentence keeps its `sent_id`, except a mere number, or one
-that another sentence has: it becomes DOCUMENT-NUMBER. Names that a release has had stay.
+A document begins at `# newdoc`, or with its file; `# global.` comments of its file stand at its beginning. A sentence
+keeps its `sent_id`, except a mere number, or one that another sentence has: it becomes DOCUMENT-NUMBER. Blanks and
+slashes, which UD does not allow in it, become `_`. Names that a release has had stay.
 """
 
 from __future__ import annotations
@@ -15,22 +16,27 @@ from itertools import chain, count
 from pathlib import Path
 
 from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.annotation.marked import IS_FLAG, MARKS, block, read_marked
+from dynet_vdgi.annotation.marked import IS_FLAG, MARKS, NAMES, block, read_marked
 from dynet_vdgi.annotation.session import exported
 from dynet_vdgi.annotation.tokens import SentenceLayout, with_space
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu_blocks import blocks
+from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import FORMAT, unescaped
 from dynet_vdgi.data.sentence import sent_id_of
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.validation import problems_in
 
 SPACES = ("SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
 NOTES = (*conllu_writing.CHANCES, "TagConf=", "Note=", "Differs=")
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.*?))?\s*")
 _NEW_PARAGRAPH, _TEXT = re.compile(r"#\s*newpar\b.*"), re.compile(r"#\s*text\s*=.*")
-_OTHERS = re.compile(r"#\s*(?:(?:sent_id|note|differs|choice)\s*=|global\.columns\b).*")
-_NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, IS_FLAG, conllu_writing.COMMENT)
+_OTHERS = re.compile(r"#\s*(?:sent_id\b|(?:note|differs|choice)\s*=|global\.columns\b).*")
+_GLOBAL = re.compile(r"#\s*global\.(?!columns\b)(\S+?)\s*(?:=.*)?")
+"""A comment about a whole document, such as `# global.Entity` of CorefUD; the columns are always UD's ten."""
+
+_NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, _GLOBAL, IS_FLAG, conllu_writing.COMMENT)
 _COUNTED = re.compile(r"[0-9]+(?:-[0-9]+)*")
 """A name that is a place in a file; a part that the page has cut off has another number behind."""
 
@@ -42,8 +48,11 @@ class ReleasedSentence:
     path: str
     last: int
     names: list[str]  # which it may have
-    begins: list[str]  # the comments newdoc and newpar
+    begins: list[str]  # the comments newdoc, global and newpar
     lines: list[str]
+    first: int = 1  # its first line there
+    written_name: str = ""  # its sent_id there
+    identity: tuple[str, ...] = ()  # this sent_id, or else its number in the document, and its forms
     name: str = ""
 
     @property
@@ -54,7 +63,7 @@ class ReleasedSentence:
     @property
     def places(self) -> list[tuple[str, int]]:
         """Path and line in the annotated file of each line of `text`, and of an empty one; of comments, about."""
-        return [(self.path, self.last - max(back, 0)) for back in range(len(self.text) - 1, -2, -1)]
+        return [(self.path, max(self.last - max(back, 0), 1)) for back in range(len(self.text) - 1, -2, -1)]
 
     def end_paragraph(self) -> None:
         """Leaves out SpaceAfter=No of the last token, which UD forbids where no text follows at once."""
@@ -71,6 +80,7 @@ class AnnotatedFiles:
 
     documents: dict[str, list[ReleasedSentence]] = field(default_factory=dict)
     left_out: int = 0
+    unfit: Counter[str] = field(default_factory=Counter)  # what those left out lack, besides being finished
     confirmed: dict[str, Counter[str]] = field(default_factory=dict)  # words by annotator and kind of mark
     faults: list[DataError] = field(default_factory=list)  # texts that are not those of the words
 
@@ -84,6 +94,8 @@ class AnnotatedFiles:
         stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
         all_names = {marked.sent_id for marked in sentences}
+        of_file: dict[str, str] = {}  # global comments so far, by name
+        of_document: dict[str, str] = {}  # those that are written
         for k, marked in enumerate(sentences):
             lines = block(marked).rstrip("\n").split("\n")
             first = in_file[min(k, len(in_file) - 1)].source.line
@@ -95,23 +107,31 @@ class AnnotatedFiles:
                 if name in self.documents:
                     raise DataError(path, first, f"there is a document {name!r} already", "give it another # newdoc id")
                 its = self.documents[name] = []
-                number, paragraph, follows = 0, "", False
+                number, paragraph, follows, of_document = 0, "", False, {}
             number += 1
             paragraph = next(filter(_NEW_PARAGRAPH.fullmatch, lines), paragraph)
-            own = "" if marked.sent_id in met else marked.sent_id
-            met.add(own)
+            of_file |= {match[1]: match[0] for match in map(_GLOBAL.fullmatch, lines) if match}
+            own = _as_sent_id(marked.sent_id)
+            if marked.sent_id in met or (own != marked.sent_id and own in all_names):
+                own = ""
+            met.add(marked.sent_id)
             rows = [line.split("\t") for line in lines if line.partition("\t")[0].isdigit()]
-            is_whole = all("_" not in (upos, head, deprel) for _, _, _, upos, _, _, head, deprel, *_ in rows)
-            if not (is_whole and (everything or marked.is_done)):
+            unfit = _unfit(rows)
+            if unfit or not (everything or marked.is_done):
                 self.left_out, follows = self.left_out + 1, False
+                self.unfit.update([unfit] * bool(unfit))
                 continue
             if its and (paragraph or not follows):
                 its[-1].end_paragraph()
-            comments = [f"# newdoc id = {name}"] * (not its) + [paragraph] * bool(paragraph)
+            new = [line for key, line in of_file.items() if of_document.get(key) != line]
+            of_document = dict(of_file)
+            comments = [f"# newdoc id = {name}"] * (not its) + new + [paragraph] * bool(paragraph)
             other = own or (f"{number}b" if str(number) in all_names else number)
             names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{other}"]
             cleaned = self._cleaned(lines, path, first)
-            its.append(ReleasedSentence(path, first + len(lines) - 1, names, comments, cleaned))
+            identity = (marked.sent_id or str(number), *(row[1] for row in rows))
+            last = first + len(lines) - 1
+            its.append(ReleasedSentence(path, last, names, comments, cleaned, first, marked.sent_id, identity))
             paragraph, follows = "", True
         self.documents = {name: its for name, its in self.documents.items() if its}
         for its in self.documents.values():
@@ -135,13 +155,51 @@ class AnnotatedFiles:
         for part in misc.split("|"):
             key, sign, value = part.partition("=")
             if key + sign in MARKS:
-                self.confirmed.setdefault(value, Counter())[key + sign] += 1
+                for name in value.split(NAMES):
+                    self.confirmed.setdefault(name, Counter())[key + sign] += 1
             elif part.startswith(SPACES):  # format characters are no space
                 is_joined |= key == "SpacesAfter" and not FORMAT.sub("", unescaped(value))
             elif not part.startswith(NOTES):
                 parts.append(part)
         misc = "|".join(parts) or "_"
         return "\t".join([*columns, with_space(misc, False) if is_joined else misc])
+
+
+@dataclass(frozen=True)
+class RepeatedSentences:
+    """How many sentences of a document are in an earlier one, too: the same names and words."""
+
+    document: str
+    earlier: str
+    number: int
+    of: int  # sentences of the larger of the two
+    example: ReleasedSentence
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether they are half of the sentences, or more."""
+        return 2 * self.number >= self.of
+
+    def __str__(self) -> str:
+        place = f"the first: {self.example.identity[0][:60]!r}, {self.example.path}:{self.example.first}"
+        number = counted(self.number, "sentence")
+        return f"{number} of the document {self.document!r} with name and words of {self.earlier!r} ({place})"
+
+
+def repeated(documents: Mapping[str, Sequence[ReleasedSentence]]) -> list[RepeatedSentences]:
+    """The sentences that several documents have, in the order of the documents."""
+    first_in: dict[tuple[str, ...], str] = {}
+    found: dict[tuple[str, str], list[ReleasedSentence]] = {}
+    for document, sentences in documents.items():
+        for sentence in sentences:
+            earlier = first_in.setdefault(sentence.identity, document)
+            if earlier != document:
+                found.setdefault((document, earlier), []).append(sentence)
+    sizes = {document: len(sentences) for document, sentences in documents.items()}
+    return [
+        RepeatedSentences(document, earlier, len(its), max(sizes[document], sizes[earlier]), its[0])
+        for (document, earlier), its in found.items()
+    ]
 
 
 def name_sentences(documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]) -> None:
@@ -165,6 +223,23 @@ def names_in(path: Path) -> dict[str, list[str]]:
         document = begins[1] or "" if begins else ["", *found][-1]
         found.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
     return found
+
+
+def _unfit(rows: Sequence[Sequence[str]]) -> str:
+    """Why words cannot be released, finished or not: what they lack; "" if nothing."""
+    if not all(row[6].isdecimal() for row in rows):
+        return "heads"
+    heads = [int(row[6]) for row in rows]
+    if heads.count(0) != 1 or any(head > len(rows) for head in heads) or cycle(heads):
+        return "a tree"
+    if any(row[3] == "_" for row in rows):
+        return "tags"
+    return "relations" if any(row[7] == "_" for row in rows) else ""
+
+
+def _as_sent_id(text: str) -> str:
+    """A sent_id without what UD does not allow in it."""
+    return re.sub(r"[\s/]+", "_", text.strip())
 
 
 def _as_name(text: str) -> str:

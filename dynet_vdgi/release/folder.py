@@ -1,33 +1,37 @@
-"""The folder of a release: its split so far, the values that only people know, and its files.
+"""The folder of a release: its split so far, and its files.
 
-Templates, and the TOML file of these values, are in resources/release. Only files that change are written.
+Templates, and the TOML file of the values that only people know, are in resources/release. Only files that change are
+written, and only regular files are read and replaced: no link, pipe or device, which may be anything elsewhere.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections import Counter, defaultdict
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dynet_vdgi.annotation.marked import MARKS
 from dynet_vdgi.data import files
-from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation.agreement import TITLES, Pairings, TwoFiles, agreement
-from dynet_vdgi.release.documents import AnnotatedFiles, name_sentences, names_in
+from dynet_vdgi.release.documents import AnnotatedFiles, ReleasedSentence, name_sentences, names_in
+from dynet_vdgi.release.metadata import SECTIONS, values_in
 from dynet_vdgi.release.split import PARTS, split
+from dynet_vdgi.release.statistics import size_of, stats_xml
 from dynet_vdgi.settings.config import resources
-from dynet_vdgi.settings.presets import read_toml
-from dynet_vdgi.system.names import of_these
+from dynet_vdgi.system.names import count
 
 VALUES = "not-to-release/release.toml"
 """In the folder, where UD lets a treebank have files of its own."""
 
 PAPERS, CONTRIBUTING = resources() / "release", "CONTRIBUTING.md"
 
-_CREATIVE = re.compile(r"CC (BY(?:-NC)?(?:-SA|-ND)?) ([0-9.]+)")
+_CREATIVE = re.compile(r"CC (BY(?:-NC)?(?:-SA|-ND)?) ([0-9.]+)|CC0 1\.0")
 _BEGINS = "The treebank has the licence Creative Commons"
 
 
@@ -41,6 +45,7 @@ class TreebankRelease:
     sizes: Mapping[str, Mapping[str, int]]  # by part
     missing: Sequence[str]  # values that people have to fill in
     gone: Sequence[str]  # documents of the last release that no file has
+    renamed: Sequence[ReleasedSentence]  # whose sent_id UD would not take
 
     def write(self) -> list[str]:
         """Writes what has changed, removes parts without sentences, and returns the names of both."""
@@ -56,67 +61,96 @@ class TreebankRelease:
         return changed
 
 
-def prepared(folder: Path, treebank: str, found: AnnotatedFiles) -> TreebankRelease:
+def prepared(folder: Path, treebank: str, found: AnnotatedFiles, *, everything: bool = False) -> TreebankRelease:
     """The release of these documents; `treebank`: such as `gd_mine`. Writes nothing.
 
-    Raises: UsageError, the folder holds other files, or nothing is finished; ConfigError, a value is wrong.
+    everything: unfinished sentences were to be taken, too, which is for the message if there is none.
+
+    Raises: UsageError, the folder holds other files, or there is nothing to release; ConfigError, values are wrong.
     """
     import jinja2
 
     own = {part: f"{treebank}-ud-{part}.conllu" for part in PARTS}
-    there = {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set[str]()
-    usual = {*own.values(), "README.md", "LICENSE.txt", CONTRIBUTING, "stats.xml", Path(VALUES).parent.name}
-    if foreign := sorted(there - (usual if (folder / VALUES).exists() else {Path(VALUES).parent.name})):
-        raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} (move it away)")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: name a folder")
+    _check_folder(folder, own.values())
     values, missing = values_in(folder / VALUES)
     released = {part: names_in(folder / name) for part, name in own.items()}
     earlier = {document: names for its in released.values() for document, names in its.items()}
     documents = {name: found.documents[name] for name in [*earlier, *found.documents] if name in found.documents}
     if not documents:
-        raise UsageError("no sentence is finished, so there is nothing to release (--all takes every tree)")
+        raise UsageError(_why_nothing(found, everything))
     name_sentences(documents, earlier)
-    lengths = {name: _size([one.text for one in its])["words"] for name, its in documents.items()}
+    lengths = {name: size_of([one.text for one in its])["words"] for name, its in documents.items()}
     parts = split(lengths, {document: part for part, its in released.items() for document in its})
     names = {part: [name for name in documents if parts[name] == part] for part in PARTS}
     sentences = {part: [one for name in its for one in documents[name]] for part, its in names.items()}
     texts = {part: [one.text for one in its] for part, its in sentences.items()}
-    sizes = {part: _size(its) for part, its in texts.items()}
+    sizes = {part: size_of(its) for part, its in texts.items()}
     paths = dict.fromkeys(one.path for its in documents.values() for one in its)
     whole = [lines for its in texts.values() for lines in its]
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
-    readme, stats = (environment.from_string(_content(PAPERS / f"{name}.j2")) for name in ("README.md", "stats.xml"))
+    readme = environment.from_string(_content(PAPERS / "README.md.j2"))
     # The values first: by their file, a release that was cut short is known as one.
     contents = {name: _content(folder / name) or _content(PAPERS / Path(name).name) for name in (VALUES, CONTRIBUTING)}
     contents |= {own[part]: "".join("\n".join([*lines, "", ""]) for lines in its) for part, its in texts.items()}
-    about = {"confirmed": found.confirmed, "agreements": [its for path in paths if (its := _agreement(path))]}
-    contents["README.md"] = readme.render(values=values, sizes=sizes, documents=names, marks=MARKS, **about)
-    contents["stats.xml"] = stats.render(sizes={"total": _size(whole), **sizes}, **_counts(whole))
+    about: dict[str, Any] = {
+        "confirmed": found.confirmed,
+        "agreements": [its for path in paths if (its := _agreement(path))],
+    }
+    about |= {"values": values, "sections": SECTIONS, "marks": MARKS}
+    contents["README.md"] = readme.render(sizes=sizes, documents=names, **about)
+    contents["stats.xml"] = stats_xml(whole, sizes)
     licence, text = _CREATIVE.fullmatch(values["License"]), _content(folder / "LICENSE.txt")
     text = "" if text.startswith(_BEGINS) else text  # which somebody else has written
     if licence and not text:
-        address = f"https://creativecommons.org/licenses/{licence[1].lower()}/{licence[2]}/legalcode"
-        text = f"{_BEGINS} {licence[1]} {licence[2]}, whose text is at\n{address}\n"
+        name, address = f"{licence[1]} {licence[2]}", f"licenses/{licence[1]}/{licence[2]}"
+        if not licence[1]:
+            name, address = "Zero 1.0", "publicdomain/zero/1.0"
+        text = f"{_BEGINS} {name}, whose text is at\nhttps://creativecommons.org/{address.lower()}/legalcode\n"
     elif values["License"] and not text:
         missing.append("the text of the licence in LICENSE.txt")
     contents["LICENSE.txt"] = text
     places = {own[part]: [place for one in its for place in one.places] for part, its in sentences.items() if its}
-    return TreebankRelease(folder, contents, places, sizes, missing, sorted(earlier.keys() - lengths.keys()))
+    gone = sorted(earlier.keys() - lengths.keys())
+    every = [one for its in documents.values() for one in its]
+    renamed = [one for one in every if re.search(r"[\s/]", one.written_name)]
+    return TreebankRelease(folder, contents, places, sizes, missing, gone, renamed)
 
 
-def values_in(path: Path) -> tuple[dict[str, str], list[str]]:
-    """The values of a TOML file, "" where there is none, and which are missing. Raises: ConfigError, one is wrong."""
-    expected = dict(re.findall(r'^"?([\w ]+?)"? = ""  # (.*)$', _content(PAPERS / "release.toml"), re.MULTILINE))
-    given = read_toml(path, "values of the release") if path.exists() else {}
-    for key, value in given.items():
-        if key not in expected:
-            raise ConfigError(f"{path}: there is no value {key!r}{of_these(key, expected)}")
-        among = expected[key].removeprefix("one of: ").split(" | ")
-        if not isinstance(value, str) or (value and len(among) > 1 and value.strip() not in among):
-            raise ConfigError(f"{path}: {key} = {value!r:.60} (expected: {expected[key]})")
-    values = {key: str(given.get(key, "")).strip() for key in expected}
-    return values, [key for key, value in values.items() if not value]
+def _check_folder(folder: Path, conllu: Iterable[str]) -> None:
+    """Raises: UsageError, there is something in the folder that is not a release's, or no regular file."""
+    if os.path.lexists(folder) and not folder.exists():
+        raise UsageError(f"{folder} is a link that leads nowhere: name a folder")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: name a folder")
+    beside = Path(VALUES).parent.name
+    try:
+        there = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set[str]()
+        is_release = os.path.lexists(folder / VALUES)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    usual = [*conllu, "README.md", "LICENSE.txt", CONTRIBUTING, "stats.xml"]
+    if foreign := sorted(there - {*(usual if is_release else []), beside}):
+        raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} (move it away)")
+    if os.path.lexists(folder / beside) and not stat.S_ISDIR(os.lstat(folder / beside).st_mode):
+        raise UsageError(f"{folder / beside} is no folder (move it away)")
+    for path in (folder / name for name in (*usual, VALUES)):
+        if os.path.lexists(path) and not stat.S_ISREG(mode := os.lstat(path).st_mode):
+            what = "a link, and what it leads to is not replaced" if stat.S_ISLNK(mode) else "no regular file"
+            raise UsageError(f"{path} is {what} (move it away)")
+
+
+def _why_nothing(found: AnnotatedFiles, everything: bool) -> str:
+    """Why there is nothing to release, and what to do."""
+    n_fit = found.left_out - found.unfit.total()
+    if not everything and n_fit:
+        return f"no sentence is finished, so there is nothing to release (--all takes the {count(n_fit, 'tree')})"
+    lacking = [f"{number:,} without {what}" for what, number in found.unfit.most_common()]
+    remedies = {"heads": "vdgi parse makes trees", "tags": "vdgi parse --tagger, or vdgi tag, gives tags"}
+    remedies |= {"a tree": "vdgi check says where", "relations": "vdgi parse gives relations"}
+    what = next(iter(found.unfit), "")
+    hint = f" ({remedies[what]}, and vdgi annotate corrects them)" if what else ""
+    which = "has tags and a whole tree" if everything else "is finished, or has tags and a whole tree"
+    return f"no sentence {which}: {', '.join(lacking) or 'there is none'}{hint}"
 
 
 def _agreement(path: str) -> list[tuple[str, Pairings]]:
@@ -133,36 +167,8 @@ def _agreement(path: str) -> list[tuple[str, Pairings]]:
 
 
 def _content(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace") if path.exists() else ""
-
-
-def _size(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
-    """The numbers of sentences, tokens, words and fused, which are the tokens of several words."""
-    numbers = [line.partition("\t")[0] for lines in sentences for line in lines if line[0] != "#"]
-    spans = [number.split("-") for number in numbers if "-" in number]
-    words = sum(map(str.isdigit, numbers))
-    tokens = words - sum(int(last) - int(first) for first, last in spans)
-    return {"sentences": len(sentences), "tokens": tokens, "words": words, "fused": len(spans)}
-
-
-def _counts(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
-    """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by feature."""
-    found = {kind: defaultdict[str, Counter[str]](Counter) for kind in ("counts", "tags", "feats", "tags_of")}
-    for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
-        pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
-        if row[0].isdigit():
-            pairs = [("counts", "forms", row[1]), ("counts", "deps", row[7]), ("tags", row[3], row[2])]
-            pairs += [("counts", "lemmas", row[2])] * (row[2] != "_")
-            for feat in row[5].split("|") if row[5] != "_" else ():
-                pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
-        for kind, key, value in pairs:
-            found[kind][key][value] += 1
-    return {kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()}
-
-
-def _merged(counts: Counter[str]) -> Counter[str]:
-    """The counts, those of Capitals under the small letters where these occur, too; equal ones by their letters."""
-    found = Counter[str]()
-    for text in sorted(counts):
-        found[text.lower() if text.lower() in counts else text] += counts[text]
-    return found
+    """The text of a file; "" if it is not there. Raises: UsageError, it cannot be read."""
+    try:
+        return path.read_bytes().decode(errors="replace") if path.exists() else ""
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None

@@ -15,6 +15,9 @@ PARTS = ("train", "dev", "test")
 LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
 """Words: of train and of test; of all, before there is train, and before dev has its own least; that least."""
 
+LEAST_SENTENCES, LEAST_WORDS = 20, 100
+"""Of a whole treebank."""
+
 MORE = 1.1
 """How many times the words that a part needs are good enough."""
 
@@ -50,6 +53,14 @@ def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
             break
         sums = {total + size: (*names, name) for total, names in sums.items() if total < wanted} | sums
     return sums[min((total for total in sums if total >= wanted), default=max(sums))]
+
+
+def below_minimum(sentences: int, words: int) -> str:
+    """What a treebank lacks that UD takes at all, since its release 2.10; "" if it is large enough."""
+    if sentences >= LEAST_SENTENCES and words >= LEAST_WORDS:
+        return ""
+    least = f"{LEAST_SENTENCES} sentences and {LEAST_WORDS} words"
+    return f"too small to be published: it has {sentences} sentences and {words} words, UD asks for {least}"
 
 
 def shortfall(words: Mapping[str, int]) -> list[str]:

@@ -248,6 +248,10 @@ class OtherTreebank(Struct, frozen=True):
     branch: str = ""  # of the family of its language
 
 
+LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970."""
+
+
 class Provenance(Struct, frozen=True, kw_only=True):
     """How a model was made, recorded by the code that made it.
 
@@ -283,9 +287,14 @@ class Provenance(Struct, frozen=True, kw_only=True):
         """A provenance with the present versions, machine and time, in UTC.
 
         SOURCE_DATE_EPOCH (seconds since 1970) replaces the time, so equal runs make equal files.
+
+        Raises: ConfigError, it is no number of seconds, or one beyond the year 9999.
         """
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-        now = time.gmtime(int(epoch) if epoch.isdecimal() else None)
+        if epoch and not (re.fullmatch("[0-9]{1,12}", epoch) and int(epoch) <= LAST_SECOND):
+            expected = f"seconds since 1970, from 0 to {LAST_SECOND}, or nothing"
+            raise ConfigError(f"SOURCE_DATE_EPOCH={epoch!r:.40} in the environment (expected: {expected})")
+        now = time.gmtime(int(epoch) if epoch else None)
         return cls(
             python=platform.python_version(),
             numpy=np.__version__,

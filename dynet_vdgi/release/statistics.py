@@ -1,0 +1,73 @@
+"""What stats.xml says of a treebank: sizes, and what occurs how often, as UD's own tool counts it.
+
+Forms and lemmas can hold what XML cannot; there a replacement character stands for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from dynet_vdgi.settings.config import resources
+
+_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[str, int]]) -> str:
+    """The file, which is well-formed whatever the lines of the sentences hold; `sizes`: by part."""
+    import jinja2
+
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {"in_text": _in_text, "as_attribute": _as_attribute, "in_comment": _in_comment}
+    template = (resources() / "release" / "stats.xml.j2").read_text(encoding="utf-8")
+    counts: dict[str, Any] = counts_of(sentences)
+    return environment.from_string(template).render(sizes={"total": size_of(sentences), **sizes}, **counts)
+
+
+def _in_text(text: str) -> str:
+    return escape(_NOT_IN_XML.sub("\ufffd", text))
+
+
+def _as_attribute(text: str) -> str:
+    """The text in quotation marks."""
+    return quoteattr(_NOT_IN_XML.sub("\ufffd", text))
+
+
+def _in_comment(text: str) -> str:
+    """Two hyphens would end the comment."""
+    return re.sub("-(?=-)", "- ", _NOT_IN_XML.sub("\ufffd", text))
+
+
+def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The numbers of sentences, tokens, words and fused, which are the tokens of several words."""
+    numbers = [line.partition("\t")[0] for lines in sentences for line in lines if line[0] != "#"]
+    spans = [number.split("-") for number in numbers if "-" in number]
+    words = sum(map(str.isdigit, numbers))
+    tokens = words - sum(int(last) - int(first) for first, last in spans)
+    return {"sentences": len(sentences), "tokens": tokens, "words": words, "fused": len(spans)}
+
+
+def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
+    """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by feature."""
+    found = {kind: defaultdict[str, Counter[str]](Counter) for kind in ("counts", "tags", "feats", "tags_of")}
+    for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
+        pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
+        if row[0].isdigit():
+            pairs = [("counts", "forms", row[1]), ("counts", "deps", row[7]), ("tags", row[3], row[2])]
+            pairs += [("counts", "lemmas", row[2])] * (row[2] != "_")
+            for feat in row[5].split("|") if row[5] != "_" else ():
+                pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
+        for kind, key, value in pairs:
+            found[kind][key][value] += 1
+    return {kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()}
+
+
+def _merged(counts: Counter[str]) -> Counter[str]:
+    """The counts, those of Capitals under the small letters where these occur, too; equal ones by their letters."""
+    found = Counter[str]()
+    for text in sorted(counts):
+        found[text.lower() if text.lower() in counts else text] += counts[text]
+    return found
