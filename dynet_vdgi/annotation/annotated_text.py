@@ -320,6 +320,8 @@ class AnnotatedText:
                 made = _read(SentenceRecord(number, lines=lines, wids=wids), "the new sentence")
             except (DataError, ValueError) as error:
                 raise ChangeError(f"this cannot be done: {error}") from None
+            if made.opened:
+                raise ChangeError(f"this cannot be done: {next(iter(made.opened.values()))}")
             found.append(Snapshot.of(made))
         return found
 

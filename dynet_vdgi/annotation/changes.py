@@ -158,7 +158,7 @@ def right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
 
 @_of_arcs
 def _all_right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    return _confirmed(marked, marked.positions, by)
+    return _confirmed(marked, marked.to_confirm, by)
 
 
 def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
@@ -346,7 +346,11 @@ def sentence_note(marked: MarkedSentence) -> str:
 
 def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en =` removes it."""
-    found = re.fullmatch(r"([A-Za-z][\w.:-]*)\s*=\s*(.*)", " ".join(value.split())) if type(value) is str else None
+    found = (
+        re.fullmatch(r"([A-Za-z][\w.:-]*(?:\[\w+\])?)\s*=\s*(.*)", " ".join(value.split()))
+        if type(value) is str
+        else None
+    )
     if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
         raise ChangeError(f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)")
     if found[1] in _OTHER_COMMENTS:

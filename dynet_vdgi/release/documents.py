@@ -80,6 +80,10 @@ class AnnotatedFiles:
         Raises: UsageError, nothing is confirmed in it; DataError, it is malformed, or a document is there already.
         """
         in_file = read_marked(path)
+        for marked in in_file if not os.path.lexists(path + ENDING) else ():
+            if why := next(iter(marked.opened.values()), ""):
+                hint = "the heads of the words can be in no tree; vdgi annotate shows them as open"
+                raise DataError(path, marked.source.line, why, hint)
         sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
         stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
