@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from annotating import ROWS, guessed, seen, written
-from shell import names_in
 
 from dynet_vdgi.annotation.journal import plain
 from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.annotation.session import Given, Session, conllu_of
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
 
 
 def without_end(text: str) -> str:

@@ -212,7 +212,7 @@ def test_a_faulty_tree_is_refused_with_its_place_before_anybody_has_opened_the_f
     write("a.conllu", sentence("x", by=""), sentence("y", by="").replace("\t2\tnsubj", "\t0\troot"))
     found = vdgi("release", "R", *NAMED, "a.conllu", "--all")
     assert found.status == 3
-    assert "a.conllu:6: 2 roots: words 1, 2" in found.err
+    assert "a.conllu:9: 2 roots: words 1, 2" in found.err
     assert not Path("R").exists()
 
 

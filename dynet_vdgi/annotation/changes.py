@@ -359,6 +359,8 @@ def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceS
     return _with_comment(marked, re.compile(rf"#\s*{re.escape(found[1])}\s*=.*"), new)
 
 
+_COMMENT = re.compile(r"([A-Za-z][\w.:-]*(?:\[\w+\])?)\s*=\s*(.*)")  # text_en, or text[eng]
+
 _OTHER_COMMENTS = {
     "text": "it follows the words",
     "note": "press Note",

@@ -29,7 +29,7 @@ from dynet_vdgi.data.punctuation import (
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.soft_tags import SoftTags
 from dynet_vdgi.data.tree_faults import tree_faults
-from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.errors import VdgiError
 
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
@@ -459,7 +459,7 @@ def conflicts(arcs: Sequence[MarkedArc]) -> dict[int, str]:
     Of several roots, and of a circle, these are all arcs, but those that a person has confirmed if others will do.
     """
     heads = [arc.head for arc in arcs]
-    found = {}
+    found: dict[int, str] = {}
     for fault in tree_faults(heads):
         loose = [word for word in fault.words if not arcs[word - 1].head_by]
         n_firm = len(fault.words) - len(loose)
