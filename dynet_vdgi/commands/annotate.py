@@ -23,7 +23,8 @@ A file that has trees but no marks needs --given: `right` trees are kept, punctu
 Heads that no tree can have, such as a second root or a cycle, are open arcs, with the problem beside them.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do entries of MISC and comments that only one file has; see also vdgi evaluate --agreement.
+file of -o, and so do DEPS, empty nodes, entries of MISC and comments that only one file has; see also
+vdgi evaluate --agreement.
 """
 
 from __future__ import annotations
@@ -149,7 +150,6 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     """The page on which somebody decides between two files."""
     from dynet_vdgi.annotation import adjudication, server
     from dynet_vdgi.annotation.adjudication import Adjudication
-    from dynet_vdgi.system.names import count
 
     reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     files.check_named(arguments.output)
@@ -158,9 +158,8 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     shows = server.announcing(not arguments.no_browser)
     with server.listening(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
-        if more := work.not_compared():
-            which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
-            logger.info("not compared, though both files have them and they differ: %s; %s's are kept", which, path)
+        if more := work.not_compared_in_words():
+            logger.info("%s", more)
         try:
             server.serve(adjudication.DecisionPage(work), listener, announce, reach)
         finally:
