@@ -168,11 +168,12 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serves a file without learning; sentences have the guess `chain`."""
+    """Serves a file without learning, perhaps with --given right; sentences have the guess `chain`."""
     from dynet_vdgi.annotation import server
     from dynet_vdgi.annotation.live import Live
 
-    session = guessed(Session(arguments[0], "anna"))
+    path, *more = arguments
+    session = guessed(Session(path, "anna", "right" if more == ["--given", "right"] else None))
     with server.listening(0) as listener:
         page = server.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
