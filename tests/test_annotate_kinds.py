@@ -16,7 +16,7 @@ from annotating import ROWS, chain, guessed, seen, written
 from dynet_vdgi.annotation.analogy import Analogies, Described, composed_xpos
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
-from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.annotation.session import Given, Session
 from dynet_vdgi.annotation.shown import (
     Choices,
     deps_to_look_at,
@@ -31,6 +31,7 @@ from dynet_vdgi.annotation.shown import (
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import UD2_TAGS
+from dynet_vdgi.data.tree_faults import tree_faults
 
 
 @pytest.fixture
@@ -618,13 +619,22 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
 """Kinds of changes, and random values for them."""
 
 
+FAULTY = "".join(
+    "".join(f"{k}\tw{k}\t_\t{'PUNCT' if k == 4 else 'X'}\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\tA={k}\n"
+            for k, head in enumerate(heads, 1)) + "\n"
+    for heads in ((2, 0, 0, 3, 3), (2, 1, 0, 4, 3), (2, 3, 1, 5, 9), (2, 0, 2, 3, 4))
+)  # fmt: skip
+"""Two roots; a cycle and an own head; a cycle and a head outside; a tree."""
+
+
+@pytest.mark.parametrize(("text", "given"), [(TREES, None), (FAULTY, "right"), (FAULTY, "guessed")])
 @pytest.mark.parametrize("seed", [*range(4), 109, 234])
 def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byte_for_byte(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, text: str, given: Given | None
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda file: None)
-    numbers, path, made = random.Random(seed), written(Path("a.conllu"), TREES), 0
-    session = Session(path, "anna")
+    numbers, path, made = random.Random(seed), written(Path("a.conllu"), text), 0
+    session = Session(path, "anna", given)
     for marked in session.sentences[:3]:
         session.put(marked.id, marked.version, chain(len(marked.bare)))
     for n in range(25):
@@ -643,14 +653,17 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
             session = Session(path, "anna")
             assert said(session) == before
     session.save()
-    assert [s.forms for s in conllu.read(path, tags="known")] == [m.forms for m in session.sentences]
+    in_file = list(conllu.read(path, tags="known", heads="unchecked"))
+    assert [s.forms for s in in_file] == [m.forms for m in session.sentences]
+    for sentence, marked in zip(in_file, session.sentences):
+        assert marked.is_as_found(marked.state) or not tree_faults(sentence.heads or ())
     for marked in session.sentences:
         assert SentenceLayout.of(block(marked), marked.wids).block() == block(marked)
     assert made > 8
     while session.text.undo:
         session.back("undo")
     session.close()
-    assert path.read_text(encoding="utf-8") == TREES
+    assert path.read_text(encoding="utf-8") == text
 
 
 def said(session: Session) -> list[Any]:

@@ -456,7 +456,7 @@ def label_fault(text: Any) -> str:
 def conflicts(arcs: Sequence[MarkedArc]) -> dict[int, str]:
     """The words whose arcs no tree can have, or not all of them, and why.
 
-    Of several roots, and of a circle, these are all arcs, but those that a person has confirmed if others will do.
+    Of several roots, and of a circle, all arcs are, but confirmed ones stay if opening the others is enough.
     """
     heads = [arc.head for arc in arcs]
     found: dict[int, str] = {}

@@ -332,7 +332,7 @@ def tree_of(
 
 
 def _drawable(heads: Sequence[int]) -> tuple[list[int], list[str]]:
-    """The heads (n,), FREE for those that no arc can show, and why they are no tree, in words."""
+    """The heads (n,), FREE where no arc can be shown, and why they are no tree, in words."""
     n = len(heads)
     faults = [fault.text for fault in tree_faults(heads)]
     missing = [word for word, head in enumerate(heads, 1) if head == FREE]
