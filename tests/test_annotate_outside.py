@@ -170,6 +170,57 @@ def test_a_cut_can_be_taken_back_unless_another_program_has_put_something_betwee
     assert Path("a.conllu").read_text(encoding="utf-8") == "\n\n".join(blocks) + "\n\n"
 
 
+def wish(numbers: random.Random, session: Session) -> None:
+    """A change of a random kind, an undo or a redo."""
+    kinds: list[tuple[str, Any]] = [
+        ("head", numbers.randint(0, 6)), ("tag", "X"), ("lemma", "go"), ("note", "n"), ("split", 1), ("join", 0),
+        ("cut", 0), ("glue", 0), ("done", 0), ("undo", 0), ("undo", 0), ("redo", 0),
+    ]  # fmt: skip
+    what, value = numbers.choice(kinds)
+    if what in ("undo", "redo"):
+        session.back(what)
+    elif numbers.random() < 0.1 and len(session.sentences) > 1:
+        marked, other = numbers.sample(session.sentences, 2)
+        session.change(marked.id, seen(marked), "lemma", 0, "many", [(marked.id, 1), (other.id, 1)])
+    else:
+        change(session, numbers.choice(session.sentences).id, what, numbers.randint(1, 6), value)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_undone_and_redone_what_other_programs_did_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    numbers, path, did = random.Random(seed), written(Path("a.conllu"), ROWS), []
+    for turn in range(5):
+        session = guessed(Session(path, "anna"))
+        for _ in range(8):
+            with contextlib.suppress(ChangeError):
+                wish(numbers, session)
+        session.close()
+        blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+        place = numbers.randrange(len(blocks) + 1)
+        if place < len(blocks) and numbers.random() < 0.5:
+            blocks[place] = f"# outside-{turn} = x\n{blocks[place]}"
+        else:
+            blocks.insert(place, f"# outside-{turn} = x\n{ADDED.rstrip()}".replace("new", f"new-{turn}"))
+        did.append(f"# outside-{turn} = x")
+        if numbers.random() < 0.3 and len(blocks) > 3:
+            gone = blocks.pop(numbers.randrange(len(blocks)))
+            did = [comment for comment in did if comment not in gone]
+        written(path, "\n\n".join(blocks) + "\n\n")
+    for step in ("undo", "redo", "undo"):
+        session = Session(path, "anna")
+        with contextlib.suppress(ChangeError):
+            while True:
+                session.back(step)
+        session.close()
+        text = path.read_text(encoding="utf-8")
+        assert all(comment in text for comment in did)
+    Session(path, "anna").close()
+    assert path.read_text(encoding="utf-8") == text
+
+
 def test_undo_refuses_another_programs_change_in_a_journal_of_before(session: Session) -> None:
     session.release()
     text = Path("a.conllu").read_text(encoding="utf-8")
