@@ -3,7 +3,8 @@
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
 (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
 has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi annotate`: `HeadBy=NAME` and
-so on. DEPS, empty nodes, MISC and comments that only one file has are kept; where both have others, the first file's.
+so on. DEPS, empty nodes, MISC and comments that only one file has are kept; where both have
+others, the first file's.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """
@@ -260,9 +261,10 @@ class Adjudication:
 
     def not_compared_in_words(self) -> str:
         """What `not_compared` gives, and what becomes of it; "" for nothing."""
-        which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in self.not_compared().items())
-        kept = f"{self.two.one.path}'s are kept"
-        return which and f"not compared, though both files have them and they differ: {which}; {kept}"
+        kinds = self.not_compared().items()
+        which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in kinds)
+        what = "not compared, though both files have them and they differ"
+        return which and f"{what}: {which}; {self.two.one.path}'s are kept"
 
     def counts(self) -> dict[str, int]:
         """How many differences there are, and how many are decided."""
@@ -330,7 +332,7 @@ _OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")  # whi
 
 
 def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
-    """A sentence's lines with the comments, entries of MISC, DEPS and empty nodes that only the other side has.
+    """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side has.
 
     Also the names of what both have differently.
     """
@@ -436,7 +438,8 @@ class DecisionPage(server.Page):
     async def state(self, request: Request) -> Response:
         work = self._work
         names = [work.two.one.path, work.two.other.path, str(work.path)]
-        content = {"files": names, "name": work.name, "fault": work.fault, "more": work.not_compared_in_words()}
+        content = {"files": names, "name": work.name, "fault": work.fault}
+        content |= {"more": work.not_compared_in_words()}
         return JSONResponse({**content, **work.counts()})
 
     async def next(self, request: Request) -> Response:

@@ -379,7 +379,10 @@ class AnnotatedText:
 
     # --------------------------------------------------------------------------------------- changing
     def apply(self, step: TextChange) -> None:
-        """Makes a change; one by another program is no step of undo. Raises: ValueError, it does not fit the text."""
+        """Makes a change; one by another program is no step of undo.
+
+        Raises: ValueError, it does not fit the text.
+        """
         if not has_arc_marks(step.old[0].state):
             self._before[step.old[0].marked.id] = step.old[0].state.arcs
         self._put(step.old, step.new)
@@ -390,9 +393,10 @@ class AnnotatedText:
         self.redo.clear()
 
     def _drop_unfit(self, step: TextChange) -> None:
-        """Drops the steps of undo and redo that would take back what another program has changed, added or removed."""
-        stays = [one.marked for one in step.new if any(one.marked is other.marked for other in step.old)]
-        changed = {one.marked.id for one in (*step.old, *step.new)} - {marked.id for marked in stays}
+        """Drops the steps of undo and redo that would take back what another program has done."""
+        old = [one.marked for one in step.old]
+        stays = {one.marked.id for one in step.new if any(one.marked is marked for marked in old)}
+        changed = {one.marked.id for one in (*step.old, *step.new)} - stays
         order = [marked.id for marked in self.sentences]
         self.undo = _fitting([(each, each.new, each.old) for each in self.undo], order, changed)
         self.redo = _fitting([(each, each.old, each.new) for each in self.redo], order, changed)
@@ -500,12 +504,15 @@ class AnnotatedText:
         return is_new
 
 
-def _fitting(
-    steps: Sequence[tuple[TextChange, Sequence[Snapshot], Sequence[Snapshot]]], order: list[int], changed: set[int]
-) -> list[TextChange]:
-    """The steps, the next one last, that leave alone what has changed; each with its sentences now, and then.
+_Step = tuple[TextChange, Sequence[Snapshot], Sequence[Snapshot]]
+"""A step of undo or redo, with its sentences before and after it."""
 
-    order: the ids of the sentences. A step that is dropped has its sentences as it left them: none before it fits them.
+
+def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
+    """The steps, the next one last, that leave alone the sentences that have changed.
+
+    order: the ids of the sentences. What a dropped step has made stays, so that earlier steps
+    of the same sentences do not fit either.
     """
     order, changed, found = [*order], {*changed}, []
     for step, now, then in reversed(steps):

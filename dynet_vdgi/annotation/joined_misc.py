@@ -1,7 +1,7 @@
-"""MISC of two words that become one: what both have under one name is kept, joined as its meaning asks.
+"""MISC of two words that become one: what both have under one name is joined as its meaning asks.
 
-Entity= has the brackets of CorefUD (https://ufal.mff.cuni.cz/corefud): `(e1-person` where a mention begins, `e1)` where
-it ends, `(e1-person)` where it is one word.
+Entity= has the brackets of CorefUD (https://ufal.mff.cuni.cz/corefud): `(e1-person` where a
+mention begins, `e1)` where it ends, `(e1-person)` where it is one word.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SIGNS = {"Gloss": ".", "Note": r"\n"}
 def joined(one: str, other: str, blank: str = "") -> str:
     r"""The entries of both words; `blank` stands between their forms.
 
-    Different values of a name are joined: of Gloss by a full stop, as glosses of one form are; of transliterations and
-    the like as the forms are; of Note, the page's, by a new line; Entity as brackets; others by a comma. Of spaces,
-    which belong to the text, the first word's are taken.
+    Different values of a name are joined: of Gloss by a full stop, as glosses of one form are; of
+    transliterations and the like as the forms are; of Note, the page's, by a new line; Entity as
+    brackets; others by a comma. Of spaces, which belong to the text, the first word's are taken.
 
     >>> joined("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
     'Gloss=fort.day|Entity=(e1-place)|Lang=cy'
@@ -58,7 +58,7 @@ def _value(key: str, one: str, other: str, blank: str) -> str:
 
 
 def _entities(one: str, other: str) -> str:
-    """Mentions that begin, are and end in either word; one that began in the first may be one word. "": no brackets."""
+    """Mentions that begin and end in either word; one may be one word now. "": these are no brackets."""
     if any(_BRACKETS.sub("", value) for value in (one, other)):
         return ""
     found = _BRACKETS.findall(one)

@@ -148,10 +148,14 @@ class MarkedSentence:
 
     @classmethod
     def of(cls, sentence: Sentence, number: int = 0) -> MarkedSentence:
-        """The initial state of a sentence, read with heads "unchecked"; arcs that no tree can have are open."""
+        """The initial state of a sentence, read with heads "unchecked".
+
+        Arcs that no tree can have are open.
+        """
         assert sentence.source is not None
         state = _state_of(sentence.source)
-        heads, n_marked = [arc.head for arc in state.arcs], sum(bool(arc.head_by) for arc in state.arcs)
+        heads = [arc.head for arc in state.arcs]
+        n_marked = sum(bool(arc.head_by) for arc in state.arcs)
         is_nothing = len(heads) > 1 and not any(heads)  # 0 for every word is no tree
         opened = conflicts(state.arcs) if not is_nothing or n_marked > 1 else {}
         arcs = tuple([NO_ARC if word in opened else arc for word, arc in enumerate(state.arcs, 1)])
@@ -163,7 +167,8 @@ class MarkedSentence:
             marked.guessed_tags = TagGuess(tags, tuple([float(tag != NOTHING) for tag in tags]))
         if UNSET in heads or is_nothing:
             marked._drop_guesses()
-        if (UNSET in heads or is_nothing or opened) and not marked.positions:  # no guess will give it a tree
+        is_tree = not (UNSET in heads or is_nothing or opened)
+        if not is_tree and not marked.positions:  # no guess will give it a tree
             marked.put(Guess((), (), ()))
         marked._attach_punctuation()
         return marked
@@ -179,8 +184,8 @@ class MarkedSentence:
             return
         firm = [head != UNSET for head in self.heads]
         heads = with_punctuation(bare, self.positions, self.heads, firm, self.forms)
-        pairs = zip(self.arcs, heads)
-        self.arcs = tuple([MarkedArc(head, "punct") if arc.head == UNSET else arc for arc, head in pairs])
+        new = (MarkedArc(head, "punct") for head in heads)
+        self.arcs = tuple([its if arc.head == UNSET else arc for arc, its in zip(self.arcs, new)])
 
     # --------------------------------------------------------------------------------------- as in the file
     @property
@@ -311,7 +316,7 @@ class MarkedSentence:
 
     @property
     def is_done(self) -> bool:
-        """True if every word has a tag, and all but punctuation are confirmed; of it, what was opened."""
+        """True if every word has a tag, and all words `to_confirm` are confirmed."""
         arcs = self.arcs
         if not any(arc.head_by for arc in arcs) and self.positions:
             return False
@@ -456,7 +461,7 @@ def label_fault(text: Any) -> str:
 def conflicts(arcs: Sequence[MarkedArc]) -> dict[int, str]:
     """The words whose arcs no tree can have, or not all of them, and why.
 
-    Of several roots, and of a circle, all arcs are, but confirmed ones stay if opening the others is enough.
+    Of several roots, and of a circle, all arcs are, but confirmed ones stay if the others are enough.
     """
     heads = [arc.head for arc in arcs]
     found: dict[int, str] = {}
@@ -532,7 +537,8 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
 
     Arcs that cannot be in one tree are open. Raises: DataError, the file is malformed.
     """
-    found = conllu.read(path, heads="unchecked", tags=KNOWN, on_repair=ignore)  # the session writes the file in order
+    # Repairs are ignored because the session writes the file in order.
+    found = conllu.read(path, heads="unchecked", tags=KNOWN, on_repair=ignore)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 

@@ -206,7 +206,8 @@ def step_of(
             arcs = []
             for word, (one, other) in enumerate(zip(before.arcs, theirs.arcs), 1):
                 if (one.head_by and one.head != other.head) or (one.label_by and one.label != other.label):
-                    its = " ".join(theirs.source.lines[theirs.source.rows[word - 1]].split("\t")[6:8])
+                    row = theirs.source.rows[word - 1]
+                    its = " ".join(theirs.source.lines[row].split("\t")[6:8])
                     own = f"{one.head} {one.label}"
                     raise contradiction(k, f"confirmed word {word} to {its}, which is {own} here", word)
                 by = other.head_by or one.head_by, other.label_by or one.label_by

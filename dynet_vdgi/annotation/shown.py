@@ -64,7 +64,8 @@ def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
         return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
     if kind not in KINDS:
         raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
-    why_found = KINDS[kind] if kind != "problem" else partial(_problem, listed=text.relations.project)
+    listed = text.relations.project
+    why_found = KINDS[kind] if kind != "problem" else partial(_problem, listed=listed)
     reasons = ((marked, why_found(marked, query.casefold())) for marked in text.sentences)
     return [(marked, 0, why) for marked, why in reasons if why is not None]
 
@@ -104,7 +105,7 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
 
 
 def _problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
-    """Of sentences on which nobody has worked only what is wrong with the file's tree: the rest is the parser's."""
+    """Where nobody has worked, only what is wrong with the file's tree: the rest is the parser's."""
     found = problems_of(marked, listed) if marked.is_touched else _of_opened(marked)
     return _first((problem.text for problem in found), query)
 
@@ -130,18 +131,20 @@ IN_FILE = "tree in the file"
 
 
 def problems_of(marked: MarkedSentence, listed: Collection[str] = ()) -> list[UdProblem]:
-    """The problems of the present tags and tree, guessed or not; no tag or head is none, but one that was opened is.
+    """The problems of the present tags and tree, guessed or not.
 
+    No tag or head is none, but a head that was opened is.
     `listed`: a project's relations, which are no problem.
     """
     found = problems_in(block(marked, form="page").rstrip("\n").split("\n"), listed)
     is_complete = UNSET not in marked.heads and NOTHING not in marked.tags
-    return [*_of_opened(marked), *(one for one in found if is_complete or one.rule not in NOT_DONE_YET)]
+    found = [one for one in found if is_complete or one.rule not in NOT_DONE_YET]
+    return [*_of_opened(marked), *found]
 
 
 def _of_opened(marked: MarkedSentence) -> list[UdProblem]:
-    rows = marked.source.rows
-    return [UdProblem(word, IN_FILE, why, rows[word - 1]) for word, why in marked.open_conflicts.items()]
+    rows, reasons = marked.source.rows, marked.open_conflicts.items()
+    return [UdProblem(word, IN_FILE, why, rows[word - 1]) for word, why in reasons]
 
 
 # ------------------------------------------------------------------------------------------- JSON
@@ -164,7 +167,7 @@ class Choices(NamedTuple):
 def shown_sentence(
     number: int, marked: MarkedSentence, choices: Choices | None = None, listed: Collection[str] = ()
 ) -> dict[str, Any]:
-    """A sentence for the page; `number` is its place in the file, from 0, `listed` as in `problems_of`."""
+    """A sentence for the page; `number` is its place in the file, from 0; `listed`: see `problems_of`."""
     layout = _layout(marked)
     place = {word: k for k, word in enumerate(layout.words, 1)}
     space_after = dict.fromkeys(layout.words, False)
@@ -214,8 +217,9 @@ def _translation(marked: MarkedSentence) -> tuple[str, str]:
 
 
 def translation_key(text: AnnotatedText, number: int) -> str:
-    """The name that a translation of a sentence has or, without one, that of the nearest before it, or after it."""
-    near = [*text.sentences[max(0, number - NEAR) : number + 1][::-1], *text.sentences[number + 1 :][:NEAR]]
+    """The name of a sentence's translation or, without one, of the nearest before it, or after it."""
+    before = text.sentences[max(0, number - NEAR) : number + 1]
+    near = [*before[::-1], *text.sentences[number + 1 : number + 1 + NEAR]]
     return next(filter(None, (_translation(marked)[0] for marked in near)), "text_en")
 
 

@@ -286,7 +286,8 @@ def join(layout: SentenceLayout, word: Word) -> None:
     marks = one[_MISC]
     if word.head is other:
         word.head, one[_DEPREL], marks = other.head, two[_DEPREL], two[_MISC]
-    first, second = (without(columns[_MISC], (*MARKS, *CHANCES, *_SPACES, *_OFFSETS)) for columns in (one, two))
+    gone = (*MARKS, *CHANCES, *_SPACES, *_OFFSETS)
+    first, second = (without(columns[_MISC], gone) for columns in (one, two))
     of_token = tuple([key for key in _OF_FORM if only(of_text, (key,)) != NOTHING])
     misc = joined(without(joined(first, second, blank), of_token), of_text)
     one[_MISC] = joined(misc, only(marks, (HEAD_BY, LABEL_BY, *CHANCES)))

@@ -64,8 +64,8 @@ def read(
     * "partial": as "optional", but a tree may lack the heads of some words, which become FREE; the given
       heads form no cycle, and at most one of them is 0;
     * "required": a valid tree with one root;
-    * "unchecked": numbers, of which no tree need be possible (`data.tree_faults` says why not), or `_`, which is
-      FREE; `heads` is None if all are `_`;
+    * "unchecked": numbers, of which no tree need be possible (`data.tree_faults` says why not),
+      or `_`, which is FREE; `heads` is None if all are `_`;
     * "ignored": any non-empty text; `heads` is None.
 
     `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
@@ -184,12 +184,12 @@ def tree_of(
     known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
     if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):
         return tuple(known)
+    if policy == "unchecked" and n_missing == n_words:
+        return None
     if policy == "unchecked":
-        return (
-            None
-            if n_missing == n_words
-            else tuple([FREE if text == "_" else _number(block, row, text, n_words) for row, text in zip(rows, texts)])
-        )
+        pairs = zip(rows, texts)
+        found = [FREE if text == "_" else _number(block, row, text, n_words) for row, text in pairs]
+        return tuple(found)
     if n_missing:
         row = rows[texts.index("_")]
         if policy == "required":

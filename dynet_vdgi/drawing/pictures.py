@@ -250,7 +250,8 @@ class _Picture:
         self._title = f"Dependency tree: {' '.join(self._forms)}"
         more = [f"{clean(token.form)} is words {token.number}" for token in tree.tokens]
         more += [*filter(None, [_empty_nodes(tree)]), *map(clean, tree.faults)]
-        self._description = ". ".join([f"{meaning}: {'; '.join(map(self._in_words, arcs))}", *more]) + "."
+        of_arcs_in_words = "; ".join(map(self._in_words, arcs))
+        self._description = ". ".join([f"{meaning}: {of_arcs_in_words}", *more]) + "."
 
     def element(self, top: float = 0, width: float = 0) -> str:
         """The `<svg>` element."""
@@ -330,7 +331,8 @@ class _Picture:
             left = self._middles[token.first - 1] - self._cells[token.first - 1] / 2
             right = self._middles[token.last - 1] + self._cells[token.last - 1] / 2
             steps = [("M", left, y), ("L", left, y + 4), ("L", right, y + 4), ("L", right, y)]
-            self._lines.append(f'<g class="vdgi-token" data-words="{token.number}">{_stroke(PLAIN, steps)}</g>')
+            bracket = _stroke(PLAIN, steps)
+            self._lines.append(f'<g class="vdgi-token" data-words="{token.number}">{bracket}</g>')
             form = clean(token.form)
             x = max((left + right) / 2, _MARGIN + _text_width(form, _FORM) / 2)
             self._label(x, y + _TOKENS - 4, form, "form", _FORM)
@@ -356,7 +358,8 @@ class _Picture:
 def _empty_nodes(tree: DrawnTree) -> str:
     """The empty nodes in words; "" if there are none."""
     places = [
-        f"{node.number} {clean(node.form)}{'' if node.tag == '_' else f' ({clean(node.tag)})'}" for node in tree.empty
+        f"{node.number} {clean(node.form)}" + (f" ({clean(node.tag)})" if node.tag != "_" else "")
+        for node in tree.empty
     ]
     return f"Empty nodes: {', '.join(places)}" if places else ""
 
