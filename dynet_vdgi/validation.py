@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,8 +83,12 @@ class _TokenLine(NamedTuple):
         return UdProblem(self.word, rule, text, self.row)
 
 
-def problems_in(lines: Sequence[str]) -> list[UdProblem]:
-    """The problems of the lines of one sentence, in their order; of lines that cannot be read, the first."""
+def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdProblem]:
+    """The problems of the lines of one sentence, in their order; of lines that cannot be read, the first.
+
+    `listed`: relations that a project has, besides those of UD.
+    """
+    project = frozenset(listed)
     try:
         token_block(Block("", 1, list(lines)))
     except DataError as error:
@@ -116,11 +120,11 @@ def problems_in(lines: Sequence[str]) -> list[UdProblem]:
             found.append(node.problem("upos", text))
         if fault := _feats_fault(node.columns[FEATS]):
             found.append(node.problem("feats", fault))
-        if fault := _deps_fault(node.columns, numbers):
+        if fault := _deps_fault(node.columns, numbers, project):
             found.append(node.problem("deps", fault))
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
         found += _of_graph(nodes)
-    found += _of_tree(words)
+    found += _of_tree(words, project)
     return sorted(set(found), key=lambda problem: (problem.row, problem.text))
 
 
@@ -214,14 +218,14 @@ def _feats_fault(feats: str) -> str:
     return ""
 
 
-def _deps_fault(columns: list[str], nodes: set[str]) -> str:
+def _deps_fault(columns: list[str], nodes: set[str], project: frozenset[str]) -> str:
     """What is wrong with DEPS; "" if nothing is."""
     if columns[DEPS] == "_":
         return ""
     seen: list[tuple[tuple[int, int], str]] = []
     for entry in columns[DEPS].split("|"):
         head, colon, relation = entry.partition(":")
-        if not colon or not _NODE.fullmatch(head) or not _is_enhanced(relation):
+        if not colon or not _NODE.fullmatch(head) or not (_is_enhanced(relation) or _is_listed(relation, project)):
             return f"{quoted(entry)} is no enhanced relation: expected head:relation"
         if head == columns[0]:
             return f"{quoted(entry)} leads from the node to itself"
@@ -243,6 +247,12 @@ def _is_enhanced(relation: str) -> bool:
     return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
 
 
+def _is_listed(relation: str, project: frozenset[str]) -> bool:
+    """Whether an enhanced relation is one of a project's list, perhaps with a marker's lemma or a case after it."""
+    parts = relation.split(":")
+    return any(":".join(parts[:k]) in project for k in range(len(parts), 0, -1))
+
+
 def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
     """Whether every node of the enhanced graph can be reached from its root."""
     below: dict[str, list[str]] = {}
@@ -259,7 +269,7 @@ def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
 
 
 # ------------------------------------------------------------------------------------------- tree
-def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
+def _of_tree(words: list[_TokenLine], project: frozenset[str]) -> Iterator[UdProblem]:
     n, texts = len(words), [line.columns[HEAD] for line in words]
     if texts.count("_") == n:
         yield UdProblem(0, "head", NO_HEADS, 0)
@@ -287,6 +297,8 @@ def _of_tree(words: list[_TokenLine]) -> Iterator[UdProblem]:
         if deprel == "_":
             if line.columns[HEAD] != "_":  # without a head, that is told
                 yield line.problem("deprel", "DEPREL is missing")
+        elif deprel in project:
+            continue
         elif not _RELATION.fullmatch(deprel):
             hint = "expected such as nsubj or nsubj:pass, in small letters"
             text = f"DEPREL {quoted(deprel)} has not the form of a relation ({hint})"

@@ -168,12 +168,15 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serves a file without learning; sentences have the guess `chain`."""
+    """Serves a file without learning, perhaps with --given right; sentences have the guess `chain`."""
     from dynet_vdgi.annotation import server
     from dynet_vdgi.annotation.live import Live
 
-    session = guessed(Session(arguments[0], "anna"))
-    with server.listening(int(arguments[1]) if len(arguments) > 1 else 0) as listener:
+    path, *more = arguments
+    given = "right" if more[-2:] == ["--given", "right"] else None
+    ports = [int(word) for word in more if word.isdigit()]
+    session = guessed(Session(path, "anna", given))
+    with server.listening(ports[0] if ports else 0) as listener:
         page = server.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()

@@ -103,16 +103,17 @@ def test_what_only_one_file_has_besides_the_compared_columns_is_kept(folder: Pat
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + POOR, encoding="utf-8")
     work = opened(*names)
-    assert work.not_compared() == {"DEPS and empty nodes": 1}
+    assert (work.not_compared(), work.not_compared_in_words()) == ({}, "")
     for number, part in enumerate(work.parts):
         work.decide(number, part.keys, names.index("a.conllu"))
     work.close()
     found = Path("c.conllu").read_text(encoding="utf-8").split("\n\n")[1].split("\n")
     comments = [line for line in found if line.startswith("#")]
     assert sorted(comments) == ["# note = odd", "# sent_id = s", "# text = do n't go", "# translation = no"]
-    first = Path(names[0]).read_text(encoding="utf-8").split("\n\n")[1].split("\n")
+    first = RICH.split("\n")[:-2]
     rows = {line.split("\t")[0]: line.split("\t") for line in found[len(comments) :]}
     graph = {line.split("\t")[0]: line.split("\t")[8] for line in first if line[0] != "#"}
+    assert list(rows) == list(graph)
     assert {number: row[8] for number, row in rows.items()} == graph
     assert {*rows["1"][9].split("|")} == {"Gloss=x", "Note=why", "Lang=en"}
     assert rows["3"][9] in ("HeadBy=anna,ben", "HeadBy=ben,anna|HeadConf=0.9")  # both have set this head
@@ -126,6 +127,8 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
     kinds = {"DEPS and empty nodes": 1, "MISC": 1, "comments": 1}
     work = opened()
     assert (work.parts, work.not_compared()) == ([], kinds)
+    which = "DEPS and empty nodes in 1 sentence, MISC in 1 sentence, comments in 1 sentence; a.conllu's are kept"
+    assert work.not_compared_in_words().endswith(which)
     work.close()
     assert Path("c.conllu").read_text(encoding="utf-8") == SAME + RICH
     told = vdgi.good("evaluate", "--agreement", "a.conllu", "b.conllu").out

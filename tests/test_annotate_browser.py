@@ -310,6 +310,27 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
 
 
 # ------------------------------------------------------------------------------------------- search
+def test_arcs_that_no_tree_can_have_are_open_with_the_reason_and_a_translation_keeps_its_name(
+    tmp_path: Path, tab: Callable[..., Any]
+) -> None:
+    arcs = enumerate((3, 3, 0, 6, 6, 0, 3), 1)
+    rows = "".join(f"{k}\tw{k}\tw\tNOUN\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t_\n" for k, head in arcs)
+    text = f"# sent_id = s\n# text_cy = Mae hi oer.\n{rows}\n"
+    path = written(tmp_path / "a.conllu", text)
+    with served(path, "--given", "right") as address:
+        page = tab(address)
+        box = page.locator("#problem-box")
+        expect(box).to_contain_text("2 errors, tree in the file:")
+        expect(box.get_by_role("button", name="6 w6: 2 roots: words 3, 6")).to_be_visible()
+        keys(page, "'0", "Enter", at=3)
+        expect(box).to_contain_text("1 error, tree in the file:")
+        keys(page, "'3", "Enter", at=6)
+        expect(box).not_to_contain_text("tree in the file")
+        page.locator("#comment").click()
+        expect(page.locator("input:focus")).to_have_value("text_cy = Mae hi oer.")
+        assert heads(Client(address), 0) == [3, 3, 0, 6, 6, 3, 3]
+
+
 def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page: Any, client: Client) -> None:
     keys(page, "/")
     page.locator("#kind").select_option("columns")

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from annotating import ROWS, guessed, seen, written
-from shell import names_in
 
 from dynet_vdgi.annotation.journal import plain
 from dynet_vdgi.annotation.marked import TagGuess
 from dynet_vdgi.annotation.session import Given, Session, conllu_of
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
 
 
 def without_end(text: str) -> str:
@@ -156,9 +155,10 @@ def test_heads_of_some_words_can_be_given(folder: Path) -> None:
     assert [arc.head_by for arc in session.sentences[0].arcs] == ["", "anna", "anna", "anna"]
     session.close()
     written(Path("b.conllu"), PARTIAL.replace("\t3\tpunct", "\t0\troot", 1))
-    with pytest.raises(DataError, match=r"b.conllu:1: the words \[2, 3\] are fixed as roots"):
-        Session("b.conllu", "anna", "right")
-    assert names_in(folder) == ["a.conllu", "a.conllu.journal", "b.conllu"]
+    session = Session("b.conllu", "anna", "right")
+    assert [arc.head_by for arc in session.sentences[0].arcs] == ["", "", "", "anna"]
+    assert session.sentences[0].open_conflicts == dict.fromkeys((2, 3), "2 roots: words 2, 3")
+    session.close()
 
 
 def test_given_again_is_a_note_and_something_else_is_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,11 +16,22 @@ from annotating import ROWS, chain, guessed, seen, written
 from dynet_vdgi.annotation.analogy import Analogies, Described, composed_xpos
 from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import Choices, deps_to_look_at, offered, put_guesses, shown_sentence, usual_bundles
+from dynet_vdgi.annotation.session import Given, Session
+from dynet_vdgi.annotation.shown import (
+    Choices,
+    deps_to_look_at,
+    found,
+    offered,
+    problems_of,
+    put_guesses,
+    shown_sentence,
+    translation_key,
+    usual_bundles,
+)
 from dynet_vdgi.annotation.tokens import SentenceLayout
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import UD2_TAGS
+from dynet_vdgi.data.tree_faults import tree_faults
 
 
 @pytest.fixture
@@ -414,6 +425,119 @@ def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
 
 
+def word_row(number: int, form: str, misc: str = "_", head: int = 0) -> str:
+    return f"{number}\t{form}\t_\tNOUN\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t{misc}\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "joined"),
+    [
+        ("Entity=(e1-place|Gloss=fort", "Entity=e1)|Gloss=day", "Entity=(e1-place)|Gloss=fort.day"),
+        ("Entity=(e1-place(e2-person)", "Entity=e1)(e3-x", "Entity=(e1-place)(e2-person)(e3-x"),
+        ("Entity=(e1-place", "Entity=e2)", "Entity=e2)(e1-place"),
+        ("Entity=(e1-x)", "Entity=e2)", "Entity=(e1-x)e2)"),
+        ("Entity=e4)(e1-x(e2-y", "Entity=(e3-z)e2)e1)", "Entity=e4)(e1-x)(e2-y)(e3-z)"),
+        ("Entity=(person-1-new", "Entity=person-1)", "Entity=(person-1-new)"),
+        ("Entity=B-LOC", "Entity=I-LOC", "Entity=B-LOC,I-LOC"),
+        ("Translit=a|LTranslit=b", "Translit=c|LTranslit=d", "Translit=a c|LTranslit=b d"),
+        ("Translit=a|SpaceAfter=No", "Translit=c", "Translit=ac"),
+        ("Translit=a|SpaceAfter=No", "Translit=c|SpaceAfter=No", "Translit=ac|SpaceAfter=No"),
+        ("Note=one", "Note=two", r"Note=one\ntwo"),
+        ("Ref=1|Lang=cy", "Ref=2|Lang=cy", "Ref=1,2|Lang=cy"),
+        ("odd", "odd|even", "odd|even"),
+        ("Flag", "Flag=yes", "Flag=yes"),
+        ("_", "Gloss=day", "Gloss=day"),
+        ("HeadConf=0.9|TokenRange=0:1", "HeadConf=0.5|TokenRange=1:2", "HeadConf=0.9"),
+    ],
+)
+def test_joining_words_keeps_what_both_have_in_misc(folder: Path, one: str, two: str, joined: str) -> None:
+    text = word_row(1, "Caer", one) + word_row(2, "dydd", two, 1) + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "guessed")
+    change(session, 0, "join", 1)
+    session.save()
+    assert Path("a.conllu").read_text(encoding="utf-8").strip("\n").split("\t")[9] == joined
+    session.back("undo")
+    session.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == text
+
+
+def test_misc_of_a_multiword_token_stays_when_it_becomes_words_or_one_word(folder: Path) -> None:
+    token = "1-2\tdel\t_\t_\t_\t_\t_\t_\t_\tGloss=of_the|Translit=del|SpaceAfter=No\n"
+    text = token + word_row(1, "de", "Gloss=of|Translit=de") + word_row(2, "el", "Gloss=the|Note=x", 1) + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "guessed")
+    change(session, 0, "range", 0, [1, 2, ""])
+    assert [row[9] for row in rows(session, 0)] == ["Gloss=of.of_the|Translit=de", "Gloss=the|Note=x|SpaceAfter=No"]
+    session.back("undo")
+    change(session, 0, "join", 1)
+    assert rows(session, 0)[0][1] == "del"
+    assert rows(session, 0)[0][9] == "Gloss=of.the.of_the|Note=x|Translit=del|SpaceAfter=No"
+    session.back("undo")
+    session.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("name", ["# sent_id = two", "# sentid: two"])
+def test_a_glued_sentence_keeps_the_name_that_only_the_second_has(folder: Path, name: str) -> None:
+    text = f"# text = A\n{word_row(1, 'A')}\n{name}\n# text = B\n{word_row(1, 'B')}\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "guessed")
+    change(session, 0, "glue")
+    assert comments(session, 0) == [name, "# text = A B"]
+    session.back("undo")
+    session.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == text
+
+
+def test_both_parts_of_a_sentence_that_is_cut_have_its_speaker_and_its_recording(folder: Path) -> None:
+    its = ["# speaker = Nia", "# speaker_id = 4", "# sound_url = http://x/y.mp3"]
+    mine = ["# sent_id = s", *its, "# text_en = a b", "# text = A B"]
+    text = "\n".join(mine) + f"\n{word_row(1, 'A')}{word_row(2, 'B', head=1)}\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "guessed")
+    first, second = change(session, 0, "cut", 2)
+    assert comments(session, second) == ["# sent_id = s-2", *its, "# text = B"]
+    assert comments(session, first) == [*mine[:-1], "# text = A"]
+    change(session, 0, "glue")
+    assert comments(session, 0) == mine
+
+
+def test_a_translation_is_proposed_under_the_name_that_it_has(folder: Path) -> None:
+    names = ["text_cy", "", "text[rus]", "", "text_en"]
+    blocks = [f"# {name} = Bore da.\n" * bool(name) + word_row(1, "Da") for name in names]
+    session = Session(written(Path("a.conllu"), "\n".join(blocks) + "\n"), "anna", "guessed")
+    keys = [translation_key(session.text, number) for number in range(5)]
+    assert keys == ["text_cy", "text_cy", "text[rus]", "text[rus]", "text_en"]
+    shown = [shown_sentence(number, marked)["translation"] for number, marked in enumerate(session.sentences)]
+    assert shown == ["Bore da.", "", "Bore da.", "", "Bore da."]
+    change(session, 2, "comment", 0, "text[rus] = Dobroe utro.")
+    assert comments(session, 2) == ["# text[rus] = Dobroe utro."]
+    session.close()
+    assert (
+        translation_key(Session(written(Path("b.conllu"), word_row(1, "Da") + "\n"), "b", "guessed").text, 0)
+        == "text_en"
+    )
+
+
+def test_relations_of_the_projects_list_are_no_errors(folder: Path) -> None:
+    labels = ["subj", "comp:obj@x", "mod", "root"]
+    rows = [f"{k}\tw\tw\tNOUN\t_\t_\t{int(k > 1)}\t{label}\t{int(k > 1)}:{label}\t_\n" for k, label in
+            enumerate(["root", "subj", "comp:obj@x", "mod:in", "odd"], 1)]  # fmt: skip
+    text = "# sent_id = s\n# text = w w w w w\n" + "".join(rows) + "\n"
+    session = Session(written(Path("a.conllu"), text), "anna", "guessed")
+    marked = session.sentences[0]
+
+    def places(listed: frozenset[str]) -> list[int]:
+        return sorted({problem.word for problem in problems_of(marked, listed)})
+
+    assert places(frozenset()) == [2, 3, 4, 5]
+    assert {(p.word, p.rule) for p in problems_of(marked, frozenset(labels))} == {
+        (4, "deprel"), (5, "deprel"), (5, "deps"),
+    }  # fmt: skip
+    change(session, 0, "right", 1)
+    assert len(found(session.text, "problem", "subj")["found"]) == 1
+    session.text.relations.project = frozenset(labels)
+    assert not found(session.text, "problem", "'subj'")["found"]
+    assert len(found(session.text, "problem", "'odd'")["found"]) == 1
+
+
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:
     change(session, 0, "note", 0, "hm")
     assert change(session, 0, "cut", 5) == [0, 3]
@@ -496,13 +620,22 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
 """Kinds of changes, and random values for them."""
 
 
+FAULTY = "".join(
+    "".join(f"{k}\tw{k}\t_\t{'PUNCT' if k == 4 else 'X'}\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\tA={k}\n"
+            for k, head in enumerate(heads, 1)) + "\n"
+    for heads in ((2, 0, 0, 3, 3), (2, 1, 0, 4, 3), (2, 3, 1, 5, 9), (2, 0, 2, 3, 4))
+)  # fmt: skip
+"""Two roots; a cycle and an own head; a cycle and a head outside; a tree."""
+
+
+@pytest.mark.parametrize(("text", "given"), [(TREES, None), (FAULTY, "right"), (FAULTY, "guessed")])
 @pytest.mark.parametrize("seed", [*range(4), 109, 234])
 def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byte_for_byte(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, text: str, given: Given | None
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda file: None)
-    numbers, path, made = random.Random(seed), written(Path("a.conllu"), TREES), 0
-    session = Session(path, "anna")
+    numbers, path, made = random.Random(seed), written(Path("a.conllu"), text), 0
+    session = Session(path, "anna", given)
     for marked in session.sentences[:3]:
         session.put(marked.id, marked.version, chain(len(marked.bare)))
     for n in range(25):
@@ -521,14 +654,17 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
             session = Session(path, "anna")
             assert said(session) == before
     session.save()
-    assert [s.forms for s in conllu.read(path, tags="known")] == [m.forms for m in session.sentences]
+    in_file = list(conllu.read(path, tags="known", heads="unchecked"))
+    assert [s.forms for s in in_file] == [m.forms for m in session.sentences]
+    for sentence, marked in zip(in_file, session.sentences):
+        assert marked.is_as_found(marked.state) or not tree_faults(sentence.heads or ())
     for marked in session.sentences:
         assert SentenceLayout.of(block(marked), marked.wids).block() == block(marked)
     assert made > 8
     while session.text.undo:
         session.back("undo")
     session.close()
-    assert path.read_text(encoding="utf-8") == TREES
+    assert path.read_text(encoding="utf-8") == text
 
 
 def said(session: Session) -> list[Any]:

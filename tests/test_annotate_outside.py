@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from annotating import ROWS, guessed, seen, written
+from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi
 
 from dynet_vdgi.annotation.annotated_text import read_list
@@ -87,10 +88,153 @@ def test_sentences_that_come_and_go_are_taken_over_and_ids_stay(session: Session
     assert [marked.sent_id for marked in found.sentences] == ["new", "three", "two"]
     assert ids[0] > 2
     assert 1 in ids or 2 in ids
-    found.back("undo")
-    assert [marked.id for marked in found.sentences] == [0, 1, 2]
-    assert found.text.of_id(0).arcs[1].head_by == "anna"
+    while found.text.undo:  # own changes of the sentence that has stayed what it was
+        found.back("undo")
+    assert [marked.id for marked in found.sentences] == ids
     assert "HeadBy" in one
+
+
+ADDED = "# sent_id = new\n1\tHello\thello\tINTJ\t_\t_\t_\t_\t_\t_\n\n"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(session: Session, place: int) -> None:
+    session.release()
+    before = Path("a.conllu").read_text(encoding="utf-8")
+    blocks = before.rstrip("\n").split("\n\n")
+    blocks.insert(place, ADDED.rstrip("\n"))
+    written(Path("a.conllu"), "\n\n".join(blocks) + "\n\n")
+    found = Session("a.conllu", "anna")
+    assert len(found.sentences) == 4
+    assert found.back("undo") == 2  # the last head of yesterday
+    assert found.text.of_id(2).arcs[0].head_by == ""
+    found.save()
+    assert ADDED in Path("a.conllu").read_text(encoding="utf-8")
+    found.release()
+    found = Session("a.conllu", "anna")
+    assert found.back("redo") == 2
+    change(found, 3, "tag", 1, "X")
+    for number in (3, 2, 2, 1, 0):
+        assert found.back("undo") == number
+    with pytest.raises(ChangeError, match="nothing to undo"):
+        found.back("undo")
+    found.save()
+    assert Path("a.conllu").read_text(encoding="utf-8").replace(ADDED, "") == ROWS
+    for _ in range(5):
+        found.back("redo")
+    found.save()
+    assert "1\tHello\thello\tX\t" in Path("a.conllu").read_text(encoding="utf-8")
+    assert found.back("undo") == 3
+    found.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == "\n\n".join(blocks) + "\n\n"
+    assert Session("a.conllu", "anna").text.of_id(3).forms == ("Hello",)
+
+
+def test_undo_leaves_the_sentences_alone_that_another_program_has_changed(session: Session) -> None:
+    change(session, 0, "head", 1, 4)
+    session.change(0, seen(session.text.of_id(0)), "feats", 0, "Number=Plur", [(0, 2), (2, 3)])
+    session.back("undo")
+    session.save()
+    found = edited(session, ("Cats\tcat", "Cats\tkitty"))
+    with pytest.raises(ChangeError, match="nothing to redo"):  # it would change this sentence, too
+        found.back("redo")
+    assert [found.back("undo") for _ in range(3)] == [0, 1, 0]
+    with pytest.raises(ChangeError, match="nothing to undo"):
+        found.back("undo")
+    found.close()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    assert text.startswith("\n\n".join(SENTENCES[:2]))
+    assert "Cats\tkitty" in text
+    assert text.count("HeadBy=anna") == 1
+    assert "TagBy=anna" in text
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 4])
+def test_a_cut_can_be_taken_back_unless_another_program_has_put_something_between(session: Session, place: int) -> None:
+    change(session, 2, "cut", 4)
+    change(session, 1, "tag", 1, "X")
+    session.save()
+    session.release()
+    blocks = Path("a.conllu").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    assert len(blocks) == 4
+    blocks.insert(place, ADDED.rstrip("\n"))
+    written(Path("a.conllu"), "\n\n".join(blocks) + "\n\n")
+    found = Session("a.conllu", "anna")
+    assert found.back("undo") == 1
+    numbers = [found.back("undo") for _ in range(len(found.text.undo))]
+    assert numbers == ([1, 0] if place == 3 else [2, 2, 2, 1, 0])
+    assert sum(marked.forms == ("Hello",) for marked in found.sentences) == 1
+    while found.text.redo:
+        found.back("redo")
+    found.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == "\n\n".join(blocks) + "\n\n"
+
+
+def wish(numbers: random.Random, session: Session) -> None:
+    """A change of a random kind, an undo or a redo."""
+    kinds: list[tuple[str, Any]] = [
+        ("head", numbers.randint(0, 6)), ("tag", "X"), ("lemma", "go"), ("note", "n"), ("split", 1), ("join", 0),
+        ("cut", 0), ("glue", 0), ("done", 0), ("undo", 0), ("undo", 0), ("redo", 0),
+    ]  # fmt: skip
+    what, value = numbers.choice(kinds)
+    if what in ("undo", "redo"):
+        session.back(what)
+    elif numbers.random() < 0.1 and len(session.sentences) > 1:
+        marked, other = numbers.sample(session.sentences, 2)
+        session.change(marked.id, seen(marked), "lemma", 0, "many", [(marked.id, 1), (other.id, 1)])
+    else:
+        change(session, numbers.choice(session.sentences).id, what, numbers.randint(1, 6), value)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_undone_and_redone_what_other_programs_did_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    numbers, path, did = random.Random(seed), written(Path("a.conllu"), ROWS), []
+    for turn in range(5):
+        session = guessed(Session(path, "anna"))
+        for _ in range(8):
+            with contextlib.suppress(ChangeError):
+                wish(numbers, session)
+        session.close()
+        blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+        place = numbers.randrange(len(blocks) + 1)
+        if place < len(blocks) and numbers.random() < 0.5:
+            blocks[place] = f"# outside-{turn} = x\n{blocks[place]}"
+        else:
+            blocks.insert(place, f"# outside-{turn} = x\n{ADDED.rstrip()}".replace("new", f"new-{turn}"))
+        did.append(f"# outside-{turn} = x")
+        if numbers.random() < 0.3 and len(blocks) > 3:
+            gone = blocks.pop(numbers.randrange(len(blocks)))
+            did = [comment for comment in did if comment not in gone]
+        written(path, "\n\n".join(blocks) + "\n\n")
+    for step in ("undo", "redo", "undo"):
+        session = Session(path, "anna")
+        with contextlib.suppress(ChangeError):
+            while True:
+                session.back(step)
+        session.close()
+        text = path.read_text(encoding="utf-8")
+        assert all(comment in text for comment in did)
+    Session(path, "anna").close()
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_undo_refuses_another_programs_change_in_a_journal_of_before(session: Session) -> None:
+    session.release()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    written(Path("a.conllu"), text + ADDED)
+    found = Session("a.conllu", "anna")
+    found.release()
+    records = [json.loads(line) for line in found.journal.path.read_bytes().splitlines()]
+    for record in records:
+        record["op"] = "outside" if record.get("op") == "others" else record.get("op")
+    written(found.journal.path, journal_of([{k: v for k, v in r.items() if v is not None} for r in records]).decode())
+    found = Session("a.conllu", "anna")
+    with pytest.raises(ChangeError, match="another program's, and undo leaves it alone"):
+        found.back("undo")
+    assert len(found.sentences) == 4
 
 
 def test_unsaved_changes_and_those_of_another_program_in_other_sentences_are_both_kept(

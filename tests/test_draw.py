@@ -21,7 +21,7 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import pictures
-from dynet_vdgi.drawing.pictures import DrawnTree, svg_document
+from dynet_vdgi.drawing.pictures import DrawnTree, EmptyNode, MultiwordToken, svg_document
 from dynet_vdgi.drawing.text import draw
 from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
@@ -513,3 +513,91 @@ def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
     subtype = replace(gold, deprels=("nsubj:pass", "root", "obj", "punct"))
     assert "3 of 3 heads right (protocol" in str(draw(subtype, gold))
     assert "/" not in str(draw(replace(gold, deprels=()), gold)).replace("\n", "")
+
+
+# ------------------------------------------------------------------------------------------- no trees
+ODD = """# sent_id = odd
+0.1\tyou\t_\tPRON\t_\t_\t_\t_\t3:nsubj\t_
+1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tdo\tdo\tAUX\t_\t_\t{0}\t_
+2\tn't\tnot\tPART\t_\t_\t{1}\t_
+3\tgo\tgo\tVERB\t_\t_\t{2}\t_
+3.1\tthere\t_\t_\t_\t_\t_\t_\t3:obl\t_
+4\tout\tout\tADV\t_\t_\t{3}\t_
+
+""".replace("}\t_", "}\t_\t_\t_")
+
+FAULTS = {
+    (3, 3, 0, 3): [],
+    (3, 3, 0, 0): ["not a tree: 2 roots: words 3, 4"],
+    (3, 3, 4, 3): ["not a tree: cycle of heads through words 3, 4; no root"],
+    (3, 2, 0, 3): ["not a tree: word 2 is its own head"],
+    (3, 3, 0, 9): ["not a tree: HEAD 9 of word 4 is outside the sentence (1..4)"],
+    ("_", 3, 0, "_"): ["no head: words 1, 4"],
+    ("_", 3, "_", 3): ["no head: words 1, 3"],
+    ("_", 0, 0, 4): ["not a tree: word 4 is its own head; 2 roots: words 2, 3", "no head: word 1"],
+}
+
+
+@pytest.mark.parametrize("heads", FAULTS)
+def test_what_is_no_tree_is_drawn_as_far_as_it_goes_and_said(
+    vdgi: Vdgi, files: Path, heads: tuple[object, ...]
+) -> None:
+    Path("odd.conllu").write_text(ODD.format(*heads), encoding="utf-8")
+    drawn = vdgi.good("draw", "odd.conllu").out
+    rows = [line.split()[:2] for line in drawn.splitlines()[1:8]]
+    assert rows == [
+        ["0.1", "you"],
+        ["1-2", "don't"],
+        ["1", "do"],
+        ["2", "n't"],
+        ["3", "go"],
+        ["3.1", "there"],
+        ["4", "out"],
+    ]
+    assert drawn.splitlines()[8:-1] == FAULTS[heads]
+    vdgi.good("draw", "odd.conllu", "-o", "odd.svg")
+    picture = Path("odd.svg").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(picture)
+    arcs = {(int(a.get("data-head") or 0), int(a.get("data-dependent") or 0)) for a in arcs_of(root)}
+    pairs = {(head, word) for word, head in enumerate(heads, 1) if isinstance(head, int)}
+    assert arcs == {(head, word) for head, word in pairs if head <= 4 and head != word}
+    description = root.findtext(f"{SVG}desc") or ""
+    for said in (*FAULTS[heads], "Empty nodes: 0.1 you (PRON), 3.1 there"):
+        assert f">{said}</text>" in picture
+        assert said in description
+    assert "don't is words 1-2" in description
+    (token,) = [group for group in root.iter(f"{SVG}g") if group.get("class") == "vdgi-token"]
+    assert token.get("data-words") == "1-2"
+    assert str(draw("odd.conllu")) == "\n".join(drawn.splitlines()[1:-1])
+
+
+def test_sentences_without_heads_are_drawn_if_others_have_some(vdgi: Vdgi, files: Path) -> None:
+    bare, tree = ODD.format(*"____"), ODD.format(3, 3, 0, 3)
+    Path("some.conllu").write_text(bare + tree + bare, encoding="utf-8")
+    drawn = vdgi.good("draw", "some.conllu").out
+    assert drawn.count("no word has a head") == 2
+    assert str(draw("some.conllu")).count("no word has a head") == 2
+    Path("none.conllu").write_text(bare * 2, encoding="utf-8")
+    status, out, err = vdgi("draw", "none.conllu")
+    assert (status, out) == (3, "")
+    assert "none.conllu:1: the sentence has no heads" in err
+    with pytest.raises(DataError, match="the sentence has no heads"):
+        draw("none.conllu")
+
+
+def test_with_gold_all_words_need_heads(vdgi: Vdgi, files: Path) -> None:
+    Path("good.conllu").write_text(ODD.format(3, 3, 0, 3), encoding="utf-8")
+    Path("odd.conllu").write_text(ODD.format(3, 3, 0, "_"), encoding="utf-8")
+    assert vdgi("draw", "odd.conllu", "--gold", "good.conllu").status == 3
+    assert vdgi("draw", "good.conllu", "--gold", "odd.conllu").status == 3
+    drawn = vdgi.good("draw", "good.conllu", "--gold", "good.conllu").out
+    assert "1-2 don't" in drawn
+
+
+def test_lines_pass_the_rows_of_tokens_and_empty_nodes() -> None:
+    tokens, empty = [MultiwordToken(2, 3, "bc")], [EmptyNode(3, "3.1", "e", "X")]
+    tree = DrawnTree("abcd", "XXXX", (4, 4, 4, 0), tokens=tokens, empty=empty)
+    assert text_of(tree) == "\n".join(
+        ["  1 a  X <┐", "2-3 bc    │", "  2 b  X <┤", "  3 c  X <┤", "3.1 e  X  │", "  4 d  X ─┘ <root"]
+    )

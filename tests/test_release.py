@@ -208,6 +208,15 @@ def test_all_takes_other_trees_but_not_what_has_no_tags_or_head(vdgi: Vdgi, fold
 
 
 @pytest.mark.usefixtures("unchecked")
+def test_a_faulty_tree_is_refused_with_its_place_before_anybody_has_opened_the_file(vdgi: Vdgi, folder: Path) -> None:
+    write("a.conllu", sentence("x", by=""), sentence("y", by="").replace("\t2\tnsubj", "\t0\troot"))
+    found = vdgi("release", "R", *NAMED, "a.conllu", "--all")
+    assert found.status == 3
+    assert "a.conllu:9: 2 roots: words 1, 2" in found.err
+    assert not Path("R").exists()
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_paragraphs_go_on_where_sentences_are_left_out(vdgi: Vdgi, folder: Path) -> None:
     def texts(by: str) -> str:
         return "".join(

@@ -3,8 +3,8 @@
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
 (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
 has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi annotate`: `HeadBy=NAME` and
-so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS and empty nodes are the first
-file's; of MISC and comments, what only the other file has is kept, too.
+so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and
+comments that only one file has are kept; where both have others, the first file's.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
 """
@@ -37,6 +37,7 @@ from dynet_vdgi.data.sentence import sent_id_of
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.evaluation.agreement import COLUMNS, ROOT, Disagreement, Stretch, TwoFiles
 from dynet_vdgi.evaluation.raw_scores import Side
+from dynet_vdgi.system.names import count
 
 TOKENS = "tokens"
 ENDING = ".decisions"
@@ -258,6 +259,13 @@ class Adjudication:
         """Where both files have something different that nobody can decide here: kinds, with sentences."""
         return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
 
+    def not_compared_in_words(self) -> str:
+        """What `not_compared` gives, and what becomes of it; "" for nothing."""
+        kinds = self.not_compared().items()
+        which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in kinds)
+        what = "not compared, though both files have them and they differ"
+        return which and f"{what}: {which}; {self.two.one.path}'s are kept"
+
     def counts(self) -> dict[str, int]:
         """How many differences there are, and how many are decided."""
         total = sum(len(part.keys) for part in self.parts)
@@ -324,7 +332,7 @@ _OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")  # whi
 
 
 def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
-    """A sentence's lines with the comments and the entries of MISC that only the other side has.
+    """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side has.
 
     Also the names of what both have differently.
     """
@@ -336,8 +344,11 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
     keys = {*map(_key, comments)}
     more = [comment for comment in new if _key(comment) not in keys]
     differing = {"comments"} if len(more) < len(new) else set()
-    graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (rows, its))
-    if graph != its_graph:
+    nodes, its_nodes = ([row for row in side if "-" not in row[0]] for side in (rows, its))
+    graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, its_nodes))
+    if not _has_graph(rows):
+        rows = _with_graph(rows, its)
+    elif graph != its_graph and _has_graph(its):
         differing.add("DEPS and empty nodes")
     theirs = {row[0]: row[9] for row in its}
     for row in rows:
@@ -366,6 +377,25 @@ def _by_both(entry: str, others_marks: Mapping[str, str]) -> str:
         return entry
     names = [*entry[len(mark) :].split(NAMES), *others_marks[mark].split(NAMES)]
     return mark + NAMES.join(dict.fromkeys(names))
+
+
+def _has_graph(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a sentence has DEPS or empty nodes."""
+    return any("." in row[0] or row[DEPS] != "_" for row in rows)
+
+
+def _with_graph(rows: Sequence[list[str]], its: Sequence[list[str]]) -> list[list[str]]:
+    """The rows of a sentence with DEPS and empty nodes of another one of the same words."""
+    deps = {row[0]: row[DEPS] for row in its if row[0].isdigit()}
+    after: dict[str, list[list[str]]] = {}
+    for row in its:
+        if "." in row[0]:
+            after.setdefault(row[0].partition(".")[0], []).append([*row])
+    found = after.get("0", [])
+    for row in rows:
+        found.append([*row[:DEPS], deps.get(row[0], row[DEPS]), *row[DEPS + 1 :]])
+        found += after.get(row[0], [])
+    return found
 
 
 def _key(comment: str) -> str:
@@ -425,6 +455,7 @@ class DecisionPage(server.Page):
         work = self._work
         names = [work.two.one.path, work.two.other.path, str(work.path)]
         content = {"files": names, "name": work.name, "fault": work.fault}
+        content |= {"more": work.not_compared_in_words()}
         return JSONResponse({**content, **work.counts()})
 
     async def next(self, request: Request) -> Response:

@@ -151,6 +151,10 @@ EVERYWHERE = "everywhere"
 """The name of a change of one column of many words."""
 
 
+OTHERS = "others"
+"""The name of a change by another program, which no undo takes back."""
+
+
 class Snapshot(NamedTuple):
     """A sentence as it was or will be, guesses included."""
 
@@ -320,6 +324,8 @@ class AnnotatedText:
                 made = _read(SentenceRecord(number, lines=lines, wids=wids), "the new sentence")
             except (DataError, ValueError) as error:
                 raise ChangeError(f"this cannot be done: {error}") from None
+            if made.opened:
+                raise ChangeError(f"this cannot be done: {next(iter(made.opened.values()))}")
             found.append(Snapshot.of(made))
         return found
 
@@ -334,7 +340,7 @@ class AnnotatedText:
         while end < min(len(old), len(sentences)) - start - 1 and old[-1 - end] is sentences[-1 - end]:
             end += 1
         gone, new = old[start : len(old) - end], sentences[start : len(sentences) - end]
-        return TextChange("outside", 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new)))
+        return TextChange(OTHERS, 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new)))
 
     # --------------------------------------------------------------------------------------- records
     def record(self, step: TextChange) -> Record:
@@ -373,12 +379,27 @@ class AnnotatedText:
 
     # --------------------------------------------------------------------------------------- changing
     def apply(self, step: TextChange) -> None:
-        """Makes a change. Raises: ValueError, it does not fit the text, which stays."""
+        """Makes a change; one by another program is no step of undo.
+
+        Raises: ValueError, it does not fit the text.
+        """
         if not has_arc_marks(step.old[0].state):
             self._before[step.old[0].marked.id] = step.old[0].state.arcs
         self._put(step.old, step.new)
+        if step.what == OTHERS:
+            self._drop_unfit(step)
+            return
         self.undo.append(step)
         self.redo.clear()
+
+    def _drop_unfit(self, step: TextChange) -> None:
+        """Drops the steps of undo and redo that would take back what another program has done."""
+        old = [one.marked for one in step.old]
+        stays = {one.marked.id for one in step.new if any(one.marked is marked for marked in old)}
+        changed = {one.marked.id for one in (*step.old, *step.new)} - stays
+        order = [marked.id for marked in self.sentences]
+        self.undo = _fitting([(each, each.new, each.old) for each in self.undo], order, changed)
+        self.redo = _fitting([(each, each.old, each.new) for each in self.redo], order, changed)
 
     def back(self, what: str) -> tuple[int, int]:
         """Undoes or redoes the last change, guesses too; returns the sentence and the word that it is about.
@@ -481,6 +502,32 @@ class AnnotatedText:
         is_new = marked.put_recalled(new)
         self.relations.enter(marked)
         return is_new
+
+
+_Step = tuple[TextChange, Sequence[Snapshot], Sequence[Snapshot]]
+"""A step of undo or redo, with its sentences before and after it."""
+
+
+def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
+    """The steps, the next one last, that leave alone the sentences that have changed.
+
+    order: the ids of the sentences. What a dropped step has made stays, so that earlier steps
+    of the same sentences do not fit either.
+    """
+    order, changed, found = [*order], {*changed}, []
+    for step, now, then in reversed(steps):
+        ids, new_ids = [one.marked.id for one in now], [one.marked.id for one in then]
+        fits = changed.isdisjoint((*ids, *new_ids))
+        if fits and ids != new_ids:  # sentences are cut or glued
+            start = order.index(ids[0]) if ids[0] in order else len(order)
+            fits = order[start : start + len(ids)] == ids
+            if fits:
+                order[start : start + len(ids)] = new_ids
+        if fits:
+            found.append(step)
+        else:
+            changed |= {*ids, *new_ids}
+    return found[::-1]
 
 
 def _read(record: SentenceRecord, name: str) -> MarkedSentence:

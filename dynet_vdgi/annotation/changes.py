@@ -158,7 +158,7 @@ def right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
 
 @_of_arcs
 def _all_right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    return _confirmed(marked, marked.positions, by)
+    return _confirmed(marked, marked.to_confirm, by)
 
 
 def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
@@ -347,7 +347,11 @@ def sentence_note(marked: MarkedSentence) -> str:
 
 def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en =` removes it."""
-    found = re.fullmatch(r"([A-Za-z][\w.:-]*)\s*=\s*(.*)", " ".join(value.split())) if type(value) is str else None
+    found = (
+        re.fullmatch(r"([A-Za-z][\w.:-]*(?:\[\w+\])?)\s*=\s*(.*)", " ".join(value.split()))
+        if type(value) is str
+        else None
+    )
     if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
         raise ChangeError(f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)")
     if found[1] in _OTHER_COMMENTS:
@@ -355,6 +359,8 @@ def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceS
     new = f"# {found[1]} = {found[2]}" if found[2] else ""
     return _with_comment(marked, re.compile(rf"#\s*{re.escape(found[1])}\s*=.*"), new)
 
+
+_COMMENT = re.compile(r"([A-Za-z][\w.:-]*(?:\[\w+\])?)\s*=\s*(.*)")  # text_en, or text[eng]
 
 _OTHER_COMMENTS = {
     "text": "it follows the words",

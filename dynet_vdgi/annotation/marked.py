@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
-from dynet_vdgi.data.conllu_blocks import NUMBER, blocks_in, ignore
+from dynet_vdgi.data.conllu_blocks import blocks_in, ignore
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.punctuation import (
@@ -28,7 +28,8 @@ from dynet_vdgi.data.punctuation import (
 )
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.soft_tags import SoftTags
-from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.data.tree_faults import tree_faults
+from dynet_vdgi.errors import VdgiError
 
 COLUMN_MARKS = ("TagBy=", "FeatsBy=", "LemmaBy=", "XposBy=")
 MARKS = (HEAD_BY, LABEL_BY, *COLUMN_MARKS)
@@ -144,45 +145,65 @@ class MarkedSentence:
     was_done: bool = False  # a person has seen it finished: what is missing is meant to be missing
     is_found: bool = True  # whether `source` is a file's, not made when words were cut or joined
     given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
+    opened: Mapping[int, str] = field(default_factory=dict)  # see `conflicts`
     _filled: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
 
     @classmethod
     def of(cls, sentence: Sentence, number: int = 0) -> MarkedSentence:
-        """The initial state of a sentence. Raises: DataError, marked heads cannot be in one tree."""
+        """The initial state of a sentence, read with heads "unchecked".
+
+        Arcs that no tree can have are open.
+        """
         assert sentence.source is not None
-        state = _state_of(sentence, sentence.source)
+        state = _state_of(sentence.source)
+        heads = [arc.head for arc in state.arcs]
+        n_marked = sum(bool(arc.head_by) for arc in state.arcs)
+        is_nothing = len(heads) > 1 and not any(heads)  # 0 for every word is no tree
+        opened = conflicts(state.arcs) if not is_nothing or n_marked > 1 else {}
+        arcs = tuple([NO_ARC if word in opened else arc for word, arc in enumerate(state.arcs, 1)])
+        state = state._replace(arcs=arcs)
         words = tuple(range(1, len(sentence) + 1))
-        marked = cls(number, words, sentence.source, sentence.forms, state, state)
+        marked = cls(number, words, sentence.source, sentence.forms, state, state, opened=opened)
         if any(word.upos == NOTHING for word in state.columns):
             tags = tuple(["PUNCT" if is_mark(form) else NOTHING for form in sentence.forms])
             marked.guessed_tags = TagGuess(tags, tuple([float(tag != NOTHING) for tag in tags]))
-        if sentence.heads is None or UNSET in sentence.heads:  # otherwise they are a tree
-            marked._check()
-            if not marked.positions:  # no guess will give it a tree
-                marked.put(Guess((), (), ()))
+        if UNSET in heads or is_nothing:
+            marked._drop_guesses()
+        is_tree = not (UNSET in heads or is_nothing or opened)
+        if not is_tree and not marked.positions:  # no guess will give it a tree
+            marked.put(Guess((), (), ()))
+        marked._attach_punctuation()
         return marked
 
-    def _check(self) -> None:
-        """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
+    def _drop_guesses(self) -> None:
+        """Drops unconfirmed heads."""
         self.arcs = tuple([arc if arc.head_by else NO_ARC for arc in self.arcs])
-        try:
-            mended(self.heads, self.fixed)
-        except (ValueError, CircleError) as error:
-            raise DataError(self.source.path, self.source.line, str(error)) from None
+
+    def _attach_punctuation(self) -> None:
+        """Guesses heads of opened punctuation where all other words have heads: nothing else would."""
+        bare = self.shown()
+        if not self.opened or UNSET not in self.heads or UNSET in bare or bare.count(0) != 1:
+            return
+        firm = [head != UNSET for head in self.heads]
+        heads = with_punctuation(bare, self.positions, self.heads, firm, self.forms)
+        new = (MarkedArc(head, "punct") for head in heads)
+        self.arcs = tuple([its if arc.head == UNSET else arc for arc, its in zip(self.arcs, new)])
 
     # --------------------------------------------------------------------------------------- as in the file
     @property
     def has_tree_without_marks(self) -> bool:
         """True if the file has heads, which nobody has confirmed; 0 for every word is none."""
         heads = {arc.head for arc in self.first.arcs} - {UNSET}
-        return bool(heads) and not has_arc_marks(self.first) and (heads != {0} or len(self) == 1)
+        is_tree = bool(heads) and (heads != {0} or len(self) == 1)
+        return (is_tree or bool(self.opened)) and not has_arc_marks(self.first)
 
     def take_as_right(self, by: str) -> None:
-        """Confirms what the file has of a tree, punctuation too. Raises: DataError, it can be in no tree."""
+        """Confirms what the file has of a tree, punctuation too, but no opened arc."""
         self.given = by
         self.arcs = self.as_found.arcs
-        self._check()
+        self._drop_guesses()
+        self._attach_punctuation()
 
     @property
     def as_found(self) -> SentenceState:
@@ -298,12 +319,22 @@ class MarkedSentence:
 
     @property
     def is_done(self) -> bool:
-        """True if every word has a tag, and all but punctuation are confirmed."""
+        """True if every word has a tag, and all words `to_confirm` are confirmed."""
         arcs = self.arcs
         if not any(arc.head_by for arc in arcs) and self.positions:
             return False
-        is_confirmed = all(arcs[p - 1].head_by and arcs[p - 1].label_by for p in self.positions)
+        is_confirmed = all(arcs[p - 1].head_by and arcs[p - 1].label_by for p in self.to_confirm)
         return is_confirmed and all(word.upos != NOTHING for word in self.state.columns)
+
+    @property
+    def to_confirm(self) -> Sequence[int]:
+        """The words whose arcs a person confirms: all but punctuation, and what was opened."""
+        return sorted({*self.positions, *self.opened}) if self.opened else self.positions
+
+    @property
+    def open_conflicts(self) -> dict[int, str]:
+        """What was wrong with the file's heads of words, as long as nobody has confirmed others."""
+        return {word: why for word, why in self.opened.items() if not self.arcs[word - 1].head_by}
 
     @property
     def is_touched(self) -> bool:
@@ -430,6 +461,22 @@ def label_fault(text: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------- trees
+def conflicts(arcs: Sequence[MarkedArc]) -> dict[int, str]:
+    """The words whose arcs no tree can have, or not all of them, and why.
+
+    Of several roots, and of a circle, all arcs are, but confirmed ones stay if the others are enough.
+    """
+    heads = [arc.head for arc in arcs]
+    found: dict[int, str] = {}
+    for fault in tree_faults(heads):
+        loose = [word for word in fault.words if not arcs[word - 1].head_by]
+        n_firm = len(fault.words) - len(loose)
+        are_roots = heads[fault.words[0] - 1] == 0
+        is_enough = bool(loose) and (n_firm < 2 or not are_roots)
+        found |= dict.fromkeys(loose if is_enough else fault.words, fault.text)
+    return found
+
+
 class CircleError(VdgiError):
     """Fixed arcs form a circle."""
 
@@ -491,16 +538,17 @@ def with_punctuation(
 def read_marked(path: AnyPath) -> list[MarkedSentence]:
     """The sentences of a file, with its heads, relations and marks; UPOS may be missing.
 
-    Raises: DataError, the file is malformed, or marked heads form a circle.
+    Arcs that cannot be in one tree are open. Raises: DataError, the file is malformed.
     """
-    found = conllu.read(path, tags=KNOWN, on_repair=ignore)  # the session writes the file in order
+    # Repairs are ignored because the session writes the file in order.
+    found = conllu.read(path, heads="unchecked", tags=KNOWN, on_repair=ignore)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(found)]
 
 
 def read_text(text: str, name: str) -> list[MarkedSentence]:
     """The sentences of CoNLL-U as `block` writes it. Raises: DataError, as `read_marked`."""
     blocks = blocks_in(text, name)
-    sentences = (conllu.sentence_of(block, "optional", KNOWN, ignore) for block in blocks)
+    sentences = (conllu.sentence_of(block, "unchecked", KNOWN, ignore) for block in blocks)
     return [MarkedSentence.of(sentence, number) for number, sentence in enumerate(sentences)]
 
 
@@ -512,14 +560,8 @@ def state_in(text: str, source: Source) -> SentenceState:
     return SentenceState(arcs, columns, tuple(lines[: _n_comments(lines)]))
 
 
-def _state_of(sentence: Sentence, source: Source) -> SentenceState:
-    rows = [source.lines[row].split("\t") for row in source.rows]
-    for row, columns in zip(source.rows, rows):
-        head = columns[6]
-        if head != NOTHING and (not NUMBER.fullmatch(head) or int(head) > len(sentence)):
-            message = f"HEAD {head[:20]!r} is no word of the sentence"
-            raise DataError(source.path, source.line + row, message)
-    arcs, columns_of = zip(*map(_parts, rows))
+def _state_of(source: Source) -> SentenceState:
+    arcs, columns_of = zip(*(_parts(source.lines[row].split("\t")) for row in source.rows))
     return SentenceState(arcs, columns_of, source.lines[: _n_comments(source.lines)])
 
 
@@ -553,23 +595,25 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
     """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
 
     Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
-    the guess. The `page` shows guessed tags and trees, without marks. An `export` has no marks, flags or
-    notes about conllu_writing, and trees of finished sentences only.
+    the guess; arcs that were opened are open. The `page` shows guessed tags and trees, without marks. An `export`
+    has no marks, flags or notes about conllu_writing, and trees of finished sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
     has_tree = form != "file" or has_arc_marks(state) or has_arc_marks(first)
-    if not has_tree and state[1:] == first[1:]:
+    if not has_tree and state[1:] == first[1:] and not marked.opened:
         return "\n".join(source.lines) + "\n\n"
     shows_heads, has_marks = form != "export" or marked.is_done, form in ("file", "journal")
     lines = list(source.lines)
     words = marked.columns if form == "page" else state.columns
-    for row, arc, word in zip(source.rows, state.arcs, words):
+    for number, (row, arc, word) in enumerate(zip(source.rows, state.arcs, words), 1):
         columns = lines[row].split("\t")
         columns[2:6] = word.lemma, word.upos, word.xpos, word.feats
         if has_tree:
             is_there = shows_heads and arc.head != UNSET
             columns[6:8] = (str(arc.head), arc.label) if is_there else (NOTHING, NOTHING)
+        elif number in marked.opened:
+            columns[6:8] = NOTHING, NOTHING
         columns[9] = without(word.misc, conllu_writing.CHANCES)
         if has_marks:
             names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by

@@ -39,6 +39,7 @@ from dynet_vdgi.annotation.shown import (
     put_guesses,
     seen_of,
     shown_sentence,
+    translation_key,
 )
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.system.names import how_to_install
@@ -465,5 +466,7 @@ class SessionPage(Page):
 
     def _shown(self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None) -> Response:
         marked = self._text.of_id(number)
-        content = shown_sentence(self._text.number(marked), marked, choices)
+        place = self._text.number(marked)
+        content = shown_sentence(place, marked, choices, self._text.relations.project)
+        content["translation_key"] = translation_key(self._text, place)
         return JSONResponse({**content, **(more or {})})

@@ -155,6 +155,8 @@ def step_of(
 ) -> TextChange | None:
     """The change that makes the text of the sentences found in the file; None: nothing is to be changed.
 
+    It is no step of undo, because the person who presses the key has not made it.
+
     `in_file`: the sentences when the session last wrote the file. `right_by`: who has said that the file's
     trees are right.
 
@@ -204,7 +206,9 @@ def step_of(
             arcs = []
             for word, (one, other) in enumerate(zip(before.arcs, theirs.arcs), 1):
                 if (one.head_by and one.head != other.head) or (one.label_by and one.label != other.label):
-                    its, own = f"{other.head} {other.label}", f"{one.head} {one.label}"
+                    row = theirs.source.rows[word - 1]
+                    its = " ".join(theirs.source.lines[row].split("\t")[6:8])
+                    own = f"{one.head} {one.label}"
                     raise contradiction(k, f"confirmed word {word} to {its}, which is {own} here", word)
                 by = other.head_by or one.head_by, other.label_by or one.label_by
                 arcs.append(other._replace(head_by=by[0], label_by=by[1]))
@@ -458,8 +462,11 @@ class Session:
 
         Raises: ChangeError, there is none; JournalError, as `change`.
         """
-        if not (self.text.undo if what == "undo" else self.text.redo):
+        steps = self.text.undo if what == "undo" else self.text.redo
+        if not steps:
             raise ChangeError(f"nothing to {what}")
+        if steps[-1].what == "outside":  # as journals of before had what is OTHERS now
+            raise ChangeError(f"the last change is another program's, and {what} leaves it alone")
         record = {"op": what, "by": self.annotator, "at": round(time.time())}
         self._n_added += 1
         self.journal.add(record)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -24,6 +25,11 @@ DOUBTFUL = 0.6
 """Arcs and tags that are less probable are doubtful."""
 
 LONGEST = 120
+NEAR = 50
+"""Sentences before and after one in which the name of its translation is looked for."""
+
+_TRANSLATION = re.compile(r"#\s*(text_\w+|text\[\w+\])\s*=\s*(.*?)\s*")
+
 BUNDLES = resources() / "tagging" / "feature_bundles.txt"
 
 
@@ -58,7 +64,9 @@ def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
         return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
     if kind not in KINDS:
         raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
-    reasons = ((marked, KINDS[kind](marked, query.casefold())) for marked in text.sentences)
+    listed = text.relations.project
+    why_found = KINDS[kind] if kind != "problem" else partial(_problem, listed=listed)
+    reasons = ((marked, why_found(marked, query.casefold())) for marked in text.sentences)
     return [(marked, 0, why) for marked, why in reasons if why is not None]
 
 
@@ -96,9 +104,10 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
     return ", ".join(count(n, what) for n, what in ((arcs, "arc"), (tags, "tag")) if n) or None
 
 
-def _problem(marked: MarkedSentence, query: str) -> str | None:
-    """Only sentences on which somebody has worked: those of guesses are the parser's."""
-    return _first((problem.text for problem in problems_of(marked)), query) if marked.is_touched else None
+def _problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
+    """Where nobody has worked, only what is wrong with the file's tree: the rest is the parser's."""
+    found = problems_of(marked, listed) if marked.is_touched else _of_opened(marked)
+    return _first((problem.text for problem in found), query)
 
 
 KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
@@ -117,11 +126,25 @@ NOT_DONE_YET = ("upos", "head", "root", "deprel")
 """Rules about what is missing while words have no tag or head."""
 
 
-def problems_of(marked: MarkedSentence) -> list[UdProblem]:
-    """The problems of the present tags and tree, guessed or not; no tag or head is none."""
-    found = problems_in(block(marked, form="page").rstrip("\n").split("\n"))
+IN_FILE = "tree in the file"
+"""The rule of problems of arcs that the file has, and no tree can have."""
+
+
+def problems_of(marked: MarkedSentence, listed: Collection[str] = ()) -> list[UdProblem]:
+    """The problems of the present tags and tree, guessed or not.
+
+    No tag or head is none, but a head that was opened is.
+    `listed`: a project's relations, which are no problem.
+    """
+    found = problems_in(block(marked, form="page").rstrip("\n").split("\n"), listed)
     is_complete = UNSET not in marked.heads and NOTHING not in marked.tags
-    return [problem for problem in found if is_complete or problem.rule not in NOT_DONE_YET]
+    found = [one for one in found if is_complete or one.rule not in NOT_DONE_YET]
+    return [*_of_opened(marked), *found]
+
+
+def _of_opened(marked: MarkedSentence) -> list[UdProblem]:
+    rows, reasons = marked.source.rows, marked.open_conflicts.items()
+    return [UdProblem(word, IN_FILE, why, rows[word - 1]) for word, why in reasons]
 
 
 # ------------------------------------------------------------------------------------------- JSON
@@ -141,15 +164,17 @@ class Choices(NamedTuple):
     xpos: Sequence[Pairs] = ()
 
 
-def shown_sentence(number: int, marked: MarkedSentence, choices: Choices | None = None) -> dict[str, Any]:
-    """A sentence for the page; `number` is its place in the file, from 0."""
+def shown_sentence(
+    number: int, marked: MarkedSentence, choices: Choices | None = None, listed: Collection[str] = ()
+) -> dict[str, Any]:
+    """A sentence for the page; `number` is its place in the file, from 0; `listed`: see `problems_of`."""
     layout = _layout(marked)
     place = {word: k for k, word in enumerate(layout.words, 1)}
     space_after = dict.fromkeys(layout.words, False)
     for token in layout.tokens():
         space_after[token.last if isinstance(token, Range) else token] = has_space_after(token.columns[9])
     problems: dict[str, list[dict[str, Any]]] = {}
-    for problem in problems_of(marked):
+    for problem in problems_of(marked, listed):
         problems.setdefault(problem.rule, []).append({"word": problem.word, "text": problem.text})
     words = [_word(marked, k, choices or Choices()) for k in range(1, len(marked) + 1)]
     old_deps = _old_deps(marked, layout)
@@ -164,7 +189,7 @@ def shown_sentence(number: int, marked: MarkedSentence, choices: Choices | None 
         "done": marked.is_done,
         "comments": list(marked.state.comments),
         "text": marked.comment("text") or " ".join(marked.forms),
-        "translation": marked.comment(r"text_\w+"),
+        "translation": _translation(marked)[1],
         "note": sentence_note(marked),
         "flag": marked.is_flagged,
         "ranges": [
@@ -183,6 +208,19 @@ def shown_sentence(number: int, marked: MarkedSentence, choices: Choices | None 
         "words": words,
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
     }
+
+
+def _translation(marked: MarkedSentence) -> tuple[str, str]:
+    """The name and the text of the first comment with a translation, such as `text_en` or `text[eng]`."""
+    found = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
+    return next(((match[1], match[2]) for match in found), ("", ""))
+
+
+def translation_key(text: AnnotatedText, number: int) -> str:
+    """The name of a sentence's translation or, without one, of the nearest before it, or after it."""
+    before = text.sentences[max(0, number - NEAR) : number + 1]
+    near = [*before[::-1], *text.sentences[number + 1 : number + 1 + NEAR]]
+    return next(filter(None, (_translation(marked)[0] for marked in near)), "text_en")
 
 
 def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any]:

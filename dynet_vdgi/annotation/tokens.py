@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynet_vdgi.annotation.changes import NO_TEXT
+from dynet_vdgi.annotation.joined_misc import LIKE_FORMS, joined
 from dynet_vdgi.annotation.marked import COLUMN_MARKS, FLAG, MARKS, NOTHING, ChangeError
 from dynet_vdgi.data.conllu_blocks import has_stray_space
-from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
+from dynet_vdgi.data.conllu_writing import CHANCES, HEAD_BY, LABEL_BY, without
 
 _ID, _FORM, _LEMMA, _HEAD, _DEPREL, _DEPS, _MISC = 0, 1, 2, 6, 7, 8, 9
 ROOT = 0
@@ -25,9 +26,13 @@ MOST_PARTS = 20
 TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue", "form")
 
 _SPACES = ("SpaceAfter=", "SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
+_OF_FORM = tuple([f"{key}=" for key in LIKE_FORMS])
 _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
+_BOTH = re.compile(r"#\s*(speakers?|speaker_\w+|addressee|sound_url|media_url)\s*[=:].*")
+"""Comments that are true of both parts of a sentence that is cut: who speaks, and the recording."""
+
 _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
 """Comments that are not joined when sentences are; translations, `text_en`, are."""
 
@@ -258,14 +263,6 @@ def only(misc: str, prefixes: tuple[str, ...]) -> str:
     return "|".join([part for part in misc.split("|") if part.startswith(prefixes)]) or NOTHING
 
 
-def _joined(one: str, other: str) -> str:
-    """The parts of both; of the second only those whose key the first has not."""
-    parts = [part for part in one.split("|") if part != NOTHING]
-    keys = {part.partition("=")[0] for part in parts}
-    parts += [p for p in other.split("|") if p != NOTHING and p.partition("=")[0] not in keys]
-    return "|".join(parts) or NOTHING
-
-
 def join(layout: SentenceLayout, word: Word) -> None:
     """Joins a word with the next one; its head is the head of the one that is not below the other."""
     place = layout.words.index(word)
@@ -277,20 +274,23 @@ def join(layout: SentenceLayout, word: Word) -> None:
         raise ChangeError("one of the words is in a multiword token: remove that first")
     one, two = word.columns, other.columns
     if span is not None and span.first is word and span.last is other:  # the token is one word now
+        blank, of_text = "", span.columns[_MISC]
         one[_FORM] = span.columns[_FORM]
         layout.ranges.remove(span)
-        misc = _joined(without(one[_MISC], _SPACES), span.columns[_MISC])
     else:
         blank = " " if span is None and has_space_after(one[_MISC]) else ""
+        of_text = only(two[_MISC], _SPACES)
         one[_FORM] = form_of(one[_FORM] + blank + two[_FORM])
-        misc = _joined(without(one[_MISC], (*_SPACES, *_OFFSETS)), only(two[_MISC], _SPACES))
         if span is not None and span.last is other:
             span.last = word
     marks = one[_MISC]
     if word.head is other:
         word.head, one[_DEPREL], marks = other.head, two[_DEPREL], two[_MISC]
-    misc = _joined(without(misc, MARKS), without(two[_MISC], (*MARKS, *_SPACES, *_OFFSETS)))
-    one[_MISC] = _joined(misc, only(marks, (HEAD_BY, LABEL_BY)))
+    gone = (*MARKS, *CHANCES, *_SPACES, *_OFFSETS)
+    first, second = (without(columns[_MISC], gone) for columns in (one, two))
+    of_token = tuple([key for key in _OF_FORM if only(of_text, (key,)) != NOTHING])
+    misc = joined(without(joined(first, second, blank), of_token), of_text)
+    one[_MISC] = joined(misc, only(marks, (HEAD_BY, LABEL_BY, *CHANCES)))
     one[_LEMMA] = NOTHING
     layout.words.remove(other)
     for each in layout.words:
@@ -316,8 +316,9 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
         if not same:
             raise ChangeError(f"there is no multiword token {value[0]}-{value[1]}")
         layout.ranges.remove(same[0])
-        last = covered[-1].columns
-        last[_MISC] = _joined(last[_MISC], only(same[0].columns[_MISC], _SPACES))
+        first, last, of_token = covered[0].columns, covered[-1].columns, same[0].columns[_MISC]
+        first[_MISC] = joined(first[_MISC], without(of_token, (*_OF_FORM, *_SPACES, *_OFFSETS)))
+        last[_MISC] = joined(last[_MISC], only(of_token, _SPACES))
         return
     form = form_of(value[2], of_range=True)
     if same:
@@ -355,6 +356,8 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
             while f"{found[2]}-{k}" in names:
                 k += 1
             rest.comments.append(f"{found[1]}{found[2]}-{k}")
+        elif _BOTH.fullmatch(comment):
+            rest.comments.append(comment)
     if any(map(_TEXT.match, layout.comments)):
         rest.comments.append("# text = ")
     for part in (layout, rest):
@@ -389,6 +392,8 @@ def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     layout.empties += other.empties
     layout.deps |= other.deps
     found = layout.comments
+    if not any(map(_SENT_ID.fullmatch, found)):
+        found[:0] = filter(_SENT_ID.fullmatch, other.comments)
     for comment in other.comments:  # the second's own name and text go; translations and notes are joined
         if _OWN.fullmatch(comment) or comment in found:
             continue

@@ -20,22 +20,30 @@ open: finished sentences with their trees, and others without them or, with --fi
 
 A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and learnt from;
 `guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of `vdgi choose` are known.
+Heads that no tree can have, such as a second root or a cycle, are open arcs, with the problem beside them.
 
 --beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do entries of MISC and comments that only one file has; see also vdgi evaluate --agreement.
+file of -o, and so do DEPS, empty nodes, entries of MISC and comments that only one file has; see also
+vdgi evaluate --agreement.
 """
+
+from __future__ import annotations
 
 import argparse
 import getpass
 import logging
 import os
 import re
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.annotation.journal import ENDING
 from dynet_vdgi.commands import Options
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
+
+if TYPE_CHECKING:
+    from dynet_vdgi.annotation.session import Session
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -114,6 +122,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels
+        _tell_opened(session)
         try:
             if arguments.list is not None:
                 session.text.listed = listed(arguments.list, session.text)
@@ -126,11 +135,21 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
 
 
+def _tell_opened(session: Session) -> None:
+    """Says how many sentences have arcs that were opened, and where the first is."""
+    opened = [marked for marked in session.sentences if marked.open_conflicts]
+    if opened:
+        why = next(iter(opened[0].open_conflicts.values()))
+        have = count(len(opened), "sentence has", "sentences have")
+        place = f"first sentence {1 + session.text.number(opened[0])}: {why}"
+        what = "heads that no tree can have; their arcs are open until you set them"
+        logger.warning("%s %s (%s; Search, problems, finds all)", have, what, place)
+
+
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
     from dynet_vdgi.annotation import adjudication, server
     from dynet_vdgi.annotation.adjudication import Adjudication
-    from dynet_vdgi.system.names import count
 
     reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     files.check_named(arguments.output)
@@ -139,9 +158,8 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     shows = server.announcing(not arguments.no_browser)
     with server.listening(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
-        if more := work.not_compared():
-            which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in more.items())
-            logger.info("not compared, though both files have them and they differ: %s; %s's are kept", which, path)
+        if more := work.not_compared_in_words():
+            logger.info("%s", more)
         try:
             server.serve(adjudication.DecisionPage(work), listener, announce, reach)
         finally:

@@ -6,6 +6,9 @@ Pictures show relations over the arcs, text shows them after the tags. If MISC h
 tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
 format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other.
 
+Multiword tokens and empty nodes are shown, too. Heads may be missing (_) and need not be a tree: what is
+wrong, such as a second root or a cycle, stands below. Only with --gold, all words need heads that form a tree.
+
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
   vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o pictures.svg
@@ -73,11 +76,14 @@ def _chosen(
 ) -> Iterator[DrawnTree]:
     """The trees of the wanted sentences, by default of all, in order.
 
-    Raises: DataError, a file is malformed or has no trees, or the gold file has other sentences; UsageError,
+    Sentences without any head wait for one that has some.
+
+    Raises: DataError, a file is malformed, no sentence has heads, or the gold file has other sentences; UsageError,
     a wanted sentence is in none of the files.
     """
-    from dynet_vdgi.drawing.text import tree_of
+    from dynet_vdgi.drawing.text import tree_of, with_heads
 
+    waiting: list[tuple[Sentence, str]] | None = []  # None: some have heads
     found = ((one, _RANGE.fullmatch(one)) for one in wanted)
     numbers = {one: range(int(m[1]), int(m[2] or m[1]) + 1) if m else None for one, m in found}
     ends = [its.stop if its else sys.maxsize for its in numbers.values()]
@@ -97,7 +103,15 @@ def _chosen(
             if met or not wanted:
                 place = f"{files.shown(name)}:{sentence.source.line if sentence.source else 1}"
                 caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
-                yield tree_of(sentence, right, protocol=protocol, caption=caption)
+                if waiting is not None and sentence.heads is None:
+                    waiting.append((sentence, caption))
+                    continue
+                for one, its_caption in waiting or ():
+                    yield tree_of(with_heads(one), caption=its_caption)
+                waiting = None
+                yield tree_of(with_heads(sentence), right, protocol=protocol, caption=caption)
+    if waiting:
+        yield tree_of(waiting[0][0])  # which says that it has no heads
     if missing:
         whose = "it has" if len(names) == 1 else "the longest has"
         there = f"{whose} {counted(most, 'sentence')}, 1 to {most}"
@@ -106,7 +120,7 @@ def _chosen(
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
     """Sentences, each with its gold sentence if there is a gold file."""
-    sentences = conllu.read(name, heads="required")
+    sentences = conllu.read(name, heads="unchecked" if gold is None else "required")
     if gold is None:
         return ((sentence, None) for sentence in sentences)
     from dynet_vdgi.evaluation.attachment import matched

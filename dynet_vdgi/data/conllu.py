@@ -27,10 +27,11 @@ from dynet_vdgi.data.conllu_blocks import (
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source, is_punctuation
+from dynet_vdgi.data.tree_faults import listed
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
 
-Heads = Literal["optional", "partial", "required", "ignored"]
+Heads = Literal["optional", "partial", "required", "unchecked", "ignored"]
 
 TAG_COLUMNS = ("upos", "xpos")
 KNOWN = "known"
@@ -63,6 +64,8 @@ def read(
     * "partial": as "optional", but a tree may lack the heads of some words, which become FREE; the given
       heads form no cycle, and at most one of them is 0;
     * "required": a valid tree with one root;
+    * "unchecked": numbers, of which no tree need be possible (`data.tree_faults` says why not),
+      or `_`, which is FREE; `heads` is None if all are `_`;
     * "ignored": any non-empty text; `heads` is None.
 
     `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
@@ -181,6 +184,12 @@ def tree_of(
     known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
     if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):
         return tuple(known)
+    if policy == "unchecked" and n_missing == n_words:
+        return None
+    if policy == "unchecked":
+        pairs = zip(rows, texts)
+        found = [FREE if text == "_" else _number(block, row, text, n_words) for row, text in pairs]
+        return tuple(found)
     if n_missing:
         row = rows[texts.index("_")]
         if policy == "required":
@@ -202,12 +211,7 @@ def tree_of(
         if text == "_":
             heads.append(FREE)
             continue
-        head = _SMALL_NUMBERS.get(text, -1)
-        if head < 0:
-            if not NUMBER.fullmatch(text):
-                hint = f"expected 0 (root) or 1..{n_words}"
-                raise block.fault(rows[word - 1], f"HEAD {quoted(text)} is not a valid number", hint)
-            head = int(text)
+        head = _number(block, rows[word - 1], text, n_words)
         if head > n_words:
             raise block.fault(rows[word - 1], f"HEAD {head} is outside the sentence (1..{n_words})")
         if head == word:
@@ -218,12 +222,19 @@ def tree_of(
         raise block.fault(rows[0], "no root", "exactly one word must have HEAD 0")
     if n_roots > 1:
         roots = [word for word, head in enumerate(heads, 1) if head == 0]
-        message = f"{n_roots} roots: words {_listed(roots)}"
+        message = f"{n_roots} roots: words {listed(roots)}"
         raise block.fault(rows[roots[1] - 1], message, "exactly one word must have HEAD 0")
     if found := cycle(heads):
-        raise block.fault(rows[found[0] - 1], f"cycle of heads through words {_listed(found)}")
+        raise block.fault(rows[found[0] - 1], f"cycle of heads through words {listed(found)}")
     return tuple(heads)
 
 
-def _listed(words: Sequence[int]) -> str:
-    return ", ".join(str(word) for word in words[:8]) + (", ..." if len(words) > 8 else "")
+def _number(block: BlockCheck, row: int, text: str, n_words: int) -> int:
+    """The number in column 7 of a row."""
+    head = _SMALL_NUMBERS.get(text, -1)
+    if head >= 0:
+        return head
+    if not NUMBER.fullmatch(text):
+        hint = f"expected 0 (root) or 1..{n_words}"
+        raise block.fault(row, f"HEAD {quoted(text)} is not a valid number", hint)
+    return int(text)

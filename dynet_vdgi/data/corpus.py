@@ -57,7 +57,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
 
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
-        heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
+        heads: what column 7 must hold: "optional", "partial", "required", "unchecked" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
     Raises: UsageError, another value of `heads` or `tags`, or no path.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.system.names import column_count
 
 PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
@@ -39,11 +40,33 @@ class Arc(NamedTuple):
         return min(other, self.dependent), max(other, self.dependent)
 
 
+class MultiwordToken(NamedTuple):
+    """A token of several words, from the first to the last."""
+
+    first: int
+    last: int
+    form: str
+
+    @property
+    def number(self) -> str:
+        return f"{self.first}-{self.last}"
+
+
+class EmptyNode(NamedTuple):
+    """An empty node after a word; 0: before all words."""
+
+    after: int
+    number: str
+    form: str
+    tag: str
+
+
 class DrawnTree(NamedTuple):
     """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
 
-    `relations` are written over the arcs; empty: none. `sure`: probability that each head is right, None if
-    it is unknown; it has no effect with gold heads.
+    Heads may be FREE, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
+    none. `sure`: probability that each head is right, None if it is unknown; it has no effect with gold heads.
+    `tokens` are multiword tokens, `empty` empty nodes, and `faults` say why the heads are no tree.
     """
 
     forms: Sequence[str]
@@ -54,21 +77,30 @@ class DrawnTree(NamedTuple):
     note: str | None = None  # None: the number of right heads and of all heads
     relations: Sequence[str] = ()
     sure: Sequence[float | None] | None = None
+    tokens: Sequence[MultiwordToken] = ()
+    empty: Sequence[EmptyNode] = ()
+    faults: Sequence[str] = ()
 
     def arcs(self) -> list[Arc]:
         """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
 
-        Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
+        Raises: ValueError if the lengths differ, or a head that is not FREE is outside 0..n or the word itself.
         """
         n, gold = len(self.forms), self.gold
         for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
             if values is not None and len(values) != n:
                 raise ValueError(f"{len(values)} {name} for {n} words")
-        for word, head in (pair for heads in (self.heads, gold or ()) for pair in enumerate(heads, 1)):
-            if not 0 <= head <= n or head == word:
+        for word, head, is_gold in [
+            *((word, head, False) for word, head in enumerate(self.heads, 1)),
+            *((word, head, True) for word, head in enumerate(gold or (), 1)),
+        ]:
+            if (not 0 <= head <= n or head == word) and (is_gold or head != FREE):
                 raise ValueError(f"head {head} of word {word} in a sentence of {n} words")
         arcs = []
         for word, head in enumerate(self.heads, 1):
+            if head == FREE:
+                arcs += [Arc(gold[word - 1], word, MISSED)] if gold is not None else []
+                continue
             if gold is not None:
                 arcs.append(Arc(head, word, RIGHT if gold[word - 1] == head else WRONG))
                 if gold[word - 1] != head:
@@ -139,6 +171,7 @@ _MARGIN, _GAP = 14, 14  # around a tree, between words
 _FIRST_LEVEL, _LEVEL = 24, 17  # height of the lowest arcs over the words; of each level over the one below
 _CORNER, _SLOT = 7, 9  # radius of an arc's corners, space between its ends at one word
 _BELOW = 38  # from the ends of the arcs to the lower edge of the tags
+_TOKENS = 24  # from there to the lower edge of multiword tokens
 _TIP, _TIP_HALF = 7, 3.5  # length of an arrowhead, and half of its width; the line ends at its back
 _PAPER, _INK, _MUTED = "#ffffff", "#1f2328", "#59636e"
 _GREEN, _RED, _BLUE = "#1a7f37", "#c4320a", "#0550ae"
@@ -205,13 +238,20 @@ class _Picture:
             y = base - _FIRST_LEVEL - _LEVEL * next(of_arcs) if arc.head else top + _TAG
             self._draw(arc, y, base, start, end)
         self.height = base + _BELOW + _MARGIN
+        self._add_tokens(tree, base + _BELOW)
         if tree.gold is not None:
             self._add_legend(MEANING, tree.note_on(arcs))
         elif tree.sure is not None:
             self._add_legend(CONFIDENCE, "")
+        for line in (_empty_nodes(tree), *map(clean, tree.faults)):
+            if line:
+                self._add_line(line)
         meaning = "word ← its head" + (", with a note where it is wrong" if tree.gold is not None else "")
         self._title = f"Dependency tree: {' '.join(self._forms)}"
-        self._description = f"{meaning}: {'; '.join(map(self._in_words, arcs))}."
+        more = [f"{clean(token.form)} is words {token.number}" for token in tree.tokens]
+        more += [*filter(None, [_empty_nodes(tree)]), *map(clean, tree.faults)]
+        of_arcs_in_words = "; ".join(map(self._in_words, arcs))
+        self._description = ". ".join([f"{meaning}: {of_arcs_in_words}", *more]) + "."
 
     def element(self, top: float = 0, width: float = 0) -> str:
         """The `<svg>` element."""
@@ -285,6 +325,26 @@ class _Picture:
         self.width = max(self.width, x + _text_width(note, _NOTE) + _MARGIN)
         self.height += _NOTE + _MARGIN
 
+    def _add_tokens(self, tree: DrawnTree, y: float) -> None:
+        """Multiword tokens, each under a bracket below the tags of its words."""
+        for token in tree.tokens:
+            left = self._middles[token.first - 1] - self._cells[token.first - 1] / 2
+            right = self._middles[token.last - 1] + self._cells[token.last - 1] / 2
+            steps = [("M", left, y), ("L", left, y + 4), ("L", right, y + 4), ("L", right, y)]
+            bracket = _stroke(PLAIN, steps)
+            self._lines.append(f'<g class="vdgi-token" data-words="{token.number}">{bracket}</g>')
+            form = clean(token.form)
+            x = max((left + right) / 2, _MARGIN + _text_width(form, _FORM) / 2)
+            self._label(x, y + _TOKENS - 4, form, "form", _FORM)
+            self.width = max(self.width, x + _text_width(form, _FORM) / 2 + _MARGIN)
+        self.height += _TOKENS * bool(tree.tokens)
+
+    def _add_line(self, text: str) -> None:
+        """A line of text below everything so far."""
+        self._label(_MARGIN, self.height + _NOTE - 4, text, "note", _NOTE, "start")
+        self.width = max(self.width, _MARGIN + _text_width(text, _NOTE) + _MARGIN)
+        self.height += _NOTE + _MARGIN / 2
+
     def _in_words(self, arc: Arc) -> str:
         """An arc, for readers who do not see the picture."""
         head = self._forms[arc.head - 1] if arc.head else "root"
@@ -293,6 +353,15 @@ class _Picture:
         notes += [CONFIDENCE[arc.kind]] if arc.kind in (UNSURE, DOUBTFUL) else []
         note = ", ".join(filter(None, notes))
         return f"{self._forms[arc.dependent - 1]} ← {head}{note and f' ({note})'}"
+
+
+def _empty_nodes(tree: DrawnTree) -> str:
+    """The empty nodes in words; "" if there are none."""
+    places = [
+        f"{node.number} {clean(node.form)}" + (f" ({clean(node.tag)})" if node.tag != "_" else "")
+        for node in tree.empty
+    ]
+    return f"Empty nodes: {', '.join(places)}" if places else ""
 
 
 def _start_tag(width: float, height: float, attributes: str) -> str:

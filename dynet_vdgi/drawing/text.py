@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_writer
-from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence, scoring_protocol
+from dynet_vdgi.data.sentence import FREE, STANDARD, Protocol, Sentence, scoring_protocol
+from dynet_vdgi.data.tree_faults import listed, tree_faults
 from dynet_vdgi.drawing.pictures import (
     CONFIDENCE,
     DOUBTFUL,
@@ -27,6 +30,8 @@ from dynet_vdgi.drawing.pictures import (
     WRONG,
     Arc,
     DrawnTree,
+    EmptyNode,
+    MultiwordToken,
     clean,
     svg_document,
 )
@@ -52,22 +57,46 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
     With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word 12. A legend and
-    the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. `colour` adds terminals'
+    the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. Multiword tokens stand on a line
+    before their first word, empty nodes after their word, faults of the tree at the end. `colour` adds terminals'
     escape sequences. Relations stand behind the tags. The arrowhead of a head that is less sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
-    arcs, tags = tree.arcs(), tree.tags
-    if tree.relations:
-        tags = [f"{tag} {relation}" for tag, relation in zip(tags, tree.relations)]
-    lines = _drawn(arcs, list(map(clean, tree.forms)), list(map(clean, tags)), width, colour)
+    arcs = tree.arcs()
+    lines = _drawn(arcs, _rows(tree), width, colour)
     if tree.gold is not None:
         lines += [_LEGEND, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
         lines.append(_LEGEND_SURE)
+    lines += [line for fault in tree.faults for line in textwrap.wrap(clean(fault), width)]
     return "\n".join(line.rstrip() for line in lines)
+
+
+class _Row(NamedTuple):
+    """What stands before the arcs of a word, a multiword token or an empty node; `word` 0: not a word."""
+
+    number: str
+    form: str
+    tag: str = ""
+    word: int = 0
+
+
+def _rows(tree: DrawnTree) -> list[_Row]:
+    """The rows of a drawing, in the order of CoNLL-U."""
+    starts = {token.first: token for token in tree.tokens}
+    relations = tree.relations or [""] * len(tree.forms)
+    rows: list[_Row] = []
+    for word in range(len(tree.forms) + 1):
+        if word in starts:
+            rows.append(_Row(starts[word].number, clean(starts[word].form)))
+        if word:
+            tag = f"{tree.tags[word - 1]} {relations[word - 1]}".rstrip()
+            rows.append(_Row(str(word), clean(tree.forms[word - 1]), clean(tag), word))
+        rows += [_Row(e.number, clean(e.form), clean(e.tag.strip("_"))) for e in tree.empty if e.after == word]
+    return rows
 
 
 # ------------------------------------------------------------------------------------------- branching lines
@@ -138,12 +167,12 @@ class _Canvas:
 
 
 # ------------------------------------------------------------------------------------------- a word per line
-def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool) -> list[str]:
+def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
     """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
-    digits = len(str(len(forms)))
+    digits = max(len(row.number) for row in rows)
     tag_limit = width // 5
     form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # room for the numbers of two heads
-    labels = [(_pieces(form, form_limit), _pieces(tag, tag_limit)) for form, tag in zip(forms, tags)]
+    labels = [(_pieces(row.form, form_limit), _pieces(row.tag, tag_limit)) for row in rows]
     form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
     tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
     room = width - digits - form_width - tag_width - 3
@@ -157,14 +186,15 @@ def _drawn(arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: in
         notes = _notes(arcs, branches, levels, n_levels)
 
     n_lines = [max(map(len, pieces)) for pieces in labels]
-    rows = list(accumulate(n_lines, initial=0))  # of each word's first line, and the end
-    canvas = _lines_beside(branches, levels, n_levels, rows)
+    starts = list(accumulate(n_lines, initial=0))  # of each row's first line, and the end
+    places = [start for start, row in zip(starts, rows) if row.word]
+    canvas = _lines_beside(branches, levels, n_levels, [*places, starts[-1]])
     lines = []
-    for word, (form_pieces, tag_pieces) in enumerate(labels, 1):
+    for row, start, (form_pieces, tag_pieces) in zip(rows, starts, labels):
         for k, (form, tag) in enumerate(zip_longest(form_pieces, tag_pieces, fillvalue="")):
-            number, note = (str(word), notes.get(word, "")) if k == 0 else ("", "")
+            number, note = (row.number, notes.get(row.word, "")) if k == 0 else ("", "")
             line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
-            lines.append(line + canvas.line(rows[word - 1] + k, colour) + note)
+            lines.append(line + canvas.line(start + k, colour) + note)
     return lines
 
 
@@ -255,14 +285,17 @@ class Drawing:
 def draw(sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD) -> Drawing:
     """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
-    The note below a tree counts the heads that `evaluate` counts under the protocol.
+    The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold trees, heads may be
+    missing and need not be a tree: what is wrong stands below it.
 
-    Raises: DataError if a sentence has no heads, or differs from the gold one.
+    Raises: DataError if no sentence has heads, if one of a file that is compared has no tree, or differs from the gold
+    one.
     """
-    several = _several(sentences)
+    several = _several(sentences, "unchecked" if gold is None else "required")
     if gold is None:
-        return Drawing([tree_of(sentence) for sentence in several])
-    right = [sentence for sentence, _ in matched(_several(gold), several)]
+        has_heads = any(sentence.heads is not None for sentence in several)
+        return Drawing([tree_of(with_heads(sentence) if has_heads else sentence) for sentence in several])
+    right = [sentence for sentence, _ in matched(_several(gold, "required"), several)]
     return Drawing([tree_of(*both, protocol=protocol) for both in zip(several, right)])
 
 
@@ -280,11 +313,14 @@ def tree_of(
     # Without control characters, because terminals obey them and pictures must not contain them.
     forms, tags, caption = list(map(plain, sentence.forms)), list(map(plain, sentence.tags)), plain(caption)
     relations = list(map(plain, sentence.deprels)) if are_labels([sentence.deprels]) else []
+    relations = ["" if relation == "_" else relation for relation in relations]
+    heads, faults = _drawable(sentence.heads)
+    tokens, empty = _besides_words(sentence)
     if gold is None:
         rows = sentence.source.rows if sentence.source else ()
         found = [_CONFIDENCE.search(sentence.source.lines[row]) for row in rows] if sentence.source else []
         sure = [float(match[1]) if match else None for match in found] if any(found) else None
-        return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
+        return DrawnTree(forms, tags, heads, None, caption, None, relations, sure, tokens, empty, faults)
     note = _note(gold, sentence, scoring_protocol(protocol))
     if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
         arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
@@ -292,7 +328,38 @@ def tree_of(
             f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
             for own, right, head, gold_head in arcs
         ]
-    return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
+    return DrawnTree(forms, tags, heads, gold.heads, caption, note, relations, None, tokens, empty, faults)
+
+
+def _drawable(heads: Sequence[int]) -> tuple[list[int], list[str]]:
+    """The heads (n,), FREE where no arc can be shown, and why they are no tree, in words."""
+    n = len(heads)
+    faults = [fault.text for fault in tree_faults(heads)]
+    missing = [word for word, head in enumerate(heads, 1) if head == FREE]
+    if not missing and 0 not in heads:
+        faults.append("no root")
+    lines = [f"not a tree: {'; '.join(faults)}"] if faults else []
+    if len(missing) == n:
+        lines.append("no word has a head")
+    elif missing:
+        lines.append(f"no head: {'word' if len(missing) == 1 else 'words'} {listed(missing)}")
+    return [FREE if head > n or head == word else head for word, head in enumerate(heads, 1)], lines
+
+
+def _besides_words(sentence: Sentence) -> tuple[list[MultiwordToken], list[EmptyNode]]:
+    """The multiword tokens and empty nodes in the lines of a sentence."""
+    tokens, empty = [], []
+    for line in sentence.source.lines if sentence.source else ():
+        number, dash, _ = line.partition("\t")
+        if not dash or line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if "-" in number:
+            first, _, last = number.partition("-")
+            tokens.append(MultiwordToken(int(first), int(last), plain(columns[1])))
+        elif "." in number:
+            empty.append(EmptyNode(int(number.partition(".")[0]), number, plain(columns[1]), plain(columns[3])))
+    return tokens, empty
 
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
@@ -301,10 +368,15 @@ def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False)
     return f"{tree.caption}\n{drawn}" if tree.caption else drawn
 
 
-def _several(sentences: OneOrMore) -> list[Sentence]:
+def with_heads(sentence: Sentence) -> Sentence:
+    """The sentence; without heads, with FREE ones."""
+    return replace(sentence, heads=(FREE,) * len(sentence)) if sentence.heads is None else sentence
+
+
+def _several(sentences: OneOrMore, heads: Heads) -> list[Sentence]:
     if isinstance(sentences, Sentence):
         return [sentences]
-    return list(sentences_of(sentences, heads="required"))
+    return list(sentences_of(sentences, heads=heads))
 
 
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:

@@ -90,6 +90,10 @@ class AnnotatedFiles:
         Raises: UsageError, nothing is confirmed in it; DataError, it is malformed, or a document is there already.
         """
         in_file = read_marked(path)
+        for marked in in_file if not os.path.lexists(path + ENDING) else ():
+            for word, why in marked.opened.items():
+                line = marked.source.line + marked.source.rows[word - 1]
+                raise DataError(path, line, why, "no tree can have these heads; vdgi annotate shows them as open")
         sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
         stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False

@@ -33,6 +33,7 @@ import { isComposing, keyOf } from "./layout.js";
  * @typedef {object} State
  * @property {string[]} files
  * @property {string} fault
+ * @property {string} more what is not compared; "": nothing
  * @property {number} parts
  * @property {number} differences
  * @property {number} decided
@@ -72,7 +73,8 @@ function say(text, isBad = false) {
 async function progress() {
   const state = /** @type {State} */ (await ask("state"));
   at("file").textContent = `Decide: ${state.files[2]}`;
-  at("sides").textContent = `1: ${state.files[0]} · 2: ${state.files[1]}`;
+  const more = state.more ? ` · ${state.more}` : "";
+  at("sides").textContent = `1: ${state.files[0]} · 2: ${state.files[1]}${more}`;
   at("decided").textContent = `${state.decided} of ${state.differences}`;
   at("parts").textContent = String(state.parts);
   at("fault").textContent = state.fault;

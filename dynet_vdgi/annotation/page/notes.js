@@ -18,7 +18,7 @@ export function askNote(place = store.chosen) {
 export function askComment() {
   askOfWord("comment", () => ({
     title: "Comment on the sentence",
-    present: `text_en = ${store.sentence.translation}`,
+    present: `${store.sentence.translation_key} = ${store.sentence.translation}`,
     hint: "key = text stores a comment, without text removes it",
     answer: (text) => give("comment", text, 0),
   }));

@@ -39,6 +39,7 @@
  * @property {boolean} done
  * @property {string} text
  * @property {string} translation "": none
+ * @property {string} translation_key name of its comment, such as text_en
  * @property {string} note
  * @property {boolean} flag
  * @property {Range[]} ranges
@@ -58,7 +59,8 @@
  * @type {Sentence}
  */
 export const NONE = {
-  id: -1, number: -1, edits: 0, version: 0, done: false, text: "", translation: "", note: "", flag: false,
+  id: -1, number: -1, edits: 0, version: 0, done: false, text: "", translation: "",
+  translation_key: "text_en", note: "", flag: false,
   ranges: [], empty: [], problems: [], comments: [], words: [], punctuation: [],
 };
 
