@@ -242,7 +242,8 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
     for kept, freed in reversed(merges):
         bits[freed] = bits[kept] + "1"
         bits[kept] += "0"
-    return Clusters({word: bits[slot] for word, slot in zip(words, leaves)}, dict(counts))
+    # A single cluster has "0", because many programs read no empty bit string.
+    return Clusters({word: bits[slot] or "0" for word, slot in zip(words, leaves)}, dict(counts))
 
 
 class Agglomeration:
