@@ -67,7 +67,7 @@ def slow_induce(stream: Sequence[str], n_clusters: int) -> dict[str, str]:
             side = {kept: "0", gone: "1"}.get(cluster[leaf], "")
             bits[leaf] = side + bits[leaf]
         cluster = merged(cluster, kept, gone)
-    return {word: bits[leaf] for word, leaf in leaves.items()}
+    return {word: bits[leaf] or "0" for word, leaf in leaves.items()}
 
 
 streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
@@ -79,6 +79,11 @@ def test_induction_equals_brute_force(stream, n_clusters):
     assert clusters.paths == slow_induce(stream, n_clusters)
     assert clusters.counts == Counter(stream)
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
+
+
+@pytest.mark.parametrize(("stream", "n_clusters"), [("abcab", 1), ("aaa", 3), ("a", 1)])
+def test_no_bit_string_is_empty(stream: str, n_clusters: int) -> None:
+    assert {*embeddings.induce([stream], n_clusters).paths.values()} == {"0"}
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -82,11 +82,16 @@ def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(vdg
     for wrong, why in ((["--find", "pos=NOUN"], "'pos' is no column"), (["--json"], "no effect without --find")):
         refused = vdgi("check", "a.conllu", *wrong)
         assert (refused.status, why in refused.err) == (2, True)
+    none = vdgi.good("check", "a.conllu", "--find", "upos=NOUN|VERB")
+    assert "0 words found\nno word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$\n" in none.err
+    assert "no word" not in vdgi.good("check", "a.conllu", "--find", query).err
     few = vdgi.good("check", "a.conllu", "--consistency", "-n", "7").out.splitlines()
     assert (few[0].split()[-2:], len(few)) == (["elsewhere", "times"], 6)
     found_ones = vdgi.good("check", "a.conllu", "--consistency", "-n", "7", "--json").out
     Path("list.json").write_text(found_ones, encoding="utf-8")
     session = guessed(Session("a.conllu", "anna", "right"))
+    assert found(session.text, "columns", "deprel=NSUBJ")["hint"].startswith("no word has deprel=NSUBJ; nsubj has ")
+    assert "hint" not in found(session.text, "columns", "deprel=nsubj")
     session.text.listed = listed("list.json", session.text)
     answer = found(session.text, "list", "")
     assert [(f"s{k + 1}", word) for k, word in answer["places"]] == [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.queries import COLUMNS, conditions, words_of
+from dynet_vdgi.data.queries import COLUMNS, conditions, hint, words_of
 from dynet_vdgi.errors import UsageError
 
 ROWS = [
@@ -81,6 +81,31 @@ def test_the_words_are_found_of_which_all_conditions_hold(query: str, words: lis
 def test_a_wrong_query_is_refused_with_the_reason(query: str, why: str) -> None:
     with pytest.raises(UsageError, match=re.escape(why)):
         conditions(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("upos=noun", "no word has upos=noun; NOUN has 1"),
+        ("deprel=NSUBJ upos=NOUN", "no word has deprel=NSUBJ; nsubj has 1"),
+        ("feats.Case=nom", "no word has feats.Case=nom; Nom has 1"),
+        ("head.upos=verb", "no word has head.upos=verb; VERB has 1"),
+        ("upos=NOUN|VERB", "no word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$"),
+        ("feats.Case=Nom|Acc", "no word has feats.Case=Nom|Acc; for one of several values say feats.Case~^(Nom|Acc)$"),
+        ("upos=N", "no word has upos=N; most frequent there: ADJ, NOUN, VERB, ADP, PROPN"),
+        ("feats.Case=Gen", "no word has feats.Case=Gen; most frequent there: Nom"),
+        ("feats.Gender=Fem", "no word has feats.Gender=Fem"),
+        ("feats=Case=Nom|Number=Sing", "no word has feats=Case=Nom|Number=Sing"),
+        ("lemma=cat", "no word has lemma=cat"),
+        ('form="new york"', 'no word has form="new york"; New York has 1'),
+        ("upos=NOUN deprel=root", ""),
+        ("upos~^N$", ""),
+        ("upos!=_ lemma~zzz", ""),
+    ],
+)
+def test_a_hint_says_what_is_nowhere_and_what_may_be_meant(query: str, why: str) -> None:
+    assert words_of(conditions(query), ROWS) == []
+    assert hint(conditions(query), [ROWS]) == why
 
 
 VALUES = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters='"'), min_size=1, max_size=5)

@@ -18,7 +18,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.tagging.crf import Items, Tokens
-from dynet_vdgi.tokenising import features, tokeniser
+from dynet_vdgi.tokenising import features, tokeniser, whole
 from dynet_vdgi.tokenising.features import Seen, symbols_of
 from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
 from dynet_vdgi.tokenising.whole import Splitter, wholes
@@ -355,15 +355,159 @@ def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt:
     assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
 
 
+NUMBERS = (
+    "8/2013",
+    "12/05/2019",
+    "1/2",
+    "1½",
+    "¾",
+    "26.12.2008",
+    "192.168.1.1",
+    "2019-05-12",
+    "1990–1995",
+    "3-4",
+    "3,5-4",
+    "1-3.5",
+    "12:30–13:00",
+    "0171-555-2368",
+    "1:2",
+    "10:9:8",
+    "1'000",
+    "12’500’000",
+    "2019",
+    "1234567890",
+    "१२/०५/२०१९",
+    "٢٠١٩",
+    "7",
+)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_nothing_is_cut_between_digits(number: str, learnt: Tokeniser) -> None:
+    """Not where the tokeniser has never seen a number, nor a bracket after one."""
+    text = f"Le chat ({number}) dort {number} pain. Le pain {number}) dort."
+    expected = [
+        ["Le", "chat", "(", number, ")", "dort", number, "pain", "."],
+        ["Le", "pain", number, ")", "dort", "."],
+    ]
+    assert [[form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))] == expected
+
+
+@pytest.mark.parametrize("number", [n for n in NUMBERS if len(n) > 1])
+def test_digits_stay_together_inside_words_too(number: str, learnt: Tokeniser) -> None:
+    for text in (f"Le A{number}b dort.", f"Le {number}% dort", f"Le dort:{number}?", f"pain{number}"):
+        tokens = [text[t.start : t.end] for s in learnt.tokenise(text).sentences for t in s.tokens]
+        assert any(number in token for token in tokens)
+
+
+PICTURES = {
+    "flag": "\U0001f1eb\U0001f1f7",
+    "flag of Wales": "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
+    "flag of Scotland": "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    "family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "rainbow flag": "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "skin tone": "\U0001f44d\U0001f3fd",
+    "astronaut": "\U0001f469\U0001f3fd\u200d\U0001f680",
+    "health worker": "\U0001f469\U0001f3ff\u200d\u2695\ufe0f",
+    "heart": "\u2764\ufe0f",
+    "heart without a selector": "\u2764",
+    "keycap": "3\ufe0f\u20e3",
+    "face": "\U0001f600",
+    "new face": "\U0001fae0",
+    "sun": "\u2600\ufe0f",
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_a_token_and_the_mark_after_it_another(name: str, learnt: Tokeniser) -> None:
+    picture = PICTURES[name]
+    for mark in "!.,?…)":
+        for text in (f"Le chat dort {picture}{mark} pain", f"Le chat {picture}{mark}"):
+            for found in (learnt.tokenise(text).sentences, by_rule(text)):
+                tokens = [text[t.start : t.end] for sentence in found for t in sentence.tokens]
+                assert tokens[tokens.index("chat") + 1 + ("dort" in tokens) :][:2] == [picture, mark]
+
+
+def test_what_the_training_text_cuts_between_digits_is_cut(tmp_path: Path) -> None:
+    """Ranges and dates are three tokens there, and `30)` is one; digits stay together nevertheless."""
+    rng, lines = random.Random(1), ""
+    for _ in range(60):
+        left, right = f"{rng.randint(1, 99)}", f"{rng.randint(100, 999)}"
+        number = [left, "-", right] if rng.random() < 0.5 else [left, "/", right]
+        words = [f"{rng.randint(1, 9)})", rng.choice(NOUNS), "dort"]
+        text = f"{' '.join(words)} {''.join(number)}."
+        forms = [*words, *number, "."]
+        lines += f"# text = {text}\n"
+        lines += "".join(
+            f"{n}\t{form}" + "\t_" * 7 + f"\t{'SpaceAfter=No' if is_near else '_'}\n"
+            for n, (form, is_near) in enumerate(zip(forms, spaces_missing(text, forms)), 1)
+        )
+        lines += "\n"
+    (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
+    learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
+    assert learnt.cut == {"range", "slash"}
+    assert not learnt.cuts_brackets
+    model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
+    for each in (learnt, tokeniser.load(tmp_path / "my")):
+        (sentence,) = sentences_of(each.tokenise("7) chat dort 2014-2025 88/101."))
+        forms = [form for form, _ in sentence]
+        assert forms == ["7)", "chat", "dort", "2014", "-", "2025", "88", "/", "101", "."]
+
+
+def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(tmp_path: Path) -> None:
+    """The text has no digit before a bracket; in the second, brackets belong to the words before them."""
+    for glued in (False, True):
+        rng, text = random.Random(1), ""
+        for _ in range(40):
+            noun = rng.choice(NOUNS)
+            bracket = [f"{noun})"] if glued else [noun, ")"]
+            forms = ["Le", *bracket, "dort", "."]
+            said = f"Le {noun}) dort."
+            text += f"# text = {said}\n"
+            text += "".join(
+                f"{n}\t{form}" + "\t_" * 7 + f"\t{'SpaceAfter=No' if is_near else '_'}\n"
+                for n, (form, is_near) in enumerate(zip(forms, spaces_missing(said, forms)), 1)
+            )
+            text += "\n"
+        (tmp_path / "text.conllu").write_text(text, encoding="utf-8")
+        learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
+        assert learnt.cuts_brackets is not glued
+        model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
+        assert tokeniser.load(tmp_path / "my").cuts_brackets is not glued
+        if not glued:
+            (sentence,) = sentences_of(learnt.tokenise("Le pain 30) dort."))
+            assert [form for form, _ in sentence] == ["Le", "pain", "30", ")", "dort", "."]
+
+
+def test_files_of_earlier_versions_work_and_leave_brackets_to_what_they_have_learnt(learnt: Tokeniser) -> None:
+    """They know the first eight kinds only; these have kept their numbers."""
+    assert whole.KINDS[:8] == ("url", "email", "time", "number", "name", "tag", "edges", "stop")
+    arrays = {name: array for name, array in learnt.arrays().items() if name != "tokeniser/brackets"}
+    arrays["tokeniser/cut"] = np.array([3, 7])
+    earlier = Tokeniser.from_arrays(arrays, learnt.splitter)
+    assert (earlier.cut, earlier.cuts_brackets) == ({"number", "stop"}, False)
+    (sentence,) = sentences_of(earlier.tokenise("Le chat 8/2013 dort 2019 pain."))
+    assert [form for form, _ in sentence] == ["Le", "chat", "8/2013", "dort", "2019", "pain", "."]
+
+
 def test_nothing_else_is_kept_whole() -> None:
-    assert list(wholes("a.b, 26.12.2008, 192.168.1.1, 1:2, #1, @, 3. end.Next 1/2 ://x 12: 30")) == []
+    assert list(wholes("a.b, #1, @, 3. end.Next ://x 9: 3, a/b, x-y, l'un")) == []
     (found,) = wholes("请发a@b.example.com谢谢")
     assert (found.start, found.end, found.kind) == (2, 17, "email")
 
 
 def test_what_stays_whole_is_found_in_linear_time() -> None:
     """In a word of 100,000 letters; quadratic time would take minutes."""
-    for text in ("@" + "a" * 10**5, "a" * 10**5 + "@", "www." + "." * 10**5, "1." * 10**5, "a.b@c" * 10**5):
+    for text in (
+        "@" + "a" * 10**5,
+        "a" * 10**5 + "@",
+        "www." + "." * 10**5,
+        "1." * 10**5,
+        "a.b@c" * 10**5,
+        "7" * 10**5,
+    ):
+        assert len(list(wholes(text))) <= 10**5
+    for text in ("1-" * 10**5, "1/" * 10**5, "1:" * 10**5, "1.1-" * 10**5, "1'" * 10**5, "\U0001f600\ufe0f" * 10**5):
         assert len(list(wholes(text))) <= 10**5
 
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shell import Vdgi
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import DataError
@@ -155,3 +156,11 @@ def test_what_the_reader_refuses_the_validator_refuses(official: dict[str, list[
 def test_every_fault_that_the_validator_knows_is_here(official: dict[str, list[str]]) -> None:
     known = {fault for found in official.values() for fault in found}
     assert known - {"UnicodeDecodeError", "ValueError"} <= {name.partition(" ")[0] for name in FAULTS}
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
+def test_an_empty_file_is_not_without_errors(vdgi: Vdgi, folder: Path, text: str) -> None:
+    Path("empty.conllu").write_text(text, encoding="utf-8")
+    refused = vdgi("check", "empty.conllu", "--ud")
+    assert (refused.status, refused.out) == (3, "")
+    assert "empty.conllu: no sentences (there is nothing to check)" in refused.err

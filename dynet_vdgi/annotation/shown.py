@@ -47,7 +47,9 @@ def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
         {"number": number[marked.id], "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST], "why": why}
         for marked, _, why in hits[:MOST_FOUND]
     ]
-    return {"found": shown, "places": [(marked.id, word) for marked, word, _ in hits], "seen": seen_of(hits)}
+    places = [(marked.id, word) for marked, word, _ in hits]
+    why = "" if hits or kind != "columns" else queries.hint(queries.conditions(query), map(_rows, text.sentences))
+    return {"found": shown, "places": places, "seen": seen_of(hits), **({"hint": why} if why else {})}
 
 
 def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:

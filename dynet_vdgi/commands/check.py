@@ -11,8 +11,9 @@ languages, 4 and 5 those of the language that --lang names by its code in UD. Ex
 errors, with 0 if there are warnings only.
 
 With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME of a word
-and, after head., of its head, with = or != (the same value), ~ or !~ (a part that a regular expression matches).
-With --json, vdgi annotate --list steps through them.
+and, after head., of its head (head.head.: of that one's head), with = or != (the same value), ~ or !~ (a part that
+a regular expression matches, such as upos~^(NOUN|VERB)$). Values with blanks stand in quotes: form="New York". With
+--json, vdgi annotate --list steps through them.
 
 With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the files contradicts,
 the most suspicious first: what it is, what such words are elsewhere or what the parser says, and how often the
@@ -30,6 +31,7 @@ two are there. The parser learns from one half of the sentences to judge the oth
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 from itertools import count
 
@@ -40,6 +42,8 @@ from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
+
+logger = logging.getLogger("dynet_vdgi")
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -67,7 +71,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.find is not None:
         from dynet_vdgi.data import places
 
-        print_places(list(places.found(names, arguments.find)), arguments.json)
+        found = list(places.found(names, arguments.find))
+        print_places(found, arguments.json)
+        if not found and (why := places.why_none(names, arguments.find)):
+            logger.info("%s", why)
     elif arguments.consistency:
         from dynet_vdgi.annotation.consistency import inconsistent
 
@@ -123,7 +130,10 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     if language and level in ("", "4", "5") and validation.code_in_ud(language):
         raise UsageError(validation.unknown_language(language))
-    texts = (files.read_text(name, are_limited=False) for name in names)
+    texts = [files.read_text(name, are_limited=False) for name in names]
+    for name, text in zip(names, texts):
+        if not text.strip("\ufeff \t\r\n"):
+            raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")
     found = validation.messages(texts, language, level)
     if validation.lack_of_language(found):
         raise UsageError(validation.unknown_language(language))

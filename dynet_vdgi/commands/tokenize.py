@@ -41,9 +41,9 @@ def _split(arguments: argparse.Namespace) -> None:
     begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
     spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
 
-    Web and e-mail addresses, numbers such as 1,234.5, times, @names and #tags stay whole unless what was
-    learnt from cuts them. Characters that cannot be seen, such as soft hyphens, stay with the letters
-    before them.
+    Web and e-mail addresses, numbers such as 1,234.5, 12/05/2019 and 1990-95, times, @names, #tags and
+    emoji stay whole unless what was learnt from cuts them. Characters that cannot be seen, such as soft
+    hyphens, stay with the letters before them.
 
       vdgi tokenize my.tokeniser raw.txt -o raw.conllu
     """

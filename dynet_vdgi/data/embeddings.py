@@ -1,7 +1,7 @@
 """Words beyond a treebank: vectors, read by gensim, and Brown clusters, read or learnt.
 
 Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
-and fastText's own .bin. gensim holds the whole file in memory.
+and fastText's own .bin; `vector_files` tells them apart. gensim holds the whole file in memory.
 
 Shapes: V words, D numbers in a vector.
 """
@@ -9,7 +9,6 @@ Shapes: V words, D numbers in a vector.
 from __future__ import annotations
 
 import logging
-import os
 import re
 import struct
 import zlib
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data import files
+from dynet_vdgi.data import files, vector_files
 from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.arrays import Floats, Floats32, Ints
@@ -31,11 +30,6 @@ from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
-
-_FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
-_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?(\d{1,18}) ([1-9]\d{0,8})\s*\n")
-_TEXT = re.compile(rb"[^ ]* [-+]?[\d.]+(?:[eE][-+]?\d+)?[ \r\n]")  # a word and a number in digits
-_DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 
 # What gensim raises on damaged files, besides wrong arrays.
 _GENSIM_FAILS: tuple[type[Exception], ...]
@@ -93,32 +87,23 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
 
 
 def _read(path: str) -> KeyedVectors:
-    """The vectors of a file. Raises: DataError, gensim cannot read it."""
-    name, head = files.shown(path), b""
+    """The vectors of a file. Raises: DataError, it is no file of vectors, or gensim cannot read it."""
+    form, name = vector_files.form_of(path), files.shown(path)
     try:
-        with files.open_bytes(path) as handle:
-            head = handle.read(1 << 16)
-        header = _HEADER.match(head)
-        most = os.path.getsize(path) * (_DEFLATED if name.endswith(".gz") else 1)
-        if not head.strip() or (header and most < 2 * int(header[1]) * int(header[2])):
-            raise ValueError("it is empty, or smaller than its header says")  # gensim would reserve the memory
         from gensim.models import KeyedVectors
         from gensim.models.fasttext import load_facebook_vectors
 
         with _quiet_gensim():
-            if head.startswith(_FASTTEXT):
+            if form.kind == "fasttext":
                 return load_facebook_vectors(path)
             # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
-            form = {"binary": header and not _TEXT.match(head, header.end()), "no_header": not header}
-            vectors = KeyedVectors.load_word2vec_format(path, encoding="utf-8-sig", unicode_errors="replace", **form)
-        if not vectors.vector_size:
-            raise ValueError("no numbers after the first space")
-        return vectors
+            how = {"binary": form.kind == "binary", "no_header": form.header is None}
+            return KeyedVectors.load_word2vec_format(path, encoding="utf-8-sig", unicode_errors="replace", **how)
     except _GENSIM_FAILS as error:
-        counts = Counter(line.count(b" ") for line in head.split(b"\n")[1:100])
-        size = counts.most_common(1)[0][0] if counts else 0
-        hint = "cut off, an archive, or a download that failed (git lfs pull)? A word has no spaces: "
-        hint += f"awk 'NF == {size + 1}' keeps such rows"
+        if form.kind == "text" and (found := vector_files.faulty_row(path, form)):
+            number, fault = found
+            raise DataError(name, number, *fault) from None
+        hint = "cut off, or a download that failed: fetch it again"
         raise DataError(name, None, f"gensim cannot read it: {error}", hint) from None
 
 
@@ -257,7 +242,8 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
     for kept, freed in reversed(merges):
         bits[freed] = bits[kept] + "1"
         bits[kept] += "0"
-    return Clusters({word: bits[slot] for word, slot in zip(words, leaves)}, dict(counts))
+    # A single cluster has "0", because many programs read no empty bit string.
+    return Clusters({word: bits[slot] or "0" for word, slot in zip(words, leaves)}, dict(counts))
 
 
 class Agglomeration:

@@ -61,3 +61,13 @@ def found(names: Sequence[str], query: str) -> Iterator[Place]:
             rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
             for word in queries.words_of(wanted, rows):
                 yield Place.of(sentence, number, word, described(rows[word - 1], sentence.forms))
+
+
+def why_none(names: Sequence[str], query: str) -> str:
+    """Why no word of files is found by a query, see `queries.hint`. Raises: as `found`."""
+    if files.STANDARD in names:  # which can be read only once
+        return ""
+    sentences = (sentence for name in names for sentence in conllu.read(name, heads="partial", tags=conllu.KNOWN))
+    sources = (sentence.source for sentence in sentences if sentence.source is not None)
+    rows = ([source.lines[row].split("\t") for row in source.rows] for source in sources)
+    return queries.hint(queries.conditions(query), rows)

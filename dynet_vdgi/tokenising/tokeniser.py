@@ -57,7 +57,17 @@ from dynet_vdgi.tokenising.features import (
     seen_document,
     symbols_of,
 )
-from dynet_vdgi.tokenising.whole import EDGES, KINDS, STOP, Splitter, Whole, invented, wholes
+from dynet_vdgi.tokenising.whole import (
+    BRACKETS,
+    KINDS,
+    RANGE,
+    STOP,
+    Splitter,
+    Whole,
+    invented,
+    numbers_in,
+    wholes,
+)
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -75,6 +85,12 @@ LONG = 80
 PASSAGE = 1 << 18
 """Characters that are labelled at once, at least; at most twice as many."""
 
+_HYPHEN = re.compile(r"[^\W\d_](?=[-–][^\W\d_])")
+"""A letter before a hyphen before another letter."""
+
+_CLOSED = re.compile(r"[^\W\d_](?=[)\]}])")
+"""A letter before a closing bracket."""
+
 _BORDERS = (re.compile(r"\n[^\S\n]*\n"), re.compile("\n"), re.compile(r"\s"))
 """Where passages may end, in order of preference."""
 
@@ -88,6 +104,7 @@ class Tokeniser:
     splitter: Splitter
     cut: frozenset[str] = frozenset()  # kinds of `whole` that what was learnt from does not keep
     own: frozenset[str] = frozenset()  # format characters that begin words there
+    cuts_brackets: bool = False  # from digits, as from words there, which has none at digits
 
     @classmethod
     def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
@@ -103,7 +120,8 @@ class Tokeniser:
         tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
         crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
         cut = _kinds_cut(zip(documents, symbols, gold))
-        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)), cut, own)
+        cuts_brackets = _cuts_brackets(list(zip(every, symbols, gold)))
+        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)), cut, own, cuts_brackets)
 
     # ------------------------------------------------------------------------------------------- texts
     def tokenise(self, text: str, name: str = "", *, lines: bool = False) -> Document:
@@ -181,7 +199,7 @@ class Tokeniser:
             elif lines:
                 scores[~is_end, k] = _NEVER
         if NOTHING in self.labels:
-            inside, at_borders, at_stops = _guarded(symbols, seen.text, self.cut)
+            inside, at_borders, at_stops = _guarded(symbols, seen.text, self.cut, self.cuts_brackets)
             inside |= seen.joined[symbols.places]
             for k, label in enumerate(self.labels):
                 if label != NOTHING:
@@ -206,6 +224,8 @@ class Tokeniser:
         found = {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
         if self.cut:
             found["tokeniser/cut"] = np.array(sorted(map(KINDS.index, self.cut)), np.int64)
+        if self.cuts_brackets:
+            found["tokeniser/brackets"] = np.ones(1, np.int64)
         if self.own:
             found["tokeniser/own"] = np.array(sorted(map(ord, self.own)), np.int64)
         return found
@@ -226,7 +246,7 @@ class Tokeniser:
         if not {*cut} <= {*range(len(KINDS))} or not all(0 <= n < 0x110000 for n in own):
             raise ModelError("no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may")
         kinds, formats = frozenset(KINDS[n] for n in cut), frozenset(map(chr, own))
-        return cls(crf, tuple(map(int, labels)), splitter, kinds, formats)
+        return cls(crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays)
 
 
 def passages(text: str) -> Iterator[tuple[int, str, bool]]:
@@ -255,16 +275,19 @@ def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
 
 
 def _guarded(
-    symbols: Symbols, text: str, cut: Set[str]
+    symbols: Symbols, text: str, cut: Set[str], cuts_brackets: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """The units (U,) that end nothing, that end a token, and that end a sentence, by the rules of `whole`."""
     inside, borders, stops = (np.zeros(len(symbols.units), np.bool_) for _ in range(3))
     for found in wholes(text):
         if found.kind in cut:
+            for start, end in numbers_in(text, found, cut):
+                first, last = np.searchsorted(symbols.places, [start, end - 1]).tolist()
+                inside[first:last] = True
             continue
         first, end = _units(symbols, found)
         inside[first : end - 1] = True
-        if EDGES not in cut:
+        if cuts_brackets if found.edge == BRACKETS else found.edge not in cut:
             borders[first - 1 : first] |= found.cut_before
             borders[end - 1] |= found.cut_after and not found.ends_sentence
         if STOP not in cut and found.ends_sentence:
@@ -274,12 +297,13 @@ def _guarded(
 
 def _kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[str]:
     """The kinds of `whole` that documents, whose units have these labels, do not keep in most cases."""
-    balance = Counter[str]()
+    balance, n_hyphens = Counter[str](), 0
     for document, symbols, labels in learnt:
         for found in wholes(document.text):
             first, end = _units(symbols, found)
             is_whole = not labels[first : end - 1].any()
-            balance[found.kind] += 1 if is_whole else -1
+            if end - first > 1:
+                balance[found.kind] += 1 if is_whole else -1
             if not is_whole:
                 continue
             if found.ends_sentence:
@@ -288,8 +312,27 @@ def _kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[st
             elif found.cut_before or found.cut_after:
                 is_cut = not found.cut_before or not first or labels[first - 1] >= TOKEN
                 is_cut = is_cut and (not found.cut_after or labels[end - 1] >= TOKEN)
-                balance[EDGES] += 1 if is_cut else -1
-    return frozenset(kind for kind, n in balance.items() if n <= 0)
+                balance[found.edge] += 1 if is_cut else -1
+        if RANGE not in balance:  # hyphens between letters, for want of better
+            hyphens = [found.end() for found in _HYPHEN.finditer(document.text)]
+            places = np.searchsorted(symbols.places, hyphens)
+            n_cut = int(np.sum((labels[places] > NOTHING) | (labels[places - 1] > NOTHING)))
+            n_hyphens += 2 * n_cut - len(hyphens)
+    if RANGE not in balance and n_hyphens > 0:
+        balance[RANGE] = -1
+    return frozenset(kind for kind, n in balance.items() if n <= 0 and kind != BRACKETS)
+
+
+def _cuts_brackets(learnt: Sequence[tuple[Document, Symbols, Ints]]) -> bool:
+    """Whether documents, whose units have these labels, cut brackets from words, and have none at digits."""
+    balance = 0
+    for document, symbols, labels in learnt:
+        if any(found.edge == BRACKETS and found.cut_after for found in wholes(document.text)):
+            return False  # there is something to learn from
+        ends = [found.start() for found in _CLOSED.finditer(document.text)]
+        is_cut = labels[np.searchsorted(symbols.places, ends)] >= TOKEN
+        balance += int(is_cut.sum()) - int((~is_cut).sum())
+    return balance > 0
 
 
 def _sentences(

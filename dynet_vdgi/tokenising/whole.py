@@ -1,6 +1,6 @@
 """Knowledge of texts in all languages: what stays whole, rare marks, multiword tokens.
 
-Addresses, numbers with separators, times, @names and #tags stay whole in all languages.
+Addresses, numbers, times, dates, @names, #tags and emoji stay whole in all languages.
 
 A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by what it has
 seen, kind by kind.
@@ -12,7 +12,7 @@ import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from math import log
 from operator import mul
@@ -35,6 +35,18 @@ _IN_URL = rf"[^{_NO_URL}<>\"“”«»{_DENSE}]|\([^{_NO_URL}]*\)"
 _IN_EMAIL = "A-Za-z0-9À-ɏ_%+-"
 _DOMAIN = "[A-Za-z0-9À-ɏ-]+"
 _ALONE = r"(?<!\d)(?<!\d[.,:])"
+PICTURE = (  # a flag, or an emoji with its tone; what joins several is not seen
+    r"[\U0001f1e6-\U0001f1ff]{2}|[\d#*]\ufe0f?\u20e3"
+    r"|[\u231a\u231b\u23e9-\u23f3\u25fb-\u25fe\u2600-\u2757\u2763-\u2767\u2794-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff]"
+    r"[\U0001f3fb-\U0001f3ff\ufe0f]*"
+)
+
+
+def _series(marks: str, number: str = r"\d+", least: int = 1) -> str:
+    """Numbers with one of the marks between them, `least` times at least."""
+    return rf"(?<!\d)(?<!\d{marks}){number}(?:{marks}{number}){{{least},}}(?!\d|{marks}\d)"
+
+
 _PATTERNS = {
     "url": rf"(?:https?://|ftp://|www\.)(?:{_IN_URL})*(?:[/#=&%+~$-]|{_LETTER}|\([^{_NO_URL}]*\))",
     "email": rf"(?<![{_IN_EMAIL}])[{_IN_EMAIL}][{_IN_EMAIL}.]{{0,63}}@{_DOMAIN}(?:\.{_DOMAIN})+",
@@ -44,17 +56,38 @@ _PATTERNS = {
     "name": rf"(?<!\w)@{_LETTER}+(?:[.-]{_LETTER}+)*",
     "tag": rf"(?<!\w)#{_NAME}",
 }
-_ANY = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
-_HINT = re.compile(r"\d[.,:٫٬]\d|[@#]|://|www\.")
+_LATER = {  # kinds that tokenisers of earlier versions know nothing of
+    "picture": PICTURE,
+    "slash": _series("/"),
+    "date": r"(?<!\d)(?<!\d-)\d{4}-\d\d-\d\d(?!\d|-\d)",
+    "dots": rf"{_series('[.]', least=2)}|(?<!\d)\d{{1,3}}(?:['’]\d{{3}})+(?!\d)",
+    "range": r"(?<!\d[.,:])" + _series("[-–]", r"\d+(?:[.,:]\d+)*"),
+    "ratio": _series(":"),
+    "digits": r"\d*[¼½¾⅐-⅞]|\d+",
+}
+_ALL = _PATTERNS | _LATER
+
+
+def _one_of(kinds: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{kind}>{_ALL[kind]})" for kind in kinds))
+
+
+_FIRST = ("url", "email", "date", "range")  # else their first numbers would be found before them
+_ANY = _one_of((*_FIRST, *(kind for kind in _ALL if kind not in _FIRST)))
+_NUMBERS = _one_of(("time", "number", "ratio", "digits"))
+_HINT = re.compile(rf"\d[.,:٫٬/'’–-]\d|\d\d|[(\[{{]\d|\d[)\]}}]|[¼½¾⅐-⅞]|[@#]|://|www\.|{PICTURE}")
 """In every stretch; most texts have few."""
 
 _AFTER = re.compile(r"[.,;:!?…)\]}\"”»]+(?=\s|\Z)|[)\]}\"”»]")
 _SPACE = re.compile(r"\s")
 _NEXT = re.compile(r"\s*(\S?)")
 
-EDGES, STOP = "edges", "stop"
-KINDS = (*_PATTERNS, EDGES, STOP)
-"""What stays whole; that marks at its edges are tokens; and that a full stop after it ends a sentence."""
+EDGES, STOP, MARKS, BRACKETS = "edges", "stop", "marks", "brackets"
+KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
+"""What stays whole; that marks at its edges are tokens, or at those of pictures; and that a full stop after it
+ends a sentence. Files of tokenisers hold their numbers."""
+
+DIGITS, RANGE = "digits", "range"
 
 
 class Whole(NamedTuple):
@@ -66,6 +99,7 @@ class Whole(NamedTuple):
     cut_before: bool  # a token ends right before it
     cut_after: bool  # a token ends with it
     ends_sentence: bool  # the full stop after it ends a sentence
+    edge: str = EDGES  # what decides whether it is cut: EDGES, MARKS or BRACKETS
 
 
 def wholes(text: str) -> Iterator[Whole]:
@@ -77,6 +111,15 @@ def wholes(text: str) -> Iterator[Whole]:
     for found in _matches(text):
         start, end = found.span()
         before = text[start - 1 : start]
+        if found.lastgroup == "picture":
+            opens, closes = _is_mark(before), _is_mark(text[end : end + 1])
+            yield Whole(start, end, "picture", opens, closes, False, MARKS)
+            continue
+        if found.lastgroup == DIGITS:
+            opens, closes = before in tuple("([{"), text[end : end + 1] in tuple(")]}")
+            if end - start > 1 or opens or closes:
+                yield Whole(start, end, DIGITS, opens, closes, False, BRACKETS)
+            continue
         opens = before == '"' or (before != "" and unicodedata.category(before) in ("Ps", "Pi"))
         after = _AFTER.match(text, end)
         ends_sentence = False
@@ -87,6 +130,16 @@ def wholes(text: str) -> Iterator[Whole]:
             ends_sentence = is_begin and len(after[0]) == 1
             after = after if is_begin or len(after[0]) > 1 else None
         yield Whole(start, end, found.lastgroup or "", opens, after is not None, ends_sentence)
+
+
+def _is_mark(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] == "P"
+
+
+def numbers_in(text: str, whole: Whole, cut: Set[str]) -> Iterator[tuple[int, int]]:
+    """Where the numbers of a stretch are that stay together although the stretch itself is cut."""
+    found = _NUMBERS.finditer(text, whole.start, whole.end)
+    return (number.span() for number in found if number.lastgroup not in cut)
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
