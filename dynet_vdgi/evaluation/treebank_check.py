@@ -11,7 +11,7 @@ from dynet_vdgi.data.corpus import SHORTEST, Filter
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, UD_TAGS, Protocol, Sentence, ud_version
-from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, unknown_tags
+from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, uninformative_warnings, unknown_tags
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import aligned, count, limit, listed
 
@@ -120,7 +120,8 @@ class Summary:
         if unused and with_unused:
             rules = " ".join(map(str, unused))
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
-        warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        of_rules = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        warnings = (*uninformative_warnings(self.kept_tags), *of_rules)
         return [*result, *(f"  {warning}" for warning in warnings)]
 
 
