@@ -317,10 +317,10 @@ has 49 % (Yupik-SLI, whose words are parts of words), all others at most 7 %. Wh
 replaced by X, 52 % of the heads are expected and 36 % are right; French and Gaelic bear 60 %."""
 
 MOST_ALIKE, FEWEST_ALIKE = 0.6, 10
-"""The largest share of words with one tag, if there are at least FEWEST_ALIKE, in a text whose tags say something. In the same
-files it is at most 50 %. Beyond it, expected shares are no longer right: with X for all words, 52, 57 and 66 % of the
-heads were expected in French, Gaelic and Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56 and 49 %,
-and 49, 41 and 18 %."""
+"""The largest share of words with one tag, if there are at least FEWEST_ALIKE, in a text whose tags say something. In
+the same files it is at most 50 %. Beyond it, expected shares are no longer right: with X for all words, 52, 57 and
+66 % of the heads were expected in French, Gaelic and Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56
+and 49 %, and 49, 41 and 18 %."""
 
 TO_TAG = "vdgi tag train learns a tagger from fifty tagged sentences, and vdgi tag MODEL FILE --retag replaces the tags"
 """What to do if tags say nothing."""
