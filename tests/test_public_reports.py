@@ -12,13 +12,17 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from annotating import seen
 from shell import Vdgi
 
 from dynet_vdgi import cli
+from dynet_vdgi.annotation.marked import block
+from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.config import resources
@@ -124,6 +128,25 @@ ROWS: dict[str, list[Row]] = {
     "bugs-2/tag_evaluate_lemma_missing.conllu": [
         Row("tag evaluate {tagger} {file}", 0, r"(?s)lemma +\d +3 .*4 words of the gold file left out, without lemma"),
     ],
+    # Vectors: what is no text with numbers is refused, with its line or by name.
+    "bugs-2/vectors_decimal_commas.vec": [Row(VECTORS, 3, r"vectors_decimal_commas\.vec:2")],
+    "bugs-2/vectors_two_spaces.vec": [Row(VECTORS, 3, r"vectors_two_spaces\.vec:2")],
+    "bugs-2/vectors_header_too_few.vec": [Row(VECTORS, 0, r"(?i)warning: .*(header|rows|first line)")],
+    "bugs-2/vectors_word_counts.txt": [Row(VECTORS, 3, r"(?i)count|dimension")],
+    "bugs-2/vectors_zipped.zip": [Row(VECTORS, 3, r"(?i)\bzip\b", absent="could not convert")],
+    # Other people's files.
+    "bugs-2/conll2003.conllu": [Row(CHECK, 3, r"(?i)conll-?2003|table", absent="this is plain text")],
+    "bugs-2/draw_partial.conllu": [Row("draw {file}", 0, r"3 oer .*\n4 , ")],
+    "bugs-2/feats_conll_x.conllu": [Row(CHECK, 3, r"CoNLL-X")],
+    "bugs-2/feats_empty_value.conllu": [Row(CHECK, 3, r":4: FEATS .*Poss=.*(feats|column|_)")],
+    "bugs-2/lang_three_letters.sh": [
+        Row("check {bugs-2/raw_gold_without_heads.sys.conllu} --ud --lang cym", 2, r"\bcy\b", absent="unknown-deprel"),
+    ],
+    "bugs-2/misc_form_feed_SpacesAfter.conllu": [SOUND, PARSED],
+    "bugs-2/plus_11_columns.conllu": [SOUND, Row(PARSE, 0, keeps="1-6 9-11")],
+    "bugs-2/tokenise_unseen_marks.txt": [
+        Row(TOKENISED, 0, r"(?s)\t8/2013\t.*\t30\t.*\t\)\t.*\t12/05/2019\t.*\t!\t"),
+    ],
 }
 
 
@@ -137,6 +160,29 @@ SCRIPTS: dict[str, tuple[type[VdgiError] | None, str]] = {
     "bugs-2/from_conllu_key_order.py": (None, r"\('NOUN',\) \('cath',\)"),
 }
 
+
+def opened_two_roots(session: Session) -> None:
+    """The roots are open, and so is nothing else that can be."""
+    assert block(session.sentences[0]).count("\n") == 10
+
+
+def opened_self_head(session: Session) -> None:
+    assert "4\t,\t,\tPUNCT\t_\t_\t4\t" not in block(session.sentences[0])
+
+
+def joined_misc(session: Session) -> None:
+    """Both values of `Entity` and `Gloss` are there after words 1 and 2 are joined."""
+    session.change(0, seen(session.text.of_id(0)), "join", 1)
+    text = block(session.text.of_id(0))
+    for value in ("(e1-place", "e1)", "fort", "day"):
+        assert value in text
+
+
+PAGES: dict[str, Callable[[Session], None]] = {
+    "bugs-2/annotate_join_misc.conllu": joined_misc,
+    "bugs-2/annotate_self_head.conllu": opened_self_head,
+    "bugs-2/annotate_two_roots.conllu": opened_two_roots,
+}
 
 WEIGHT_DECAY = "bugs-2/dynet_weight_decay.py"
 
@@ -183,6 +229,11 @@ def rows() -> list[object]:
     ]
 
 
+def test_each_input_has_its_row(inputs: Path) -> None:
+    files = {str(path.relative_to(inputs)) for name in FOLDERS for path in (inputs / name).rglob("*") if path.is_file()}
+    assert files == {*ROWS, *SCRIPTS, *PAGES, WEIGHT_DECAY}
+
+
 @pytest.mark.parametrize(("name", "row"), rows())
 def test_what_people_reported_is_mended(
     vdgi: Vdgi, inputs: Path, steps: dict[str, str], request: pytest.FixtureRequest, name: str, row: Row
@@ -213,6 +264,15 @@ def test_what_scripts_of_reports_do(inputs: Path, capsys: pytest.CaptureFixture[
         return
     with pytest.raises(error, match=pattern):
         runpy.run_path(name)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_the_page_does_with_files_of_reports(inputs: Path, name: str) -> None:
+    session = Session(name, "anna", "right")
+    try:
+        PAGES[name](session)
+    finally:
+        session.release()
 
 
 @pytest.mark.slow
