@@ -14,6 +14,7 @@ without tagged sentences, too (`--tagged 0`).
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import time
@@ -31,7 +32,8 @@ from measuring import csv_rows, write_csv
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
-from dynet_vdgi.tagging.lemmas import TagList, scores_of
+from dynet_vdgi.tagging.lemmas import TagList
+from dynet_vdgi.tagging.tag_scores import scores_of
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
@@ -52,7 +54,7 @@ def bare(sentence: Sentence) -> Sentence:
 
 
 def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
-    """`COLUMNS`, and UPOS of words whose lower-cased forms are not known, in per cent."""
+    """`COLUMNS`, NaN of those without gold, and UPOS of words whose lower-cased forms are not known, in per cent."""
     scores = scores_of(gold, found).accuracy
     new = [
         tag == its
@@ -61,7 +63,8 @@ def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
         if form.lower() not in known
     ]
     names = ("UPOS", "FEATS", "UPOS and FEATS", "XPOS", "lemma")
-    return [100 * scores[name] for name in names] + [100 * sum(new) / max(1, len(new))]
+    of_columns = [math.nan if scores[name] is None else 100 * scores[name] for name in names]
+    return [*of_columns, 100 * sum(new) / max(1, len(new))]
 
 
 def by_vdgi(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:

@@ -418,6 +418,11 @@ nothing. Functions take sentences: in memory, from `read`, or as the path of the
 prints, reads `sys.argv` or sets log handlers. Errors that a user can cause are subclasses of `VdgiError`;
 the message says what is wrong, where and what to do.
 
+A neural parser (the preset `paper` and its kind) learns and parses in DyNet's one computation graph. If your program
+has a graph of its own there, its expressions are stale afterwards (`RuntimeError: Stale Expression`): call
+`dynet.renew_cg()` and make them again. Options that you gave DyNet before hold, but for weight decay, which would
+change what is learnt: the setting `train.l2` is this program's.
+
 ```python
 import dynet_vdgi as vdgi
 

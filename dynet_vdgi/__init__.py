@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dynet_vdgi.api import rules as rules, train as train
-    from dynet_vdgi.data.conllu_writing import from_conllu as from_conllu, to_conllu as to_conllu, write as write
+    from dynet_vdgi.data.conllu_objects import from_conllu as from_conllu, to_conllu as to_conllu
+    from dynet_vdgi.data.conllu_writing import write as write
     from dynet_vdgi.data.corpus import Corpus as Corpus, prepare as prepare, read as read
     from dynet_vdgi.data.sentence import Protocol as Protocol, Sentence as Sentence
     from dynet_vdgi.drawing.text import Drawing as Drawing, draw as draw
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": "rules train",
-    "data.conllu_writing": "from_conllu to_conllu write",
+    "data.conllu_objects": "from_conllu to_conllu",
+    "data.conllu_writing": "write",
     "data.corpus": "Corpus prepare read",
     "data.sentence": "Protocol Sentence",
     "drawing.text": "Drawing draw",

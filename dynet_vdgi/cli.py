@@ -33,6 +33,17 @@ VERBS = (
     "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
     "rules", "convert", "release", "clusters", "experiment",
 )  # fmt: skip
+_ON_PROCESSOR = "it computes on the processor; vdgi parse --jobs N uses several processes"
+DYNET = {
+    "--dynet-mem": "its memory grows as it needs more",
+    "--dynet-seed": "vdgi train has --seed N",
+    "--dynet-weight-decay": "vdgi train has --set train.l2=X",
+    "--dynet-l2": "vdgi train has --set train.l2=X",
+    "--dynet-autobatch": "it takes sentences of one length together by itself",
+    **dict.fromkeys(("--dynet-gpu", "--dynet-gpus", "--dynet-gpu-ids", "--dynet-devices"), _ON_PROCESSOR),
+}
+"""Options that programs with DyNet take, and what to say or know instead."""
+
 FORMER = {
     "doubts": "vdgi choose --words FILE",
     "agreement": "vdgi evaluate --agreement A B",
@@ -127,6 +138,9 @@ class ArgumentParser(argparse.ArgumentParser):
             meant = f"; did you mean --train {' '.join(unknown)}?" if self.prog.endswith(" train") else ""
             self.error(f"unexpected arguments: {' '.join(unknown)}{meant}")
         name = options[0].partition("=")[0]
+        if name.startswith("--dynet"):
+            instead = f"; {DYNET[name]}" if name in DYNET else ""
+            self.error(f"no option {name}: this program sets DyNet's options itself{instead}")
         known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
         self.error(f"no option {name}{did_you_mean(name, known)}")
 
@@ -174,6 +188,8 @@ def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
         raise SystemExit(UsageError.exit_status)
     if unknown := [each for each in argv if not verb and each not in parser._option_string_actions]:
         parser._refuse(unknown)
+    if argv[0].startswith("--dynet"):  # what follows is its value, not the verb
+        parser._refuse(argv[:1])
     words = [each for each in argv if not each.startswith("-")]
     for former in (verb, " ".join(words[:2])):
         if former in FORMER:

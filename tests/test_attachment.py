@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,11 +72,18 @@ def test_different_lengths_are_refused() -> None:
 
 
 def head_vectors(n_words: int) -> st.SearchStrategy[tuple[int, ...]]:
-    return st.lists(st.integers(0, n_words), min_size=n_words, max_size=n_words).map(tuple)
+    """Trees: the words in some order, of which the first is the root, and each hangs from one before it."""
+
+    def tree(order: Sequence[int], picks: Sequence[int]) -> tuple[int, ...]:
+        above = {order[0]: 0} | {order[k]: order[picks[k] % k] for k in range(1, n_words)}
+        return tuple(above[word] for word in range(1, n_words + 1))
+
+    picks = st.lists(st.integers(0, n_words), min_size=n_words, max_size=n_words)
+    return st.builds(tree, st.permutations(range(1, n_words + 1)), picks)
 
 
 def scored_sentence() -> st.SearchStrategy[tuple[Sentence, tuple[int, ...]]]:
-    """A sentence with any heads and other heads for it; no law below needs trees."""
+    """A sentence with a tree and another tree for it."""
     tags = st.lists(st.sampled_from(["NOUN", "VERB", "ADP"]), min_size=1, max_size=20)
     return tags.flatmap(
         lambda t: st.tuples(
@@ -209,6 +217,41 @@ def test_las_by_hand() -> None:
     assert (bare.total.words, bare.total.labelled, bare.total.labels) == (4, 2, 2)
     assert bare.by_length[10].las == 0.5
     assert bare.to_dict()["total"]["las"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("heads", "fault"),
+    [
+        ((2, 3, 0, 99, 3), "word 4, HEAD 99 is outside the sentence (1..5)"),
+        ((2, 3, 0, 5, -2), "word 5, HEAD '-2' is not a valid number (expected 0 (root) or 1..5)"),
+        ((2, 3, 0, 5, -1), "column 7 (HEAD) is missing for 1 of 5 words (trees are needed here)"),
+        ((2, 3, 0, 4, 3), "word 4 is its own head"),
+        ((2, 1, 0, 5, 3), "cycle of heads through words 1, 2"),
+        ((2, 3, 4, 5, 3), "no root (exactly one word must have HEAD 0)"),
+        ((2, 0, 0, 5, 3), "2 roots: words 2, 3 (exactly one word must have HEAD 0)"),
+        ((0, 0, 0, 0, 0), "HEAD is 0 for every word of the sentence (trees are needed here)"),
+    ],
+)
+def test_heads_that_are_no_tree_are_refused_as_files_with_them_are(
+    tmp_path: Path, heads: tuple[int, ...], fault: str
+) -> None:
+    """On either side, as lists, arrays and sentences."""
+    sound = (2, 3, 0, 5, 3)
+    other = replace(GOLD, heads=heads)
+    for gold, parsed, which in (
+        ([GOLD, GOLD], [sound, heads], "sentence 2 of the prediction"),
+        ([GOLD, GOLD], [sound, np.array(heads)], "sentence 2 of the prediction"),
+        ([GOLD], [other], "sentence 1 of the prediction"),
+        ([GOLD, other], [sound, sound], "gold sentence 2"),
+    ):
+        with pytest.raises(DataError) as error:
+            evaluate(gold, parsed)
+        assert str(error.value) == f"<heads>: {which} (w1 w2 w3 w4 w5): {fault}"
+    rows = "".join(f"{k}\tw{k}\t_\tX\t_\t_\t{'_' if h == -1 else h}\tx\t_\t_\n" for k, h in enumerate(heads, 1))
+    (tmp_path / "parsed.conllu").write_text(rows + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as of_file:
+        evaluate([GOLD], tmp_path / "parsed.conllu")
+    assert of_file.value.message in str(error.value)
 
 
 def complaint(gold: list[Sentence], predicted: list[Sentence]) -> str:

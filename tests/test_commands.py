@@ -165,3 +165,19 @@ def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
     assert data["weights"] == sum(array.size for array in loaded.parameters.values())
     assert {key: data[key] for key in loaded.meta} == loaded.meta
     assert len(data["data"][0]["sha256"]) == 64
+
+
+def test_check_names_sentences_with_the_sent_id_of_an_earlier_one(vdgi: Vdgi, folder: Path) -> None:
+    """They are sound for this program, so the status stays 0."""
+    sentence = "# sent_id = {}\n1\tkites\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+    note = "1 sentence has the sent_id of an earlier one: a in line 7 (UD forbids that; vdgi release renames them)"
+    for names, said in (
+        ("abc", ""),
+        ("aba", note),
+        ("abaaa", "3 sentences have the sent_id of an earlier one, such as a in line 7 (UD"),
+    ):
+        Path("kites.conllu").write_text("".join(map(sentence.format, names)), encoding="utf-8")
+        out = vdgi.good("check", "kites.conllu").out
+        assert said in out
+        assert ("sent_id" in out) == bool(said)
+        assert "kites.conllu: sound" in out

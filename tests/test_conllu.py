@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu, conllu_writing, raw_text
 from dynet_vdgi.data.conllu import Repair, read
-from dynet_vdgi.data.conllu_writing import from_conllu, render, to_conllu, unchanged, write
+from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+from dynet_vdgi.data.conllu_writing import render, unchanged, write
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 

@@ -96,6 +96,8 @@ def test_heads_outside_the_sentence_are_refused_however_long(tmp_path: Path) -> 
 def test_heads_that_are_missing_are_never_right(tmp_path: Path) -> None:
     bare = block(A, B, DOT).replace("\t2\tnsubj", "\t_\t_").replace("\t0\troot", "\t_\t_")
     found = scored(tmp_path, bare, bare)
+    assert (found["UAS"], found["Words"]) == ((1, 1, 1), (3, 3, 3))
+    found = scored(tmp_path, block(A, B, DOT), bare)
     assert (found["UAS"], found["Words"]) == ((1, 3, 3), (3, 3, 3))
 
 
@@ -155,6 +157,53 @@ def test_heads_that_are_no_tree_are_not_scored(tmp_path: Path, heads: tuple[int 
     for gold, parse in ((good, tmp_path / "bad.conllu"), (tmp_path / "bad.conllu", good)):
         with pytest.raises(DataError, match=f"bad.conllu:[123]: {message}"):
             score_files(gold, [parse])
+
+
+PARTIAL = {
+    # heads of gold and of the parse, right, of how many on each side
+    "no gold head": (("_", "_", "_"), (2, 0, 2), (0, 0, 0)),
+    "some gold heads": (("_", 0, 2), (2, 0, 2), (2, 2, 2)),
+    "some gold heads, one wrong": (("_", 0, 2), (0, 1, 2), (1, 2, 2)),
+    "no head of the parse": ((2, 0, 2), ("_", "_", "_"), (0, 3, 3)),
+    "some heads of the parse": ((2, 0, 2), (2, 0, "_"), (2, 3, 3)),
+}
+
+
+def heads_only(heads: tuple[int | str, ...]) -> str:
+    return "".join(f"{k}\tw\tw\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1)) + "\n"
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_arcs_are_scored_where_gold_has_heads(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    gold, parsed, expected = PARTIAL[name]
+    found = scored(tmp_path, heads_only(gold), heads_only(parsed))
+    assert found["UAS"] == found["LAS"] == expected
+    assert found["UPOS"] == (3, 3, 3)
+    n_missing = gold.count("_")
+    told = f"gold.conllu: {n_missing} of 3 words without HEAD: UAS and LAS are those of the others"
+    assert (told in caplog.text) == (n_missing > 0)
+
+
+def test_words_of_the_parse_alone_still_count(tmp_path: Path) -> None:
+    """Gold has one word where the parse has two: neither of these is aligned."""
+    gold = "1\tab\t_\tX\t_\t_\t0\troot\t_\t_\n2\tc\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    parsed = block(("a", "X", 0, "root"), ("b", "X", 1, "dep"), ("c", "X", 1, "dep"))
+    assert scored(tmp_path, gold, parsed)["UAS"] == (0, 1, 2)
+
+
+def test_no_figure_is_shown_where_gold_has_no_heads(vdgi: Vdgi, folder: Path) -> None:
+    Path("gold.conllu").write_text(heads_only(("_", "_", "_")), encoding="utf-8")
+    for name in ("a.conllu", "b.conllu"):
+        Path(name).write_text(heads_only((2, 0, 2)), encoding="utf-8")
+    one = vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu")
+    assert [line.split() for line in one.out.splitlines()[-2:]] == [["UAS", "-", "-", "-"], ["LAS", "-", "-", "-"]]
+    assert "3 of 3 words without HEAD" in one.err
+    two = vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu", "b.conllu").out
+    assert [line.split()[-3:] for line in two.splitlines()[1:]] == [["100.00", "-", "-"]] * 2
+    content = json.loads(vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu", "--json").out)
+    las = content["parses"]["a.conllu"]["LAS"]
+    assert las == {"right": 0, "gold": 0, "found": 0, "precision": None, "recall": None, "f1": None}
+    assert content["parses"]["a.conllu"]["UPOS"]["f1"] == 1
 
 
 def _length(left: list[str], right: list[str]) -> int:

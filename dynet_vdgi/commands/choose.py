@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("name the text to choose from: vdgi choose MODEL TEXT")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     files.check_read_once([*names, *covered])
-    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unknown
+    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.choosing import LONGEST, SHORTEST, to_correct
     from dynet_vdgi.parsing.parser import load
@@ -78,6 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     found = Counter(tag for sentence in text for tag in sentence.tags)
     check_known(found, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL)
+    tell_uninformative(found)
     logger.info("parsing %s", count(len(text), "sentence"))
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:

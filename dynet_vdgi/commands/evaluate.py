@@ -19,8 +19,9 @@ scorer (CoNLL 2018).
 
 --raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
 words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters, and
-heads that form trees. Where multiword tokens of both files overlap without being equal, the task's own script
-may align other words: its scores of words and tags then differ, in our trials by at most .2 points.
+heads that form trees. UAS and LAS leave out words without HEAD in GOLD, and are - if none has one. Where
+multiword tokens of both files overlap without being equal, the task's own script may align other words: its
+scores of words and tags then differ, in our trials by at most .2 points.
 
   vdgi evaluate --raw gold.conllu from-raw-text.conllu
 

@@ -9,7 +9,8 @@ The table has a column for each number of gold trees, which are trees that you c
 are between the two figures below it. Above the table are the treebanks learnt from that are nearest in tags
 and features. It does not hold for a language that the parser has learnt from, or for a near relative of one:
 more heads will be right, and trees help less. A text of 2,000 words or more shows this by itself, and a
-warning says so.
+warning says so. Nothing can be expected of a text whose tags say nothing, such as X for most of its words:
+there is a warning, and no table.
 
   vdgi expect my.conllu
 """
@@ -56,6 +57,9 @@ def run(arguments: argparse.Namespace) -> None:
     is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"
     print(told(f"{', '.join(map(files.shown, names))}: {amount} measured"))
+    if outlook.silence:
+        print("no share of right heads can be expected: the tags say next to nothing")
+        return
     near = [f"{name} {distance:.2f}" for name, distance in outlook.nearest[: arguments.number]]
     line = f"nearest treebanks learnt from (0: equal): {', '.join(near)}"
     print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))

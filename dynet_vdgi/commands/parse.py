@@ -29,8 +29,9 @@ standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
---keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
-a sentence, it is written unchanged, a message names its line, and the exit status is 3.
+--keep-heads fills in heads that are _ and keeps the others. Words hang from punctuation only where a head that
+you gave makes it so. If no projective tree contains the given heads of a sentence, it is written unchanged, a
+message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
 right, except for punctuation. Without trees of the language, trust the order of these values more than their

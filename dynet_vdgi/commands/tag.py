@@ -18,7 +18,7 @@ from collections import Counter
 from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
 from dynet_vdgi.data import files
 from dynet_vdgi.data.corpus import read, superseded, words_in
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import aligned, count
 
 logger = logging.getLogger("dynet_vdgi")
@@ -128,21 +128,29 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     """Score a tagger on a file with gold tags.
 
     The words of GOLD are tagged as if they had no tags. The table has the words that get the gold UPOS, XPOS,
-    FEATS (all of a word's), UPOS and FEATS, and lemma.
+    FEATS (all of a word's), UPOS and FEATS, and lemma. Words of which GOLD does not say it (_) are left out: a
+    message tells how many. FEATS _ means no features and counts, if the word has UPOS.
 
       vdgi tag evaluate my.tagger gold.conllu
     """
     from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.tagging.lemmas import scores_of
+    from dynet_vdgi.tagging.tag_scores import scores_of
 
     model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
     tagger = loaded("tagger", arguments.model)
-    gold = list(read(arguments.gold, heads="ignored"))
+    gold = list(read(arguments.gold, heads="ignored", tags="known"))
     scores = scores_of(gold, tagger.predict(gold, retag=True))
+    if not any(scores.scored.values()):
+        hint = "this is a text to tag, not one to score by"
+        raise DataError(files.shown(arguments.gold), None, "no word has UPOS, XPOS, FEATS or a lemma", hint)
     rows = [["", "right", "words", "%"]]
     for name, share in scores.accuracy.items():
-        rows.append([name, str(scores.right[name]), str(scores.n_words), f"{100 * share:.2f}"])
+        shown = "-" if share is None else f"{100 * share:.2f}"
+        rows.append([name, str(scores.right[name]), str(scores.scored[name]), shown])
     print(aligned(rows, left=1))
+    for name in ("UPOS", "lemma"):
+        if missing := scores.n_words - scores.scored[name]:
+            logger.info("%s of the gold file left out, without %s", count(missing, "word"), name)
 
 
 def _add_list(add: Options) -> None:

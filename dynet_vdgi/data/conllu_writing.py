@@ -1,4 +1,4 @@
-"""Writing CoNLL-U: new heads in a sentence's own lines, notes about guesses, objects of the library conllu.
+"""Writing CoNLL-U: new heads in a sentence's own lines, notes about guesses.
 
 Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it. A comment
 says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
@@ -11,17 +11,14 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from dynet_vdgi.data.conllu import Heads, sentence_of, tree_of
-from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, fault_of_value, warn
+from dynet_vdgi.data.conllu import Heads, tree_of
+from dynet_vdgi.data.conllu_blocks import BlockCheck, fault_of_value, warn
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.sentence import FREE, UD_PUNCTUATION, Sentence, Source
-from dynet_vdgi.errors import DataError, UsageError, check_kind
-
-if TYPE_CHECKING:
-    import conllu
+from dynet_vdgi.errors import UsageError
 
 COMMENT = re.compile(r"#\s*guess\s*=\s*([0-9a-f]{8})\s*")
 
@@ -271,43 +268,3 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     for number, sentence in enumerate(sentences, 1):  # noqa: B007 - the last one is the result
         output.write(unchanged(sentence))
     return number
-
-
-# ----------------------------------------------------------------------------------------------------
-# Converts sentences to and from objects of the library `conllu` (`TokenList`).
-def to_conllu(sentence: Sentence) -> conllu.TokenList:
-    """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
-
-    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
-    comments as a dictionary, so of two comments with one key only the last survives, and a comment without
-    `=` is a key without a value.
-
-    Raises: UsageError, the argument is no `Sentence`; UsageError and DataError, as `write`.
-    """
-    check_kind("sentence", sentence, Sentence, "a Sentence")
-    from conllu import parse_token_and_metadata
-
-    return parse_token_and_metadata(
-        unchanged(sentence),
-        field_parsers=dict.fromkeys(("feats", "deps", "misc"), lambda columns, index: columns[index]),
-        metadata_parsers={"__fallback__": lambda key, value: (key, value)},
-    )
-
-
-def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: str = "upos") -> Sentence:
-    """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
-
-    `heads` and `tags` are as in `read`. That library's `parse` drops comments without `=`, except `newdoc`
-    and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu` when needed.
-
-    Raises: `DataError` where its text is not sound CoNLL-U; line numbers are those of `tokens.serialize()`.
-    `UsageError` for another object, such as the list of sentences that `conllu.parse` gives.
-    """
-    if not hasattr(tokens, "serialize"):
-        kind = type(tokens).__name__
-        raise UsageError(f"a {kind} where a TokenList is expected: convert its items one by one")
-    lines = tokens.serialize().rstrip("\n").split("\n")
-    if not all(lines):
-        what = "an empty line" if any(lines) else "no words"
-        raise DataError("<TokenList>", lines.index("") + 1, f"a sentence with {what}")
-    return sentence_of(Block("<TokenList>", 1, lines), heads, tags)

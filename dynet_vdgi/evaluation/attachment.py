@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dynet_vdgi.data.conllu import tree_of
+from dynet_vdgi.data.conllu_blocks import BlockCheck, ignore
 from dynet_vdgi.data.corpus import Sentences, read, sentences_of
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
+from dynet_vdgi.data.punctuation import cycle, heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same
-from dynet_vdgi.data.sentence import STANDARD, Protocol, Sentence, scoring_protocol
+from dynet_vdgi.data.sentence import FREE, STANDARD, Protocol, Sentence, scoring_protocol
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.system.names import aligned, count
@@ -35,6 +38,9 @@ class Predicted(NamedTuple):
     heads: Heads  # (n,)
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
+
+SHOWN = 40
+"""Characters of a sentence in messages about its heads."""
 
 _SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
 
@@ -96,6 +102,21 @@ def _heads(parse: Parsed, number: int) -> Heads:
         message = f"a {type(parse).__name__} where a Sentence or the heads of one are expected"
         raise UsageError(f"{message}: pipe() gives sentences, and each Parse has heads")
     return tuple(parse)
+
+
+def _check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
+    """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the reader."""
+    n = len(heads)
+    if not n or (heads.count(0) == 1 and min(heads) >= 0 and max(heads) <= n and not cycle(heads)):
+        return
+    texts = ["_" if head == FREE else str(head) for head in heads]
+    try:
+        tree_of(BlockCheck("", 1), texts, range(n), "required", ignore)
+    except DataError as fault:
+        word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
+        forms = " ".join(sentence.forms)
+        where = f"{which} ({forms if len(forms) <= SHOWN else forms[:SHOWN] + '...'})"
+        raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
 
 
 def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
@@ -361,7 +382,8 @@ def evaluate(
     in `GoldTrees.evaluate`.
 
     Raises:
-        DataError: the two sides differ in their sentences, or heads are missing; names file and line.
+        DataError: the two sides differ in their sentences, or heads are missing, outside their sentence, or no
+            tree with one root, as the reader of files wants them; names file and line, or sentence and word.
         ConfigError: no such protocol.
         UsageError: no such break-down; or an argument is of another kind.
     """
@@ -391,8 +413,11 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
     """Both sides, reduced to the words that a protocol scores. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
     sentences, predicted, number = [], [], 0
+    # What comes from files has been checked there; objects and lists have not.
     for both in matched(gold, parsed):
         number += 1
+        _check_tree(both[0], both[0].heads or (), f"gold sentence {number}")
+        _check_tree(both[0], both[1].heads, f"sentence {number} of the prediction")
         left = under(protocol, *both)
         if left is not None:
             sentences.append(left[0])

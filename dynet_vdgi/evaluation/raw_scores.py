@@ -4,7 +4,8 @@ They are those of the CoNLL 2018 shared task (Zeman et al. 2018, section 4): F1 
 Forms are compared without white space, so both sides must hold the same characters. A token, a sentence or a
 word that is a token is right if it covers the same characters. Multiword tokens of either side that overlap
 make a span, in which words are aligned by a longest common subsequence of their lower-cased forms. Tags,
-features, lemmas and trees are compared for aligned words; F1 then counts the words of both sides.
+features, lemmas and trees are compared for aligned words; F1 then counts the words of both sides. Beyond the
+task, whose script refuses gold words without heads, UAS and LAS leave these and what is aligned with them out.
 
 Where a span has a form twice, there may be several alignments, all as long; the script of the shared task,
 whose spans are sometimes larger than its definition says, may then choose another one.
@@ -12,6 +13,7 @@ whose spans are sometimes larger than its definition says, may then choose anoth
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +25,13 @@ import numpy as np
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, blocks, warn
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.files import shown as shown_path
 from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same, token_block
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import aligned as laid_out
+from dynet_vdgi.system.names import count
+
+logger = logging.getLogger("dynet_vdgi")
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
 
@@ -38,6 +44,9 @@ UNIVERSAL = frozenset(_UNIVERSAL.split())
 
 MOST_PAIRS = 1 << 24
 """Pairs of words that are compared inside overlapping multiword tokens."""
+
+NO_HEAD = -2
+"""The head of a word whose HEAD is `_`."""
 
 Span = tuple[int, int]
 
@@ -78,7 +87,7 @@ class Side:
     sentences: list[Span]
     words: list[Span]  # those of a multiword token have its span
     columns: list[list[str]]
-    heads: list[int]  # by number in `columns`; -1: the root, -2: there is none
+    heads: list[int]  # by number in `columns`; -1: the root, NO_HEAD: there is none
     multiword: list[Span]  # first word and the one after the last, of each multiword token
     lines: list[int]  # of the tokens
     blocks: list[Block]  # of the sentences, as they were read
@@ -118,7 +127,7 @@ def read(path: AnyPath, *, only_trees: bool = False) -> Side:
         for columns in side.columns[first:]:
             head = columns[_HEAD]
             if head == "_":
-                side.heads.append(-2)
+                side.heads.append(NO_HEAD)
                 continue
             if not (NUMBER.fullmatch(head) and int(head) <= n_words):
                 where = f"HEAD {head[:20]!r} of word {columns[0]}"
@@ -145,6 +154,9 @@ def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str,
     gold file.
     """
     reference = read(gold, only_trees=True)
+    if missing := reference.heads.count(NO_HEAD):
+        message = "%s: %s of %s without HEAD: UAS and LAS are those of the others"
+        logger.warning(message, shown_path(gold), f"{missing:,}", count(len(reference.words), "word"))
     return {str(path): compared(reference, read(path, only_trees=True)) for path in parses}
 
 
@@ -160,12 +172,20 @@ def compared(gold: Side, found: Side) -> dict[str, Score]:
     def same(*values: int) -> Score:
         return words(all(_value(g, v) == _value(f, v) for v in values) for g, f in columns)
 
+    # Of words that have no head in the gold file nothing is known, on neither side.
+    unknown = {n for n, of_word in enumerate(gold.heads) if of_word == NO_HEAD}
+    n_unknown_found = sum(g in unknown for g, _ in pairs)
+
+    def arcs(right: Iterable[bool]) -> Score:
+        n_gold = len(gold.words) - len(unknown)
+        return Score(sum(right), n_gold, len(found.words) - n_unknown_found if n_gold else 0)
+
     def head(f: int) -> int:
         of_word = found.heads[f]
         return of_gold.get(of_word, -3) if of_word >= 0 else of_word
 
     columns = [(gold.columns[g], found.columns[f]) for g, f in pairs]
-    heads = [gold.heads[g] == head(f) != -2 for g, f in pairs]
+    heads = [gold.heads[g] == head(f) != NO_HEAD for g, f in pairs]
     relations = [_value(g, _DEPREL) == _value(f, _DEPREL) for g, f in columns]
     return {
         "Tokens": in_both(gold.tokens, found.tokens),
@@ -176,8 +196,8 @@ def compared(gold: Side, found: Side) -> dict[str, Score]:
         "UFeats": same(_FEATS),
         "AllTags": same(_UPOS, _XPOS, _FEATS),
         "Lemmas": words(g[_LEMMA] in ("_", f[_LEMMA]) for g, f in columns),
-        "UAS": words(heads),
-        "LAS": words(a and b for a, b in zip(heads, relations)),
+        "UAS": arcs(heads),
+        "LAS": arcs(a and b for a, b in zip(heads, relations)),
     }
 
 
@@ -290,20 +310,29 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
 
 # ------------------------------------------------------------------------------------------- tables
 def shown(by_name: Mapping[str, Mapping[str, Score]]) -> str:
-    """F1 by file, a line each, from 0 to 100; for a single file precision and recall, too."""
+    """F1 by file, a line each, from 0 to 100, `-` where the gold file says nothing; for a single file precision and
+    recall, too."""
     if len(by_name) == 1:
         ((name, found),) = by_name.items()
         rows = [[name, "precision", "recall", "F1"]]
-        rows += [[m, *(f"{100 * v:.2f}" for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
+        rows += [[m, *(_percent(s, v) for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
     else:
         rows = [["F1", *METRICS]]
-        rows += [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
+        rows += [[name, *(_percent(s, s.f1) for s in found.values())] for name, found in by_name.items()]
     return laid_out(rows)
 
 
-def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float]]:
-    """Ready for JSON: how many are right, on the gold side and found, and shares from 0 to 1."""
-    return {
-        name: {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
-        for name, score in found.items()
-    }
+def _percent(score: Score, share: float) -> str:
+    return f"{100 * share:.2f}" if score.gold else "-"
+
+
+def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
+    """Ready for JSON: how many are right, on the gold side and found, and shares from 0 to 1.
+
+    These are None where the gold file says nothing.
+    """
+    result: dict[str, dict[str, float | None]] = {}
+    for name, score in found.items():
+        shares = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
+        result[name] = {**asdict(score), **(shares if score.gold else dict.fromkeys(shares))}
+    return result

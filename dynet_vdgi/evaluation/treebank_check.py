@@ -11,7 +11,7 @@ from dynet_vdgi.data.corpus import SHORTEST, Filter
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import FREE, UD_TAGS, Protocol, Sentence, ud_version
-from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, unknown_tags
+from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, uninformative_warnings, unknown_tags
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import aligned, count, limit, listed
 
@@ -41,6 +41,9 @@ class Summary:
     lengths: Counter[int] = field(default_factory=Counter)
     arcs: int = 0
     rule_arcs: int = 0
+    names: set[str] = field(default_factory=set)  # the values of sent_id
+    repeated: int = 0  # sentences whose sent_id an earlier one has
+    first_repeated: str = ""  # the first of these, with its place
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -51,6 +54,11 @@ class Summary:
         self.words += len(sentence)
         self.tags.update(sentence.tags)
         source = sentence.source
+        if source and (name := source.sent_id):
+            if name in self.names:
+                self.repeated += 1
+                self.first_repeated = self.first_repeated or f"{name} in line {source.line}"
+            self.names.add(name)
         for line in source.lines if source else ():
             if line[0] != "#":  # tokens that are no words
                 token = line.partition("\t")[0]
@@ -120,8 +128,19 @@ class Summary:
         if unused and with_unused:
             rules = " ".join(map(str, unused))
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
-        warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        of_rules = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        if self.repeated:
+            result.append(f"  {_repeated(self.repeated, self.first_repeated)}")
+        warnings = (*uninformative_warnings(self.kept_tags), *of_rules)
         return [*result, *(f"  {warning}" for warning in warnings)]
+
+
+def _repeated(n_sentences: int, first: str) -> str:
+    """The note about sentences with the same sent_id, which this program can use, but UD forbids."""
+    which = f"1 sentence has the sent_id of an earlier one: {first}"
+    if n_sentences > 1:
+        which = f"{count(n_sentences, 'sentence')} have the sent_id of an earlier one, such as {first}"
+    return f"{which} (UD forbids that; vdgi release renames them)"
 
 
 def _share(part: int, whole: int, what: str) -> str:

@@ -311,6 +311,21 @@ MOST_ODD = 0.2
 """The largest share of words with tags of its own in a text that a universal parser suits."""
 
 
+MOST_OF_X = 0.25
+"""The largest share of words with the tag X in a text whose expected accuracy is believed. Of 188 files of UD, one
+has 49 % (Yupik-SLI, whose words are parts of words), all others at most 7 %. Where 30 % of the tags of Korean are
+replaced by X, 52 % of the heads are expected and 36 % are right; French and Gaelic bear 60 %."""
+
+MOST_ALIKE, FEWEST_ALIKE = 0.6, 10
+"""The largest share of words with one tag, if there are at least FEWEST_ALIKE, in a text whose tags say something. In
+the same files it is at most 50 %. Beyond it, expected shares are no longer right: with X for all words, 52, 57 and
+66 % of the heads were expected in French, Gaelic and Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56
+and 49 %, and 49, 41 and 18 %."""
+
+TO_TAG = "vdgi tag train learns a tagger from fifty tagged sentences, and vdgi tag MODEL FILE --retag replaces the tags"
+"""What to do if tags say nothing."""
+
+
 def _by_words(counts: Mapping[str, int]) -> list[str]:
     """The tags, those of most words first."""
     return sorted(counts, key=lambda tag: (-counts[tag], tag))
@@ -395,6 +410,50 @@ def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hi
         hint = f"tags are in upper case: write {tags[0].upper()} for {tags[0]}, and so on"
     if hint:
         raise DataError(path, None, f"none of the tags is known, such as {tags[0]}", hint)
+
+
+def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str:
+    """What shows that the tags of a text say next to nothing, given words by tag; "": they say something.
+
+    known: the tags that say something, but X; (): all.
+
+    >>> uninformative({"X": 3, "NOUN": 1, "PUNCT": 2})
+    '75.0 % of the words have the tag X'
+    >>> uninformative({"NOUN": 30, "VERB": 20})
+    ''
+    """
+    of_words = {tag: n for tag, n in counts.items() if tag not in UD_PUNCTUATION}
+    total = sum(of_words.values())
+    empty = {tag: n for tag, n in of_words.items() if tag == "X" or (known and tag not in known)}
+    if sum(empty.values()) > MOST_ALIKE * total:
+        share, first = sum(empty.values()) / total, _by_words(empty)[0]
+        tags = f"the tag {first}" if len(empty) == 1 else f"tags such as {first}"
+        return f"{100 * share:.1f} % of the words have {tags}"
+    first = _by_words(of_words)[0] if of_words else ""
+    if total < FEWEST_ALIKE or of_words[first] <= MOST_ALIKE * total:
+        return ""
+    return f"{100 * of_words[first] / total:.1f} % of the words have the tag {first}"
+
+
+def uninformative_warnings(counts: Mapping[str, int], known: Collection[str] = ()) -> list[str]:
+    """The warning about tags of a text that say next to nothing, or too little; arguments of `uninformative`.
+
+    >>> print(*uninformative_warnings({"X": 3, "NOUN": 7}))
+    30.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says
+    """
+    if reason := uninformative(counts, known):
+        return [f"the tags say next to nothing: {reason}. Many heads will be wrong; {TO_TAG}"]
+    total = sum(n for tag, n in counts.items() if tag not in UD_PUNCTUATION)
+    if counts.get("X", 0) <= MOST_OF_X * total:
+        return []
+    share = f"{100 * counts['X'] / total:.1f} % of the words have the tag X"
+    return [f"{share}, which says nothing: fewer heads will be right than vdgi expect says"]
+
+
+def tell_uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> None:
+    """Warns of tags of a text that say next to nothing; arguments of `uninformative`."""
+    for line in uninformative_warnings(counts, known):
+        logger.warning("%s", line)
 
 
 def in_lower_case(counts: Mapping[str, int]) -> str:

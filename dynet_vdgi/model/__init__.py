@@ -4,8 +4,11 @@ The only part of the package that imports DyNet. DyNet reads its options once, w
 default from `sys.argv`; so they are set here, before any module of this package can import it.
 """
 
+from __future__ import annotations
+
 import mmap
 import sys
+from typing import Any
 
 from dynet_vdgi.errors import VdgiError
 
@@ -31,3 +34,16 @@ if "dynet" not in sys.modules:
         raise VdgiError(f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'") from None
     finally:
         sys.argv = arguments
+
+
+def new_collection() -> Any:
+    """A `dynet.ParameterCollection` without weight decay.
+
+    A program that has imported DyNet before may have asked for some, which would hold here, too, and change what
+    is learnt; L2 is a setting (`train.l2`).
+    """
+    import dynet as dy
+
+    collection = dy.ParameterCollection()
+    collection.set_weight_decay_lambda(0.0)
+    return collection

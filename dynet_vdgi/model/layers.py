@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.corpus import Encoded, Vocabulary
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.model import new_collection
 from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
 
 Array = NDArray[np.float32]
@@ -32,7 +33,7 @@ class Parameters:
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.collection = dy.ParameterCollection()
+        self.collection = new_collection()
         self.rng = rng
         self.by_name: dict[str, Any] = {}
         self.tables: set[str] = set()  # lookup parameters
@@ -308,7 +309,7 @@ class NetworkAdaGrad:
     def __init__(self, parameters: Parameters, names: Sequence[str], averaged: bool) -> None:
         self.parameters = parameters
         self.weights = {name: parameters.by_name[name] for name in names}
-        self.collection = dy.ParameterCollection()  # its parameters must not be used after it is freed
+        self.collection = new_collection()  # its parameters must not be used after it is freed
         self.kept: dict[str, dict[str, Any]] = {}
         for kind in KINDS if averaged else (VALUE, SQUARE):
             self.kept[kind] = {name: self._like(weight) for name, weight in self.weights.items()}

@@ -25,9 +25,16 @@ import numpy as np
 from dynet_vdgi.data import conllu_writing
 from dynet_vdgi.data.places import Place, described
 from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import UD_PUNCTUATION, Sentence
+from dynet_vdgi.data.sentence import UD_PUNCTUATION, UD_TAGS, Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unknown, tell_unsuited
+from dynet_vdgi.grammar.rules import (
+    TO_A_MODEL,
+    check_known,
+    tell_uninformative,
+    tell_unknown,
+    tell_unsuited,
+    uninformative,
+)
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.engines import ExpectedShare, nearest, universal
 from dynet_vdgi.parsing.files import with_tree
@@ -216,6 +223,7 @@ class Outlook:
     nearest: list[tuple[str, float]]  # treebanks learnt from, with distances, see `expectation.nearest`
     shares: list[ExpectedShare]  # of right heads, without gold trees first; if tags are guessed, only that
     right_tags: float = 1.0  # share of the tags, as expected
+    silence: str = ""  # what shows that the tags say next to nothing; then there are no shares
 
     @property
     def learnt_from(self) -> str:
@@ -224,13 +232,15 @@ class Outlook:
         "": none is, or the text is too short to tell.
         """
         name, distance = self.nearest[0] if self.nearest else ("", RELATED_DISTANCE)
+        if self.silence:
+            return ""
         return name if distance < RELATED_DISTANCE and self.n_words >= RELATED_WORDS else ""
 
 
 def look(
     parser: Parser, sentences: Iterable[Sentence], tag_accuracy: Callable[[int], float] = lambda n_words: 1.0
 ) -> Outlook:
-    """Measures and parses the first 20,000 words of a text; warns if they are few.
+    """Measures and parses the first 20,000 words of a text; warns if they are few, or their tags say little.
 
     tag_accuracy: the share of right tags among this number of first words.
 
@@ -242,6 +252,7 @@ def look(
     source = first[0].source if first else None
     check_known(counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL)
     tell_unsuited(counts)
+    tell_uninformative(counts, UD_TAGS)
     measured = parser.adapted(first)
     engine = universal(measured.engine)
     if engine is None or engine.expectation is None:
@@ -257,6 +268,8 @@ def look(
     now = engine.expectation(float(np.mean(marginals)), len(marginals), right_tags)
     numbers = engine.measures.profile.numbers.astype(np.float64)
     names = list(parser.model.provenance.treebanks)
-    trees = engine.expectation.with_trees(now) if right_tags == 1 else []
     near = nearest(numbers, engine.sources, names)
+    if silence := uninformative(counts, UD_TAGS):
+        return Outlook(len(first), len(marginals), near, [], right_tags, silence)
+    trees = engine.expectation.with_trees(now) if right_tags == 1 else []
     return Outlook(len(first), len(marginals), near, [now, *trees], right_tags)

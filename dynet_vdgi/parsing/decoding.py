@@ -48,23 +48,6 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
     return chart.expected_best(chart.marginals(chart.constrained(scores, heads)), heads)
 
 
-def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:
-    """The tree that contains the given heads (n,) and has most arcs in common with `heads` (n,).
-
-    The tree is projective if a projective one contains them.
-    """
-    if all(one in (FREE, other) for one, other in zip(given, heads)):
-        return tuple(heads)
-    from dynet_vdgi.grammar import chart
-
-    scores = np.zeros((len(heads) + 1, len(heads) + 1))
-    scores[list(heads), range(1, len(heads) + 1)] = 1.0
-    try:
-        return chart.best(chart.constrained(scores, given))
-    except ValueError:
-        return tuple(other if one == FREE else one for one, other in zip(given, heads))
-
-
 def conflict(heads: Sequence[int]) -> str | None:
     """The reason why no projective tree with one root contains these heads (n,); None: one does.
 

@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, ignore, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.sentence import FREE, UD_TAGS, Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_unsuited
+from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_uninformative, tell_unsuited, uninformative
 from dynet_vdgi.parsing.decoding import conflict_in
 from dynet_vdgi.parsing.engines import universal
 from dynet_vdgi.parsing.parser import PLAIN, How, Parse, Parser, check, first_sentences
@@ -52,6 +52,7 @@ class Parsed:
     n_unlabelled: int = 0  # sentences that lack universal tags
     unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
     marginals: tuple[float, int] = (0.0, 0)  # their sum over the words that have one, and the number of these
+    tags: Counter[str] = field(default_factory=Counter)  # words by tag
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Totals:
     n_unlabelled: int = 0
     n_unfilled: int = 0
     unknown_tags: Counter[str] = field(default_factory=Counter)
+    tags: Counter[str] = field(default_factory=Counter)
     marginals: list[float] = field(default_factory=list)  # a sum for each window
     n_marginals: int = 0
 
@@ -73,6 +75,7 @@ class Totals:
         self.n_unlabelled += parsed.n_unlabelled
         self.n_unfilled += len(parsed.unfilled)
         self.unknown_tags.update(parsed.unknown_tags)
+        self.tags.update(parsed.tags)
         self.marginals.append(parsed.marginals[0])
         self.n_marginals += parsed.marginals[1]
 
@@ -115,7 +118,10 @@ class FileParser:
         elapsed = max(time.perf_counter() - start, 1e-9)
         amount = f"{count(totals.n_sentences, 'sentence')}, {count(totals.n_words, 'word')}"
         logger.info("%s parsed in %.1f s (%.0f words/s)", amount, elapsed, totals.n_words / elapsed)
-        self._tell_how_good(totals, steps, names)
+        informative: Collection[str] = UD_TAGS if universal(self.parser.engine) else ()
+        tell_uninformative(totals.tags, informative)
+        if not uninformative(totals.tags, informative):
+            self._tell_how_good(totals, steps, names)
         return totals
 
     def windows(self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0) -> Iterator[Parsed]:
@@ -248,6 +254,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> P
         sum(parse.relations is None for parse in parses) if relations else 0,
         tuple(error for error, _ in unfilled.values()),
         (math.fsum(sure), len(sure)),
+        Counter(tag for sentence in sentences for tag in sentence.tags),
     )
 
 

@@ -24,7 +24,7 @@ from dynet_vdgi.data.sentence import Sentence, protocol_of
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.grammar.rules import tell_unknown
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing import decoding
+from dynet_vdgi.parsing.around_marks import with_given
 from dynet_vdgi.parsing.confidence import Calibration, is_in
 from dynet_vdgi.parsing.decoding import KeepError, confidences, conflict_in, find, settled
 from dynet_vdgi.parsing.engines import (
@@ -364,12 +364,14 @@ class Parser:
         found = find(engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations)
         hides_forms = "forms" in self.model.settings.data.ignore
         heads = []
-        for sentence, tree, own in zip(sentences, found, places):
+        for k, sentence in enumerate(sentences):
             # Brackets and quotation marks find their partners by their forms, unless these are hidden.
             forms = ("_",) * len(sentence) if hides_forms else sentence.forms
-            whole = restore_punctuation(tree.heads, own, forms)
-            given = sentence.heads if how.keep_heads else None
-            heads.append(decoding.nearest(whole, given) if given else whole)
+            if how.keep_heads and sentence.heads:
+                whole, found[k] = with_given(engine, sentence.heads, bare[k], places[k], found[k], forms)
+            else:
+                whole = restore_punctuation(found[k].heads, places[k], forms)
+            heads.append(whole)
         deprels: Sequence[Relations | None] = [None] * len(sentences)
         if relations:
             deprels = self.labeller.relations(sentences, heads, self.verb_order, found)

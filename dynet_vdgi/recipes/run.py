@@ -21,7 +21,14 @@ from dynet_vdgi.data import files
 from dynet_vdgi.data.sentence import UD_TAGS, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import NOT_UNIVERSAL, check_known, tag_warnings, tell_unsuited, unknown_tags
+from dynet_vdgi.grammar.rules import (
+    NOT_UNIVERSAL,
+    check_known,
+    tag_warnings,
+    tell_uninformative,
+    tell_unsuited,
+    unknown_tags,
+)
 from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller, LogP
@@ -364,6 +371,7 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str], path: str) -> None:
         universal = Counter(tag for s in sentences for tag in s.upos or s.tags)
         check_known(universal, UD_TAGS, path, NOT_UNIVERSAL)
         tell_unsuited(universal)
+    tell_uninformative(Counter(tag for s in sentences for tag in s.tags))
     if "rules" in idle:
         return
     counts = Counter(tag for s in sentences for tag in s.tags)

@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat, takewhile
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.conllu_blocks import has_stray_space, is_feats
 from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.data.raw_text import form_of, nfc
-from dynet_vdgi.data.sentence import UD_TAGS, Sentence
-from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.data.sentence import UD_TAGS
+from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.arrays import Floats, Floats32, Ints
 from dynet_vdgi.system.jit import Kernel, as_python, compiled
 from dynet_vdgi.system.names import count, did_you_mean, listed
@@ -207,44 +207,6 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
     if feats != UNKNOWN and upos == UNKNOWN:
         raise DataError(name, number, f"{form!r} has FEATS but no UPOS", "fill in the second column")
     return form, upos, feats
-
-
-# ----------------------------------------------------------------------------------------------------
-# How many words have the right tags.
-METRICS = ("UPOS", "XPOS", "FEATS", "UPOS and FEATS", "lemma")
-
-
-@dataclass(frozen=True)
-class TagScores:
-    """Numbers of words."""
-
-    n_words: int
-    right: Mapping[str, int]  # by METRICS
-
-    @property
-    def accuracy(self) -> dict[str, float]:
-        """The share of right words, from 0 to 1, by METRICS."""
-        return {name: n / max(1, self.n_words) for name, n in self.right.items()}
-
-
-def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
-    """The scores of sentences with the same words. Raises: UsageError, their words are not the same."""
-    right = dict.fromkeys(METRICS, 0)
-    ours, theirs = list(gold), list(found)
-    if [sentence.forms for sentence in ours] != [sentence.forms for sentence in theirs]:
-        raise UsageError("the sentences to score do not have the words of the gold sentences")
-
-    def words(sentences: Iterable[Sentence]) -> list[tuple[str, ...]]:
-        nothing = repeat("_")
-        columns = ((s.upos or s.tags, s.xpos or nothing, s.feats or nothing, s.lemmas) for s in sentences)
-        return [word for upos, *more, lemmas in columns for word in zip(upos, *more, lemmas or nothing)]
-
-    n_words = sum(map(len, ours))
-    for mine, its in zip(words(ours), words(theirs)):
-        upos, xpos, feats, lemma = (a == b for a, b in zip(mine, its))
-        for name, is_right in zip(METRICS, (upos, xpos, feats, upos and feats, lemma)):
-            right[name] += is_right
-    return TagScores(n_words, right)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
+from dynet_vdgi.model import new_collection  # sets DyNet's options
 
 import dynet as dy  # isort: skip
 
@@ -37,7 +37,7 @@ class UniversalNetwork:
 
     def __init__(self, sizes: LayerSizes, seed: int) -> None:
         self.sizes = sizes
-        self.collection = dy.ParameterCollection()
+        self.collection = new_collection()
         self.parameters: dict[str, Any] = {}
         rng = np.random.default_rng(seed)
         for name, shape in shapes(sizes).items():

@@ -1,0 +1,105 @@
+"""Tags that say next to nothing, such as X for most words: a warning, and no expected share of right heads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from shell import Vdgi
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.grammar.rules import FEWEST_ALIKE, MOST_ALIKE, MOST_OF_X, uninformative, uninformative_warnings
+from dynet_vdgi.parsing.choosing import look
+from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.settings.config import resources
+
+DEMO = resources() / "demo" / "welsh-tagged.conllu"
+SILENT, LITTLE = "the tags say next to nothing", "have the tag X, which says nothing: fewer heads"
+
+
+def with_tags(tag: str, every: int = 1, name: str = "text.conllu") -> str:
+    """The demo's text, in which of so many words all but one have this tag; all, for 1; punctuation stays."""
+    words = 0
+
+    def changed(match: re.Match[str]) -> str:
+        nonlocal words
+        words += 1
+        is_other = match[2] == "PUNCT" or (every > 1 and words % every == 0)
+        return match[0] if is_other else f"{match[1]}{tag}\t"
+
+    text = DEMO.read_text(encoding="utf-8")
+    Path(name).write_text(re.sub(r"(?m)^(\d+\t[^\t]+\t[^\t]+\t)([A-Z]+)\t", changed, text), encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({"X": 9}, "100.0 % of the words have the tag X"),
+        ({"X": 61, "NOUN": 39, "PUNCT": 100}, "61.0 % of the words have the tag X"),
+        ({"X": 60, "NOUN": 40}, ""),
+        ({"NOUN": 61, "VERB": 39}, "61.0 % of the words have the tag NOUN"),
+        ({"NOUN": 60, "VERB": 40}, ""),
+        ({"NOUN": FEWEST_ALIKE - 1}, ""),
+        ({"X": 40, "Token": 30, "NOUN": 30}, "70.0 % of the words have tags such as X"),
+        ({"PUNCT": 5}, ""),
+        ({}, ""),
+    ],
+)
+def test_tags_say_nothing_if_most_words_have_one_tag_or_none_that_is_known(counts: dict[str, int], reason: str) -> None:
+    assert uninformative(counts, ("NOUN", "VERB")) == reason
+    assert bool(uninformative_warnings(counts, ("NOUN", "VERB"))) == bool(reason or counts.get("X"))
+
+
+def test_some_words_without_a_tag_are_told_too() -> None:
+    assert uninformative_warnings({"X": 26, "NOUN": 40, "VERB": 34}) == [
+        "26.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says"
+    ]
+    assert uninformative_warnings({"X": 25, "NOUN": 40, "VERB": 35}) == []
+
+
+@pytest.mark.parametrize("tag", ["X", "NOUN"])
+def test_nothing_is_expected_of_a_text_whose_tags_say_nothing(vdgi: Vdgi, folder: Path, tag: str) -> None:
+    text = with_tags(tag)
+    expected = vdgi.good("expect", text)
+    assert "no share of right heads can be expected" in expected.out
+    assert "right heads, %" not in expected.out
+    assert "nearest treebanks" not in expected.out
+    parsed = vdgi.good("parse", "universal", text, "--confidence", "-o", "out.conllu")
+    assert "of the heads are right" not in parsed.err
+    checked = vdgi.good("check", text)
+    chosen = vdgi.good("choose", "universal", text, "-n", "1", "-o", "chosen.conllu")
+    trained = vdgi.good("train", "--train", text, "--out", "run", "--dry-run")
+    for where in (expected.err, parsed.err, checked.out, chosen.err, trained.err):
+        assert where.count(f"{SILENT}: 100.0 % of the words have the tag {tag}") == 1
+        assert "vdgi tag MODEL FILE --retag" in where
+    assert look(load("universal"), conllu.read(text)).shares == []
+
+
+def test_a_text_with_some_x_has_a_number_and_a_warning(vdgi: Vdgi, folder: Path) -> None:
+    text = with_tags("X", 2)
+    expected = vdgi.good("expect", text)
+    assert LITTLE in expected.err
+    assert "right heads, %" in expected.out
+    parsed = vdgi.good("parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", "2")
+    assert LITTLE in parsed.err
+    assert "of the heads are right" in parsed.err
+    assert LITTLE in vdgi.good("check", text).out
+
+
+def test_texts_whose_tags_say_something_get_no_warning(vdgi: Vdgi, folder: Path) -> None:
+    for verb in (["expect"], ["parse", "universal"], ["check"]):
+        told = vdgi.good(*verb, DEMO)
+        assert SILENT not in told.out + told.err
+        assert LITTLE not in told.out + told.err
+
+
+def test_treebanks_are_on_the_right_side_of_the_limits(data_dir: Path) -> None:
+    """All but Yupik-SLI, whose words are parts of words, many of them X."""
+    for path in sorted((data_dir / "ud2").rglob("*.conllu"))[::3]:
+        counts = Counter(re.findall(r"(?m)^\d+\t[^\t]+\t[^\t]+\t([A-Z]+)\t", path.read_text(encoding="utf-8")))
+        del counts["PUNCT"]
+        assert counts["X"] < MOST_OF_X / 3 * counts.total()
+        assert max(counts.values()) < MOST_ALIKE * counts.total()
