@@ -33,7 +33,7 @@ import argparse
 from collections.abc import Sequence
 from itertools import count
 
-from dynet_vdgi.commands import FaultsFoundError, Options, print_places
+from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, print_places
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
@@ -50,6 +50,7 @@ def add_arguments(add: Options) -> None:
     add("--rules FILE", "rule table to check against (default: best)")
     add("--model MODEL", "take rules, tags and limits from this model file or run folder")
     add("--tags", "column of the tags (default: upos, or the model's)", choices=TAG_COLUMNS)
+    add_ignore_feats(add)
     shown = f"faults shown of a file (default: {FAULTS}), with --ud of a rule (default: {PLACES})"
     add("--max-faults N", shown, least=0)
     add("--find QUERY", "list the words of which a query holds instead")

@@ -132,7 +132,7 @@ def token_block(block: Block) -> TokenBlock:
 
     Raises: DataError, the first fault in form.
     """
-    check = BlockCheck(block.path, block.line)
+    check = BlockCheck(block.path, block.line, block.extra)
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []
     n_words = 0
