@@ -156,6 +156,10 @@ class Adjudication:
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
+        extra, its = ({each.extra for each in side.blocks} for side in (self.two.one, self.two.other))
+        if extra != its:
+            message = "its columns after MISC are not those of the other file"
+            raise DataError(other, None, message, f"bring both files to the same columns; the other is {one}")
         self._all = [Differing(self.two, stretch) for stretch in self.two.stretches()]
         self.parts = [part for part in self._all if part.keys]
         self.fault = ""
@@ -338,6 +342,8 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
     graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (rows, its))
     if graph != its_graph:
         differing.add("DEPS and empty nodes")
+    if {row[0]: row[10:] for row in rows} != {row[0]: row[10:] for row in its}:
+        differing.add("columns after MISC")
     theirs = {row[0]: row[9] for row in its}
     for row in rows:
         own = [entry for entry in row[9].split("|") if entry != "_"]

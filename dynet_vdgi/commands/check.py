@@ -30,16 +30,20 @@ two are there. The parser learns from one half of the sentences to judge the oth
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 from itertools import count
 
 from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, print_places
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
+from dynet_vdgi.data.extra_columns import extra_in, has_header, header, without_extra
 from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
 from dynet_vdgi.system.names import told
+
+logger = logging.getLogger("dynet_vdgi")
 
 FAULTS, PLACES = 20, 5
 """Faults shown of a file, and places of a rule of UD."""
@@ -115,6 +119,15 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     print("sound: this program can use it; vdgi check --ud tells whether it is valid UD")
 
 
+def _of_ten_columns(name: str) -> str:
+    """The text of a file without columns after MISC, which UD's validator does not know."""
+    lines = files.read_text(name, are_limited=False).split("\n")
+    if not (extra := extra_in(lines, ())):
+        return "\n".join(lines)
+    logger.info("%s: columns after MISC are not validated: %s", files.shown(name), " ".join(extra))
+    return "\n".join(header(()) if has_header([line]) else without_extra(line) for line in lines)
+
+
 def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi import validation
 
@@ -122,7 +135,7 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
-    texts = (files.read_text(name, are_limited=False) for name in names)
+    texts = (_of_ten_columns(name) for name in names)
     found = validation.messages(texts, language, level)
     called = validation.command(language, level) or [""]
     hint = " (--max-faults N shows them)"

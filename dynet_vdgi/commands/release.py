@@ -38,6 +38,7 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi import validation
+    from dynet_vdgi.data.extra_columns import NAMELESS
     from dynet_vdgi.release.documents import AnnotatedFiles
     from dynet_vdgi.release.folder import VALUES, prepared
     from dynet_vdgi.release.split import shortfall
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
             logger.info("%s: %s, %s", part, count(size["sentences"], "sentence"), count(size["words"], "word"))
     which = "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
     logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
+    if named := sorted(found.dropped - {NAMELESS}) or sorted(found.dropped):
+        logger.warning("columns after MISC are not released, because UD has ten: %s", ", ".join(named))
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]

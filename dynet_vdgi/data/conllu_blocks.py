@@ -37,9 +37,7 @@ class Block(NamedTuple):
     extra: tuple[str, ...] = ()  # names of the columns after MISC
 
 
-def blocks(
-    path: AnyPath, on_repair: OnFault | None = None, *, undecoded: bool = False
-) -> Iterator[Block]:
+def blocks(path: AnyPath, on_repair: OnFault | None = None, *, undecoded: bool = False) -> Iterator[Block]:
     """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
 
     undecoded: bytes that are not UTF-8 become lone surrogates, see `files.lines_of`.
@@ -83,7 +81,8 @@ def blocks_in(text: str, name: str) -> list[Block]:
     The text is the program's own: lines may have columns after MISC though no comment names them.
     """
     found: list[Block] = []
-    number, extra = 1, ()
+    extra: tuple[str, ...] = ()
+    number = 1
     for block in text[:-2].split("\n\n"):
         lines = block.split("\n")
         extra = extra_in(lines, extra, are_named=False)

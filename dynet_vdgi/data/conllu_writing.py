@@ -229,9 +229,9 @@ def with_columns(
     if source is not None:
         lines = list(source.lines)
         for row, columns in zip(source.rows, zip(lemmas, upos, xpos, feats)):
-            number, form, _, _, _, known, rest = lines[row].split("\t", 6)
-            if known != "_" and ignores_feats():
-                columns = (*columns[:3], known)
+            number, form, _, _, _, there, rest = lines[row].split("\t", 6)
+            if there != "_" and ignores_feats():
+                columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
     known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]

@@ -20,7 +20,10 @@ class OtherFormat(NamedTuple):
 
 
 _XML = (  # what stands near the beginning, and what it is
-    (re.compile(r"<interlinear-text\b|<document\b[^>]*\bexportTarget="), OtherFormat("FLExText (XML of FLEx)", CONVERT)),
+    (
+        re.compile(r"<interlinear-text\b|<document\b[^>]*\bexportTarget="),
+        OtherFormat("FLExText (XML of FLEx)", CONVERT),
+    ),
     (re.compile(r"<ANNOTATION_DOCUMENT\b"), OtherFormat("EAF (XML of ELAN)", CONVERT)),
     (re.compile(r"<TEI\b|<teiCorpus\b"), OtherFormat("TEI (XML)", _FROM_XML)),
     (re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"), OtherFormat("TigerXML", _FROM_XML)),
@@ -29,7 +32,8 @@ _XML = (  # what stands near the beginning, and what it is
 _SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
 _CHUNK = re.compile(r"O|[BIESLUM]-[\w:.-]+")
 _NUMBER = re.compile(r"-?[0-9]+")
-_HEADING = re.compile(r"(?:^|[,;])\s*\"?(?:id|form|word|token|lemma|upos|pos|tag|head|deprel|feats)\"?\s*(?=[,;]|$)", re.I)
+_NAMES = "id|form|word|token|lemma|upos|pos|tag|head|deprel|feats"
+_HEADING = re.compile(rf"(?:^|[,;])\s*\"?(?:{_NAMES})\"?\s*(?=[,;]|$)", re.I)
 _WORD_TAG = re.compile(r"\S+[/_](?:[A-Z][A-Z0-9$*:+-]*|[.,:;!?'`\"()-]+)")
 _FEATS_OF = (
     ("PROIEL", re.compile(r"[A-Z]{4}[a-z0-9-]+(?:\|[A-Z]{4}[a-z0-9-]+)*")),
@@ -62,6 +66,15 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     if len(rows[0]) == 1:
         return _of_text(lines[row:])
     return None
+
+
+def raw_format(text: str) -> OtherFormat | None:
+    """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may be."""
+    begin = text[:20_000].lstrip("\ufeff \n")
+    if begin.startswith("\\_sh "):
+        return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
+    found = xml_format(begin)
+    return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
 
 
 def xml_format(text: str) -> OtherFormat | None:

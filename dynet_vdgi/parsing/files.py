@@ -235,9 +235,7 @@ class FileParser:
             logger.info(told, 100 * right_tags)
 
 
-def parse_window(
-    parser: Parser, how: How, relations: bool, window: Window, skips_faulty: bool = False
-) -> Parsed:
+def parse_window(parser: Parser, how: How, relations: bool, window: Window, skips_faulty: bool = False) -> Parsed:
     """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones are copied."""
     parser = copy(parser)  # the caller's own counts stay as they are
     parser.unknown_tags = Counter()
