@@ -257,6 +257,7 @@ class BlockCheck:
         self.started = False  # a token line was seen
         self.range_row = self.range_start = self.range_end = 0  # of the last multiword range
         self.empty_nodes = 0  # since the last word
+        self.lines: Sequence[str] = ()
 
     def token_lines(self, lines: Sequence[str]) -> Iterator[tuple[int, list[str], bool]]:
         """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a fault.
@@ -264,13 +265,14 @@ class BlockCheck:
         The columns are the ten of CoNLL-U, also where more follow.
         """
         n_words, next_id, width = 0, "1", len(self.columns)
+        self.lines = lines
         for row, line in enumerate(lines):
             if line[0] == "#":
                 self._check_comment(row, line)
                 continue
             columns = line.split("\t")
             if len(columns) != width or columns != line.split() or "\0" in line:
-                self._check_columns(row, lines, columns)
+                self._check_columns(row, line, columns)
             if width > 10:
                 del columns[10:]
             self.started = True
@@ -304,13 +306,13 @@ class BlockCheck:
         if "\r" in line:
             raise self.fault(row, "carriage return inside a line", "line ends of an old Macintosh?")
 
-    def _check_columns(self, row: int, lines: Sequence[str], columns: list[str]) -> None:
+    def _check_columns(self, row: int, line: str, columns: list[str]) -> None:
         """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is allowed."""
-        line, wanted, n_columns = lines[row], len(self.columns), len(columns)
+        wanted, n_columns = len(self.columns), len(columns)
         self._check_characters(row, line)
         is_first = self.first == 1 and not self.started
-        if is_first and n_columns != wanted and (found := formats.format_of(lines, row)):
-            raise self.fault(row, f"this is {found.name}, not CoNLL-U", found.remedy)
+        if is_first and n_columns != wanted:
+            self._check_other_format(row)
         if line[0].isspace():
             raise self.fault(row, "white space at the start of the line", "remove it")
         if is_first and n_columns != wanted and row == 0:
@@ -338,6 +340,11 @@ class BlockCheck:
             if number <= 10 and (fault := fault_of_space(number, column)):
                 raise self.fault(row, *fault)
 
+    def _check_other_format(self, row: int) -> None:
+        """Names the format of a file whose first line of a token is this one, if it is another."""
+        if found := formats.format_of(self.lines, row):
+            raise self.fault(row, f"this is {found.name}, not CoNLL-U", found.remedy)
+
     def _check_format(self, row: int, line: str, columns: list[str]) -> None:
         """Tells from a file's first line that it is plain text or a table, and no CoNLL-U."""
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
@@ -363,6 +370,8 @@ class BlockCheck:
                 raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
+            if self.first == 1 and all(line[0] == "#" for line in self.lines[:row]):
+                self._check_other_format(row)
             hint = _JOINED if token[0] == "\ufeff" else "expected such as 1, 1-2 or 1.1"
             raise self.fault(row, f"{quoted(token)} is not a valid ID", hint)
         elif token == "1":

@@ -51,8 +51,6 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
         return OtherFormat("CoNLL-2012", _COLUMN_WISE)
     if found := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
         return found
-    if line[0] == "(":
-        return OtherFormat("a bracketed tree", "convert it: vdgi convert wsj")
     if _SFM.match(line):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
     if line.lstrip()[:2] in ('{"', "[{") or line.strip() in ("{", "["):
@@ -61,11 +59,11 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     widths = {len(columns) for columns in rows}
     if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":  # and one for each predicate
         return OtherFormat("CoNLL-2009", CONVERT)
-    if len(widths) == 1 and widths < {3, 4, 5, 6, 7, 8, 9} and (found := _table(rows)):
+    if len(widths) == 1 and len(rows[0]) > 1 and (found := _table(rows)):
         return found
-    if len(rows[0]) == 1:
-        return _of_text(lines[row:])
-    return None
+    if len(rows[0]) == 1 and (found := _of_text(lines[row:])):
+        return found
+    return OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
 
 
 def raw_format(text: str) -> OtherFormat | None:
@@ -86,10 +84,12 @@ def xml_format(text: str) -> OtherFormat | None:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
-    """The format of rows of equally many columns, fewer than ten."""
+    """The format of rows of equally many columns, at least two."""
     width = len(rows[0])
     if _is_mst(rows):
         return OtherFormat("MST's format (a line of words, one of tags, one of heads)", _COLUMN_WISE)
+    if not 3 <= width <= 9:
+        return None
     if width == 4 and all(_NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows):
         return OtherFormat("Malt-TAB (form, tag, head and relation)", f"{BY_HAND}, heads into 7 and relations into 8")
     if rows[0][0] == "-DOCSTART-" or all(_CHUNK.fullmatch(columns[-1]) for columns in rows):
