@@ -18,12 +18,7 @@ GOOD = [part + "\n\n" for part in tiny.treebank(12, heads=True).strip("\n").spli
 WHOLE = re.compile(r"file-(empty|only|git|gzip|utf16|old-mac)|line-of-bracket|comment-only-file")
 """Malformed files without a good sentence."""
 
-NO_FAULT = set(
-    """
-    head-far-outside head-itself head-leading-zero head-negative head-outside head-required head-some-missing
-    head-too-long head-word tree-all-roots tree-cycle tree-no-root tree-two-roots
-    """.split()
-)
+NO_FAULT = {path.stem for kind in ("head", "tree") for path in MALFORMED.glob(f"{kind}-*.conllu")}
 """Heads are replaced, sound or not."""
 
 
