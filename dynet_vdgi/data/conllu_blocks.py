@@ -204,26 +204,30 @@ _NEW_SENTENCE = "new sentence without an empty line?"
 
 
 IGNORE = "VDGI_IGNORE"
-"""The environment variable that names columns to read as `_`, for worker processes too: feats, or nothing."""
+"""The environment variable that names columns to read as `_`: feats, or nothing. Worker processes inherit it."""
+
+_are_feats_ignored = os.environ.get(IGNORE, "") == "feats"  # asked for each sentence
 
 
 def ignores_feats() -> bool:
     """Whether FEATS is read as `_`, whatever it holds."""
-    return os.environ.get(IGNORE, "") == "feats"
+    return _are_feats_ignored
 
 
 @contextmanager
 def ignoring_feats() -> Iterator[None]:
     """A block in which FEATS is read as `_`, and kept as it is in what is written."""
-    before = os.environ.get(IGNORE)
-    os.environ[IGNORE] = "feats"
+    global _are_feats_ignored
+    before = _are_feats_ignored, os.environ.get(IGNORE)
+    _are_feats_ignored, os.environ[IGNORE] = True, "feats"
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(IGNORE, None)
+        _are_feats_ignored, variable = before
+        if variable is None:
+            del os.environ[IGNORE]
         else:
-            os.environ[IGNORE] = before
+            os.environ[IGNORE] = variable
 
 
 class FeatsFault(DataError):
@@ -253,7 +257,7 @@ class BlockCheck:
 
     def __init__(self, name: str, first: int, extra: Sequence[str] = ()) -> None:
         self.name, self.first = name, first
-        self.columns = (*COLUMNS, *extra)
+        self.columns = (*COLUMNS, *extra) if extra else COLUMNS
         self.started = False  # a token line was seen
         self.range_row = self.range_start = self.range_end = 0  # of the last multiword range
         self.empty_nodes = 0  # since the last word

@@ -22,7 +22,7 @@ def extra_in(lines: Iterable[str], before: tuple[str, ...], *, are_named: bool =
     """
     extra = before
     for line in lines:
-        if line[:1] != "#":
+        if line[0] != "#":
             n_extra = line.count("\t") - 9
             if are_named or len(extra) == n_extra:
                 return extra
