@@ -15,7 +15,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -244,7 +244,8 @@ def _status_of(arguments: argparse.Namespace) -> int:
     try:
         limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
         check_together(arguments.verb, arguments.parser, arguments)
-        arguments.run(arguments)
+        with _reading(arguments):
+            arguments.run(arguments)
         return _flushed(0)
     except BrokenPipeError as error:
         return _output_failed(error)
@@ -254,6 +255,15 @@ def _status_of(arguments: argparse.Namespace) -> int:
         message, status = _explained(error)
         print(told(message), file=sys.stderr)
         return _flushed(status)
+
+
+def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """How CoNLL-U is read meanwhile."""
+    if not getattr(arguments, "ignore_feats", False):
+        return nullcontext()
+    from dynet_vdgi.data.conllu_blocks import ignoring_feats
+
+    return ignoring_feats()
 
 
 def _flushed(status: int) -> int:

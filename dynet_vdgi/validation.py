@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import NUMBER, Block, quoted
+from dynet_vdgi.data.extra_columns import extra_in
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import token_block
 from dynet_vdgi.data.sentence import UD2_TAGS
@@ -90,7 +91,7 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
     """
     project = frozenset(listed)
     try:
-        token_block(Block("", 1, list(lines)))
+        token_block(Block("", 1, list(lines), None, extra_in(lines, (), are_named=False)))
     except DataError as error:
         text = f"{error.message} ({error.hint})" if error.hint else error.message
         return [UdProblem(0, "format", text, (error.line or 1) - 1)]

@@ -399,6 +399,31 @@ def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> N
     assert session.text.of_id(0).wids == (1, 2, 7, 3, 4, 5, 6)
 
 
+MARKED_WORDS = (
+    ("e\u0301t", 1, ("e\u0301", "t")),  # after the letter: the mark goes with it
+    ("ne\u0301\u0323t", 2, ("ne\u0301\u0323", "t")),
+    ("ne\u0301\u0323t", 3, ("ne\u0301\u0323", "t")),
+    ("\u0928\u0926\u0940\u0938", 2, ("\u0928\u0926\u0940", "\u0938")),  # a vowel sign of Devanagari
+    ("\u05e9\u05b8\u05dd", 1, ("\u05e9\u05b8", "\u05dd")),  # a point of Hebrew
+    ("\U0001f469\u200d\U0001f33ea", 1, ("\U0001f469\u200d\U0001f33e", "a")),  # one picture of two
+    ("\u0645\u06cc\u200c\u062e\u0648", 2, ("\u0645\u06cc", "\u200c\u062e\u0648")),  # no mark
+    ("e\u0301t", 2, ("e\u0301", "t")),
+)
+
+
+@pytest.mark.parametrize(("form", "place", "halves"), MARKED_WORDS)
+def test_no_letter_is_cut_from_its_marks(session: Session, form: str, place: int, halves: tuple[str, str]) -> None:
+    change(session, 1, "form", 1, form)
+    change(session, 1, "split", 1, place)
+    assert tuple(row[1] for row in rows(session, 1)[:2]) == halves
+
+
+def test_a_letter_with_its_marks_alone_cannot_be_split(session: Session) -> None:
+    change(session, 1, "form", 1, "e\u0301")
+    with pytest.raises(ChangeError, match="cannot be split after"):
+        change(session, 1, "split", 1, 1)
+
+
 def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> None:
     change(session, 0, "split", 5, ["ba", "rk"])
     found = rows(session, 0)

@@ -443,7 +443,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
         ("<s>", "this is XML or HTML, not CoNLL-U"),
         (
             "1\tDogs" + "\t_" * 12,
-            "(CoNLL-2009? convert the ",
+            "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)",
         ),
         (
             "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
@@ -549,7 +549,7 @@ COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
     [
         (COLUMNS.replace("LEMMA UPOS", "UPOS LEMMA"), 10),
         ("ID FORM UPOS HEAD DEPREL", 5),
-        (COLUMNS + " PARSEME:MWE", 11),
+        (COLUMNS.replace("MISC", "PARSEME:MWE MISC"), 11),
     ],
 )
 def test_other_columns_are_refused_by_their_names(file_of: Callable[[str], str], columns: str, n_columns: int) -> None:
@@ -561,3 +561,50 @@ def test_other_columns_are_refused_by_their_names(file_of: Callable[[str], str],
     assert list(map(str, faults)) == [message]
     with pytest.raises(DataError, match=re.escape(message)):
         raw_text.read_documents([path])
+
+
+# Odd spaces in MISC
+
+VERBATIM = (
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\x1f",
+    "\x85",
+    "\xa0",
+    "\u2003",
+    "\u2028",
+    "\u3000",
+    "\x0c\x0c",
+    "\x01",
+)
+
+
+@pytest.mark.parametrize("space", VERBATIM)
+@pytest.mark.parametrize("key", ["SpacesAfter", "SpacesBefore", "SpacesInToken", "SpaceAfter"])
+@pytest.mark.parametrize("around", ["{}", "Gloss=x|{}", "{}|Gloss=x", "A=b|{}\\n|Gloss=x"])
+def test_spaces_that_udpipe_writes_as_they_are_are_read_and_kept(
+    file_of: Callable[[str], str], space: str, key: str, around: str
+) -> None:
+    misc = around.format(f"{key}={space}")
+    text = TREE.replace("_\n2", f"{misc}\n2")
+    assert misc in text
+    found = list(read(file_of(text), heads="ignored", on_repair=no_repair))
+    assert unchanged(found[0]) == text
+    written = render(found[0], (2, 0))
+    assert written.split("\n")[0].endswith("\t" + misc)
+    (document,) = raw_text.read_documents([file_of(text)])
+    assert len(document.sentences) == 1
+
+
+@pytest.mark.parametrize("misc", ["Note=a \x0c", " SpacesAfter=\x0c", "SpacesAfter= |A=b", "xSpaceAfter=\xa0", "\x0c"])
+def test_other_white_space_at_the_ends_of_misc_is_a_fault(file_of: Callable[[str], str], misc: str) -> None:
+    with pytest.raises(DataError, match="stray white space in column 10"):
+        list(read(file_of(TREE.replace("_\n2", f"{misc}\n2"))))
+
+
+def test_a_no_break_space_after_a_token_is_in_the_text(file_of: Callable[[str], str]) -> None:
+    (document,) = raw_text.read_documents([file_of(TREE.replace("_\n2", "SpaceAfter=\xa0\n2"))])
+    assert document.text.startswith("Kites\xa0glide")

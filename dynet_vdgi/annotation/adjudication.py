@@ -158,6 +158,10 @@ class Adjudication:
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
+        extra, its = ({each.extra for each in side.blocks} for side in (self.two.one, self.two.other))
+        if extra != its:
+            message = "its columns after MISC are not those of the other file"
+            raise DataError(other, None, message, f"bring both files to the same columns; the other is {one}")
         self._all = [Differing(self.two, stretch) for stretch in self.two.stretches()]
         self.parts = [part for part in self._all if part.keys]
         self.fault = ""
@@ -350,6 +354,9 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
         rows = _with_graph(rows, its)
     elif graph != its_graph and _has_graph(its):
         differing.add("DEPS and empty nodes")
+    extra = {row[0]: row[10:] for row in rows}
+    if any(extra.get(row[0], row[10:]) != row[10:] for row in its):
+        differing.add("columns after MISC")
     theirs = {row[0]: row[9] for row in its}
     for row in rows:
         others_marks = _marks(theirs.get(row[0], "_"))

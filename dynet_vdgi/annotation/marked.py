@@ -18,6 +18,7 @@ from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import KNOWN
 from dynet_vdgi.data.conllu_blocks import blocks_in, ignore
 from dynet_vdgi.data.conllu_writing import HEAD_BY, LABEL_BY, without
+from dynet_vdgi.data.extra_columns import with_headers
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.punctuation import (
     cycle,
@@ -567,7 +568,7 @@ def _state_of(source: Source) -> SentenceState:
 
 def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
     """What the columns of a word say, marks apart."""
-    _, _, lemma, upos, xpos, feats, head, label, _, misc = row
+    _, _, lemma, upos, xpos, feats, head, label, _, misc, *_ = row
     marks = dict.fromkeys(MARKS, "")
     if "By=" in misc:
         parts = []
@@ -637,4 +638,4 @@ def as_written(marked: MarkedSentence, state: SentenceState | None = None) -> st
 def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, form: Form = "file") -> None:
     """Writes a file atomically. Raises: UsageError, it cannot be written."""
     with atomic_writer(path) as handle:
-        handle.writelines(block(marked, form=form) for marked in sentences)
+        handle.writelines(with_headers((block(marked, form=form), marked.source.extra) for marked in sentences))

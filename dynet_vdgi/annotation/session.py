@@ -231,7 +231,7 @@ def _said(marked: MarkedSentence) -> str:
         return text
     rows = [line.split("\t") for line in text.split("\n")]
     for row in rows:
-        if len(row) == 10:
+        if len(row) >= 10:
             row[6:8] = [v if by in row[9] else "" for v, by in zip(row[6:8], (HEAD_BY, LABEL_BY))]
     return "\n".join(map("\t".join, rows))
 

@@ -8,6 +8,7 @@ because nobody has given them. A word that loses its head gets another one as a 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,12 +29,16 @@ TOKEN_CHANGES = ("split", "join", "range", "space", "cut", "glue", "form")
 _SPACES = ("SpaceAfter=", "SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
 _OF_FORM = tuple([f"{key}=" for key in LIKE_FORMS])
 _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
+_JOINER = "\u200d"
+_EXPRESSIONS = re.compile(r"[0-9]+(?::[^;|]+)?(?:;[0-9]+(?::[^;|]+)?)*")
+"""Expressions of several words that a word is in, as PARSEME has them: a number, and the kind at the first word."""
+
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
 _BOTH = re.compile(r"#\s*(speakers?|speaker_\w+|addressee|sound_url|media_url)\s*[=:].*")
 """Comments that are true of both parts of a sentence that is cut: who speaks, and the recording."""
 
-_OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar)\b.*")
+_OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar|global\.columns)\b.*")
 """Comments that are not joined when sentences are; translations, `text_en`, are."""
 
 
@@ -227,6 +232,7 @@ def form_of(value: Any, *, of_range: bool = False) -> str:
 def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int]) -> None:
     """Splits a word after so many letters, or into forms; forms outside a multiword token become one."""
     if type(value) is int:
+        value = past_marks(word.form, value)
         if not 0 < value < len(word.form):
             raise ChangeError(f"{word.form[:20]!r} cannot be split after {value} letters")
         forms = [form_of(half.strip()) for half in (word.form[:value], word.form[value:])]
@@ -236,7 +242,8 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
         raise ChangeError("a word is split after a number of letters, or into forms such as de, le")
     old_form, misc, has_head = word.form, word.columns[_MISC], word.head is not None
     own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
-    columns = ["", *[NOTHING] * 6, "dep" if has_head else NOTHING, *[NOTHING] * 2]
+    n_columns = len(word.columns)
+    columns = [*[NOTHING] * 7, "dep" if has_head else NOTHING, *[NOTHING] * (n_columns - 8)]
     rest = [Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])]
     for part, form in zip((word, *rest), forms):
         part.columns[_FORM] = form
@@ -255,7 +262,50 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     else:
         form = form_of(old_form, of_range=True)
         of_text = only(misc, (*_SPACES, *_OFFSETS))
-        layout.ranges.append(Range(word, rest[-1], ["", form, *[NOTHING] * 7, of_text]))
+        layout.ranges.append(Range(word, rest[-1], _of_range(form, of_text, n_columns)))
+
+
+def past_marks(form: str, place: int) -> int:
+    """The place, or one behind the marks that stand on the letter before it: no letter is cut from its marks.
+
+    >>> past_marks("a\N{COMBINING ACUTE ACCENT}b", 1), past_marks("ab", 1)
+    (2, 1)
+    """
+    while 0 < place < len(form):
+        kind = unicodedata.category(form[place])
+        is_mark = kind[0] == "M" or form[place] == _JOINER
+        if not is_mark and not (kind == "So" and form[place - 1] == _JOINER):  # one picture of several
+            break
+        place += 1
+    return place
+
+
+def _of_range(form: str, misc: str, n_columns: int) -> list[str]:
+    """The columns of a multiword token."""
+    return ["", form, *[NOTHING] * 7, misc, *[NOTHING] * (n_columns - 10)]
+
+
+def joined_extra(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """The columns after MISC of two words that become one: what either has, or both values.
+
+    PARSEME's numbers of expressions have semicolons between them, other values bars; `*` is its word for none.
+
+    >>> joined_extra(["*", "1:VID", "x"], ["2", "1", "y"])
+    ['2', '1:VID', 'x|y']
+    """
+    return [_joined_value(mine, its) for mine, its in zip(one, other)]
+
+
+def _joined_value(mine: str, its: str) -> str:
+    if its in (mine, NOTHING, "*") or mine in (NOTHING, "*"):
+        return its if mine == NOTHING or (mine == "*" and its != NOTHING) else mine
+    if not (_EXPRESSIONS.fullmatch(mine) and _EXPRESSIONS.fullmatch(its)):
+        return f"{mine}|{its}"
+    found: dict[str, str] = {}
+    for part in f"{mine};{its}".split(";"):
+        number = part.partition(":")[0]
+        found[number] = max(found.get(number, ""), part, key=len)
+    return ";".join(found.values())
 
 
 def only(misc: str, prefixes: tuple[str, ...]) -> str:
@@ -283,6 +333,9 @@ def join(layout: SentenceLayout, word: Word) -> None:
         one[_FORM] = form_of(one[_FORM] + blank + two[_FORM])
         if span is not None and span.last is other:
             span.last = word
+    if span is not None and span not in layout.ranges:
+        one[10:] = joined_extra(one[10:], span.columns[10:])
+    one[10:] = joined_extra(one[10:], two[10:])
     marks = one[_MISC]
     if word.head is other:
         word.head, one[_DEPREL], marks = other.head, two[_DEPREL], two[_MISC]
@@ -319,6 +372,7 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
         first, last, of_token = covered[0].columns, covered[-1].columns, same[0].columns[_MISC]
         first[_MISC] = joined(first[_MISC], without(of_token, (*_OF_FORM, *_SPACES, *_OFFSETS)))
         last[_MISC] = joined(last[_MISC], only(of_token, _SPACES))
+        last[10:] = joined_extra(last[10:], same[0].columns[10:])
         return
     form = form_of(value[2], of_range=True)
     if same:
@@ -329,7 +383,8 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
     spaces = only(covered[-1].columns[_MISC], _SPACES)
     for word in covered:
         word.columns[_MISC] = without(word.columns[_MISC], _SPACES)
-    layout.ranges.append(Range(covered[0], covered[-1], ["", form, *[NOTHING] * 7, spaces]))
+    columns = _of_range(form, spaces, len(covered[0].columns))
+    layout.ranges.append(Range(covered[0], covered[-1], columns))
 
 
 # ------------------------------------------------------------------------------------------- sentences

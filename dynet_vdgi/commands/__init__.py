@@ -108,6 +108,11 @@ def add_tags(add: Options) -> None:
     add("--tags", "column of the rules' tags", default="upos", choices=TAG_COLUMNS)
 
 
+def add_ignore_feats(add: Options) -> None:
+    """The option --ignore-feats of verbs that read CoNLL-U."""
+    add("--ignore-feats", "read FEATS as _, whatever is there; what is written keeps it as it is")
+
+
 def print_places(found: Sequence[Place], as_json: bool) -> None:
     """Prints a list of words."""
     from dynet_vdgi.data.places import listing
@@ -213,7 +218,7 @@ APART: dict[str, list[tuple[str, str, str]]] = {
         ("--no-browser --beside -o", "--export", ""),
     ],
     "check": [
-        ("--rules --model --tags", "--ud", "UD's own validator reads the file"),
+        ("--rules --model --tags --ignore-feats", "--ud", "UD's own validator reads the file"),
         ("--rules --model --tags --max-faults --ud --consistency", "--find", "words are listed, not faults"),
         ("--rules --model --tags --max-faults --ud", "--consistency", "words are listed, not faults"),
         ("--rules", "--model", "it has rules of its own"),

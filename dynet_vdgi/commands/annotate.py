@@ -37,7 +37,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.commands import Options
+from dynet_vdgi.commands import Options, add_ignore_feats
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -69,6 +69,7 @@ def add_arguments(add: Options) -> None:
     add("--tagger FILE", "a tagger that proposes tags until it is clear what yours are")
     add("--tokeniser FILE", "a tokeniser that splits FILE, if it is text")
     add("--lines", "each line of FILE is a sentence, if it is text")
+    add_ignore_feats(add)
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
     add("--list LIST", "words for the page's search to step through: what vdgi check or choose has written with --json")
     add("--beside OTHER", "decide between FILE and OTHER, two annotations of one text; neither is written to")

@@ -35,9 +35,10 @@ import logging
 from collections.abc import Sequence
 from itertools import count
 
-from dynet_vdgi.commands import FaultsFoundError, Options, print_places
+from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, print_places
 from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
+from dynet_vdgi.data.extra_columns import extra_in, has_header, header, without_extra
 from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.names import count as counted
@@ -54,6 +55,7 @@ def add_arguments(add: Options) -> None:
     add("--rules FILE", "rule table to check against (default: best)")
     add("--model MODEL", "take rules, tags and limits from this model file or run folder")
     add("--tags", "column of the tags (default: upos, or the model's)", choices=TAG_COLUMNS)
+    add_ignore_feats(add)
     shown = f"faults shown of a file (default: {FAULTS}), with --ud of a rule (default: {PLACES})"
     add("--max-faults N", shown, least=0)
     add("--find QUERY", "list the words of which a query holds instead")
@@ -121,6 +123,15 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     print("sound: this program can use it; vdgi check --ud tells whether it is valid UD")
 
 
+def _of_ten_columns(name: str) -> str:
+    """The text of a file without columns after MISC, which UD's validator does not know."""
+    lines = files.read_text(name, are_limited=False).split("\n")
+    if not (extra := extra_in(lines, ())):
+        return "\n".join(lines)
+    logger.info("%s: columns after MISC are not validated: %s", files.shown(name), " ".join(extra))
+    return "\n".join(header(()) if has_header([line]) else without_extra(line) for line in lines)
+
+
 def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi import validation
 
@@ -130,7 +141,7 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     if language and level in ("", "4", "5") and validation.code_in_ud(language):
         raise UsageError(validation.unknown_language(language))
-    texts = [files.read_text(name, are_limited=False) for name in names]
+    texts = [_of_ten_columns(name) for name in names]
     for name, text in zip(names, texts):
         if not text.strip("\ufeff \t\r\n"):
             raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")

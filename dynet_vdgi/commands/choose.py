@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from dynet_vdgi.commands import Options, add_output, model_first, print_places
+from dynet_vdgi.commands import Options, add_ignore_feats, add_output, model_first, print_places
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -50,6 +50,7 @@ def add_arguments(add: Options) -> None:
     add("--words", "list words of parsed files instead")
     add("--heads", "list heads only, even if tags are doubtful")
     add("--json", "list words as JSON")
+    add_ignore_feats(add)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ import logging
 import time
 from functools import partial
 
-from dynet_vdgi.commands import Options
+from dynet_vdgi.commands import Options, add_ignore_feats
 from dynet_vdgi.data import corpus, files
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import progress
@@ -27,6 +27,7 @@ def add_arguments(add: Options) -> None:
     add("-c --clusters N", "number of clusters", default=128, least=1)
     add("-o --output FILE", "output file; - is standard output", required=True)
     add("--keep-case", "do not lower-case the words")
+    add_ignore_feats(add)
 
 
 def run(arguments: argparse.Namespace) -> None:

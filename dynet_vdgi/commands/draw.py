@@ -26,7 +26,7 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import Options, add_output, one_file
+from dynet_vdgi.commands import Options, add_ignore_feats, add_output, one_file
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.data import sentence as protocols
 from dynet_vdgi.errors import UsageError
@@ -45,6 +45,7 @@ _RANGE, _ID = re.compile(r"([1-9]\d*)(?:-([1-9]\d*))?"), "sent_id="
 def add_arguments(add: Options) -> None:
     add("FILE...", "CoNLL-U with trees; - is standard input", dest="files")
     add("--gold GOLD", "CoNLL-U file with gold trees of the same sentences")
+    add_ignore_feats(add)
     add("--protocol NAME", "which heads to count below a tree, as in vdgi evaluate", default="standard")
     which = "draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)"
     add("--sentence N...", which)

@@ -37,7 +37,7 @@ differ.
 import argparse
 import json
 
-from dynet_vdgi.commands import Options, one_file
+from dynet_vdgi.commands import Options, add_ignore_feats, one_file
 from dynet_vdgi.data import files, sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import plain, told
@@ -64,6 +64,7 @@ def add_arguments(add: Options) -> None:
     add("--worst N", f"with --agreement: most different sentences to list (default: {WORST})", least=0)
     add("--confusions N", f"with --agreement: confusions to list per column (default: {CONFUSIONS})", least=0)
     add("--no-punct", "with --agreement: leave out words that are PUNCT in either file")
+    add_ignore_feats(add)
 
 
 def run(arguments: argparse.Namespace) -> None:

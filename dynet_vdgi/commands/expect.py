@@ -20,7 +20,7 @@ import logging
 import textwrap
 from functools import partial
 
-from dynet_vdgi.commands import Options
+from dynet_vdgi.commands import Options, add_ignore_feats
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.config import bundled
@@ -38,6 +38,7 @@ def add_arguments(add: Options) -> None:
     add("FILE...", "tagged CoNLL-U, one text; - is standard input", dest="files")
     add("--model MODEL", "a universal model", default="universal")
     add("-n --number N", "treebanks to name", default=5, least=1)
+    add_ignore_feats(add)
 
 
 def run(arguments: argparse.Namespace) -> None:

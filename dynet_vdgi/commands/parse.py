@@ -4,7 +4,9 @@ Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become t
 those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
 model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
 unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
-output that exists is replaced.
+output that exists is replaced. With --skip-faulty, sentences that are malformed are copied as they are, their
+faults are listed as FILE:LINE, and the others are parsed; the exit status is then 3. Columns after MISC (CoNLL-U
+Plus) are kept.
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
@@ -55,7 +57,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import Options, model_first
+from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, model_first
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
@@ -86,7 +88,9 @@ def add_arguments(add: Options) -> None:
     add("--in-place", "the output may replace an input")
     labels = "relations: the name or file of a table of labels, or none for root and dep only"
     add("--labels TABLE", labels, default="ud2")
+    add("--skip-faulty", "copy malformed sentences as they are, list their faults, and parse the others")
     add("--jobs N", "worker processes", default=1, least=1)
+    add_ignore_feats(add)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -113,13 +117,14 @@ def run(arguments: argparse.Namespace) -> None:
     parser = load(arguments.model, fast=arguments.fast, labels=labels)
     if arguments.exact and parser.is_exact:
         logger.warning("--exact had no effect: the trees of this model are exact")
-    files_parser = FileParser(parser, how, labels is not None, arguments.jobs)
+    files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.skip_faulty)
     steps = _steps(arguments, parser.model, names)
-    n_unlabelled, n_unfilled, unknown = 0, 0, Counter[str]()
+    n_unlabelled, n_unfilled, n_faulty, unknown = 0, 0, 0, Counter[str]()
     for inputs, output in outputs:
         totals = files_parser.parse(inputs, output, steps)
         n_unlabelled += totals.n_unlabelled
         n_unfilled += totals.n_unfilled
+        n_faulty += totals.n_faulty
         unknown.update(totals.unknown_tags)
     if steps.n_tagged:
         logger.info("%s tagged", count(steps.n_tagged, "word"))
@@ -129,6 +134,9 @@ def run(arguments: argparse.Namespace) -> None:
         message = "%s without universal tags (column 4): their relations are root and dep only"
         logger.warning(message, count(n_unlabelled, "sentence"))
     tell_unknown(unknown, set())
+    if n_faulty:
+        more = f", and {count(n_unfilled, 'sentence')} left unchanged" if n_unfilled else ""
+        raise FaultsFoundError(f"{count(n_faulty, 'faulty sentence')} copied{more}; all others are parsed")
     if n_unfilled:
         raise KeepError(f"{count(n_unfilled, 'sentence')} left unchanged, any others are filled in")
 

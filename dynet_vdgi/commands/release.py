@@ -43,6 +43,7 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi import validation
+    from dynet_vdgi.data.extra_columns import NAMELESS
     from dynet_vdgi.release.documents import AnnotatedFiles, repeated
     from dynet_vdgi.release.folder import VALUES, prepared
     from dynet_vdgi.release.split import below_minimum, shortfall
@@ -86,6 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
     if too_small := below_minimum(*whole):
         logger.warning("%s", too_small)
+    if named := sorted(found.dropped - {NAMELESS}) or sorted(found.dropped):
+        logger.warning("columns after MISC are not released, because UD has ten: %s", ", ".join(named))
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.commands import Options, add_output, add_tags, add_tasks
+from dynet_vdgi.commands import Options, add_ignore_feats, add_output, add_tags, add_tasks
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.settings.config import rules_path
@@ -54,6 +54,7 @@ def _add_explain(add: Options) -> None:
     add("--language-facts FILE", "facts about the language, added to the evidence of the text")
     add("--sentence N", "explain this sentence: a number from 1, or a sent_id")
     add("--width N", "columns of the drawings", default=80, least=MIN_WIDTH)
+    add_ignore_feats(add)
     add_tags(add)
 
 
@@ -61,6 +62,7 @@ def _add_estimate(add: Options) -> None:
     add("TREEBANK...", "CoNLL-U files with trees; - is standard input", dest="treebanks")
     add("--rules FILE", "rules whose expectations to count", default="ud")
     add("--max-len N", "longest sentence, in words without punctuation", default=10, least=1)
+    add_ignore_feats(add)
     add_tags(add)
     add_output(add)
 

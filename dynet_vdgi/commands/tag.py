@@ -15,7 +15,7 @@ import logging
 import time
 from collections import Counter
 
-from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
+from dynet_vdgi.commands import Options, add_ignore_feats, add_output, add_tasks, model_first
 from dynet_vdgi.data import files
 from dynet_vdgi.data.corpus import read, superseded, words_in
 from dynet_vdgi.errors import DataError, UsageError
@@ -42,6 +42,7 @@ def _add_words(add: Options) -> None:
     add("FILE", "CoNLL-U; - is standard input")
     add("--retag", "replace the tags that there are")
     add("--confidence", "write TagConf= into MISC")
+    add_ignore_feats(add)
     add_output(add)
 
 
@@ -76,6 +77,7 @@ def _add_train(add: Options) -> None:
     add("[TAGGED...]", "CoNLL-U; - is standard input")
     add("--text FILE...", "CoNLL-U, tags do not matter")
     add("--tag-list FILE", "words with their usual tag")
+    add_ignore_feats(add)
     add("-o --output FILE", "the tagger", required=True)
     add("--overwrite", "replace a tagger that exists")
 
@@ -122,6 +124,7 @@ def _train(arguments: argparse.Namespace) -> None:
 def _add_evaluate(add: Options) -> None:
     add("MODEL", _MODEL)
     add("GOLD", "CoNLL-U with gold tags; - is standard input")
+    add_ignore_feats(add)
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
@@ -156,6 +159,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 def _add_list(add: Options) -> None:
     add("TEXT...", "text or CoNLL-U; - is standard input", dest="texts")
     add("-n --number N", "how many words", default=200, least=1)
+    add_ignore_feats(add)
     add_output(add, "is kept, unless you say --overwrite")
     add("--overwrite", "replace a list that exists, with its tags")
 

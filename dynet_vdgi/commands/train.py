@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.commands import Options
+from dynet_vdgi.commands import Options, add_ignore_feats
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
@@ -51,6 +51,7 @@ def add_arguments(add: Options) -> None:
     add("--tokeniser FILE", "splits raw text (.txt) into words; is kept in the model")
     add("--tagger FILE", "tags the words of texts and trees without UPOS; is kept in the model")
     add("--dev FILE...", "gold trees to score during training")
+    add_ignore_feats(add)
     add("-o --out DIR", "folder of the run; created if missing", required=True)
     usual = f"{presets.DEFAULT_PRESET} (default; with --trees {presets.DEFAULT_WITH_TREES})"
     others = "another of docs/settings.md, or a .toml file; if repeated, the last is on top"

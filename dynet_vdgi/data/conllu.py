@@ -7,6 +7,7 @@ sentences run together); this reader refuses them and names file and line. `conl
 every byte back, and converts to that library's objects.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
@@ -16,8 +17,11 @@ from dynet_vdgi.data.conllu_blocks import (
     TAGGERS,
     Block,
     BlockCheck,
+    FeatsFault,
     OnFault,
     Repair,
+    feats_fault,
+    ignores_feats,
     is_feats,
     is_other_format,
     items,
@@ -40,6 +44,7 @@ KNOWN = "known"
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
 
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _SMALL_NUMBERS = {str(number): number for number in range(512)}
 _BY_XPOS = "words count as punctuation if their XPOS is a mark such as . , : or begins with PUNCT"
 _TREES = "trees are needed here"
@@ -74,6 +79,7 @@ def read(
 
     With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one fault
     per sentence is reported; that a file is of another format, or cannot be read to its end, ends the reading.
+    That FEATS have the form of another format is reported once, at the end, with the number of sentences.
     Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing last line end are
     mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
 
@@ -91,6 +97,7 @@ def checked(
 ) -> Iterator[Sentence]:
     """The sentences of blocks, with the faults and repairs among them; arguments and errors as of `read`."""
     told: set[str] = set()
+    feats: list[FeatsFault] = []
     for item in items:
         repairs: list[DataError] = []
         sentence = fault = None
@@ -108,6 +115,9 @@ def checked(
         if fault is not None:
             if on_error is None:
                 raise fault
+            if isinstance(fault, FeatsFault):
+                feats.append(fault)
+                continue
             on_error(fault)
             if is_other_format(fault.message):  # each further line is a fault
                 return
@@ -115,6 +125,10 @@ def checked(
             if repair.message not in told:
                 told.add(repair.message)
                 on_repair(repair)
+    if feats and on_error is not None:
+        first, n_more = feats[0], len(feats) - 1
+        more = f", as in {count(n_more, 'more sentence')}" if n_more else ""
+        on_error(FeatsFault(first.path, first.line, first.message + more, first.hint))
 
 
 def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn) -> Sentence:
@@ -122,10 +136,10 @@ def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_
 
     Raises: `DataError` for a fault.
     """
-    name, first, lines, soft = block
-    by_xpos = tags == "xpos"
-    check = BlockCheck(name, first)
-    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags)
+    name, first, lines, soft, extra = block
+    by_xpos, has_feats = tags == "xpos", not ignores_feats()
+    check = BlockCheck(name, first, extra)
+    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags, has_feats)
     tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
     universal = tuple(map(sys.intern, upos))
     if "_" in universal and tags != KNOWN:
@@ -137,24 +151,37 @@ def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_
         tuple(forms),
         tuple(map(sys.intern, xpos)) if by_xpos else universal,
         tree,
-        Source(name, first, tuple(lines), tuple(rows)),
+        Source(name, first, tuple(lines), tuple(rows), extra),
         universal if by_xpos else (),
         _known(lemmas),
         _known(xpos),
-        _known(feats),
+        _known(feats) if has_feats else (),
         _known(deprels) if tree else (),
         soft=soft,
     )
 
 
-def _columns(block: BlockCheck, lines: Sequence[str], tag_column: str) -> tuple[Columns, Sequence[int]]:
+def decoded_sentence_of(block: Block, heads: Heads, tags: str, on_repair: OnFault) -> Sentence:
+    """`sentence_of` a block of a file whose bytes that are not UTF-8 have become lone surrogates.
+
+    Raises: `DataError`, as `sentence_of`, and for such bytes.
+    """
+    for row, line in enumerate(block.lines):
+        if not line.isascii() and (found := _UNDECODED.search(line)):
+            message = f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8"
+            raise DataError(block.path, block.line + row, message, "save the file as UTF-8")
+    return sentence_of(block, heads, tags, on_repair)
+
+
+def _columns(
+    block: BlockCheck, lines: Sequence[str], tag_column: str, has_feats: bool
+) -> tuple[Columns, Sequence[int]]:
     """Columns and rows of the words of a block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
     rows: list[int] = []
     for row, columns, is_word in block.token_lines(lines):
-        if not is_feats(columns[5]):
-            hint = "expected Name=Value|Name=Value, or _"
-            raise block.fault(row, f"FEATS {quoted(columns[5])} is malformed", hint)
+        if has_feats and not is_feats(columns[5]):
+            raise feats_fault(block, row, columns[5])
         if not is_word:
             continue
         if columns[3] == "_" and tag_column == "upos":

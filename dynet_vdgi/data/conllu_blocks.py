@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynet_vdgi.data import formats
+from dynet_vdgi.data.extra_columns import COLUMNS, HEADER, extra_in
 from dynet_vdgi.data.files import AnyPath, lines_of, shown
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import limit, to_raise
@@ -30,14 +34,17 @@ class Block(NamedTuple):
     line: int  # number of its first line in the file
     lines: list[str]
     soft: SoftTags | None = None  # of its words, if a tagger chose tags
+    extra: tuple[str, ...] = ()  # names of the columns after MISC
 
 
-def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
+def blocks(path: AnyPath, on_repair: OnFault | None = None, *, undecoded: bool = False) -> Iterator[Block]:
     """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
+
+    undecoded: bytes that are not UTF-8 become lone surrogates, see `files.lines_of`.
 
     Raises: `DataError` where the file cannot be read, and for a file without sentences.
     """
-    for item in items(path):
+    for item in items(path, undecoded=undecoded):
         if isinstance(item, Repair):
             (on_repair or warn)(item)
         elif isinstance(item, DataError):
@@ -69,11 +76,18 @@ def windows(blocks: Iterable[Block], times: int = 1) -> Iterator[list[Block]]:
 
 
 def blocks_in(text: str, name: str) -> list[Block]:
-    """The sentences of a text with regular line ends and one empty line after each sentence."""
-    found, number = [], 1
+    """The sentences of a text with regular line ends and one empty line after each sentence.
+
+    The text is the program's own: lines may have columns after MISC though no comment names them.
+    """
+    found: list[Block] = []
+    extra: tuple[str, ...] = ()
+    number = 1
     for block in text[:-2].split("\n\n"):
-        found.append(Block(name, number, block.split("\n")))
-        number += len(found[-1].lines) + 1
+        lines = block.split("\n")
+        extra = extra_in(lines, extra, are_named=False)
+        found.append(Block(name, number, lines, None, extra))
+        number += len(lines) + 1
     return found
 
 
@@ -86,12 +100,12 @@ def ignore(repair: DataError) -> None:
     """The treatment of repairs that are reported elsewhere."""
 
 
-def items(path: AnyPath) -> Iterator[Block | DataError]:
-    """Blocks, faults of the file and repairs, in file order."""
+def items(path: AnyPath, *, undecoded: bool = False) -> Iterator[Block | DataError]:
+    """Blocks, faults of the file and repairs, in file order; `undecoded` as in `blocks`."""
     name = shown(path)
     hint = "the file is empty: was it downloaded in full?"
     try:
-        for item in _cut(lines_of(path), name):
+        for item in _cut(lines_of(path, undecoded=undecoded), name):
             if not isinstance(item, Repair):
                 hint = ""
             elif hint:
@@ -111,6 +125,7 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
     """
     told: set[str] = set()
     found: list[Repair] = []
+    extra: tuple[str, ...] = ()
 
     def repair(line: int, message: str, hint: str) -> None:
         if message not in told:
@@ -158,35 +173,74 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
         elif line:
             repair(number, "white space in an empty line", "removed, here and below")
         if block:
-            yield from with_repairs(Block(name, first, block))
+            extra = extra_in(block, extra)
+            yield from with_repairs(Block(name, first, block, None, extra))
         block, is_skipped = [], False
     if block:
         if ended:
             repair(number, "no empty line after the last sentence", "added")
-        yield from with_repairs(Block(name, first, block))
+        yield from with_repairs(Block(name, first, block, None, extra_in(block, extra)))
     yield from found
 
 
 # ----------------------------------------------------------------------------------------------------
 # Possible faults in the lines of a CoNLL-U sentence, one by one; used by `conllu.read`.
-COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"
 SPLIT = (
     "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, and vdgi train with --raw"
 )
 
+MISSING = "write _ for a missing value"
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
-_SPACES = re.compile(r"(?:^|(?<=\|))Spaces(?:After|Before|InToken)=[^|\x00-\x20\x7f]*")
-"""Spaces of the text in MISC; UDPipe writes a no-break space there as it is."""
+_SPACES = re.compile(r"(?:^|(?<=\|))Space(?:sAfter|sBefore|sInToken|After)=[^|\x00\t\n\r ]*")
+"""Spaces of the text in MISC; UDPipe writes all there as they are but for a space, a tab and line ends."""
 
 _FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
-_GLOBAL_COLUMNS = re.compile(r"#\s*global\.columns\s*=(.*)")
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _JOINED = "a byte-order mark; files joined?"
 _NEW_SENTENCE = "new sentence without an empty line?"
-_CONLL_2009 = range(14, 100)  # columns; 14 and one for each predicate
+
+
+IGNORE = "VDGI_IGNORE"
+"""The environment variable that names columns to read as `_`: feats, or nothing. Worker processes inherit it."""
+
+_are_feats_ignored = os.environ.get(IGNORE, "") == "feats"  # asked for each sentence
+
+
+def ignores_feats() -> bool:
+    """Whether FEATS is read as `_`, whatever it holds."""
+    return _are_feats_ignored
+
+
+@contextmanager
+def ignoring_feats() -> Iterator[None]:
+    """A block in which FEATS is read as `_`, and kept as it is in what is written."""
+    global _are_feats_ignored
+    before = _are_feats_ignored, os.environ.get(IGNORE)
+    _are_feats_ignored, os.environ[IGNORE] = True, "feats"
+    try:
+        yield
+    finally:
+        _are_feats_ignored, variable = before
+        if variable is None:
+            del os.environ[IGNORE]
+        else:
+            os.environ[IGNORE] = variable
+
+
+class FeatsFault(DataError):
+    """FEATS of another format: the same fault in each sentence of a file."""
+
+
+def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
+    """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
+    remedy = "--ignore-feats reads the column as _ and keeps it as it is"
+    message = f"FEATS {quoted(value)} is malformed"
+    if found := formats.feats_format(value):
+        return FeatsFault(check.name, check.first + row, message, f"{found}? {remedy}")
+    return check.fault(row, message, f"expected Name=Value|Name=Value, or _; {remedy}")
 
 
 def is_other_format(message: str) -> bool:
@@ -201,22 +255,30 @@ class Repair(DataError):
 class BlockCheck:
     """Keeps the facts about earlier lines of a block that are needed to judge the next one."""
 
-    def __init__(self, name: str, first: int) -> None:
+    def __init__(self, name: str, first: int, extra: Sequence[str] = ()) -> None:
         self.name, self.first = name, first
+        self.columns = (*COLUMNS, *extra) if extra else COLUMNS
         self.started = False  # a token line was seen
         self.range_row = self.range_start = self.range_end = 0  # of the last multiword range
         self.empty_nodes = 0  # since the last word
+        self.lines: Sequence[str] = ()
 
     def token_lines(self, lines: Sequence[str]) -> Iterator[tuple[int, list[str], bool]]:
-        """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a fault."""
-        n_words, next_id = 0, "1"
+        """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a fault.
+
+        The columns are the ten of CoNLL-U, also where more follow.
+        """
+        n_words, next_id, width = 0, "1", len(self.columns)
+        self.lines = lines
         for row, line in enumerate(lines):
             if line[0] == "#":
                 self._check_comment(row, line)
                 continue
             columns = line.split("\t")
-            if len(columns) != 10 or columns != line.split() or "\0" in line:
+            if len(columns) != width or columns != line.split() or "\0" in line:
                 self._check_columns(row, line, columns)
+            if width > 10:
+                del columns[10:]
             self.started = True
             if columns[0] == next_id:
                 n_words += 1
@@ -238,7 +300,7 @@ class BlockCheck:
         if self.started:
             raise self.fault(row, "comment inside a sentence", "missing empty line before it?")
         self._check_characters(row, line)
-        if (found := _GLOBAL_COLUMNS.match(line)) and tuple(found[1].split()) != COLUMNS:
+        if (found := HEADER.match(line)) and tuple(found[1].split()[:10]) != COLUMNS:
             message = f"this is CoNLL-U Plus with the columns {found[1].strip()[:80]}, not CoNLL-U"
             raise self.fault(row, message, f"convert it to {' '.join(COLUMNS)}")
 
@@ -250,46 +312,51 @@ class BlockCheck:
 
     def _check_columns(self, row: int, line: str, columns: list[str]) -> None:
         """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is allowed."""
+        wanted, n_columns = len(self.columns), len(columns)
         self._check_characters(row, line)
+        is_first = self.first == 1 and not self.started
+        if is_first and n_columns != wanted:
+            self._check_other_format(row)
         if line[0].isspace():
             raise self.fault(row, "white space at the start of the line", "remove it")
-        n_columns = len(columns)
-        if n_columns != 10 and not self.started and self.first + row == 1:
+        if is_first and n_columns != wanted and row == 0:
             self._check_format(row, line, columns)
-        if n_columns != 10 and line[0] not in "0123456789":
+        if n_columns != wanted and line[0] not in "0123456789":
             if line.startswith("version https://git-lfs"):
                 raise self.fault(row, "a Git LFS pointer instead of the data", "fetch it with: git lfs pull")
             message = f"line starts with {line[0]!r}; expected a token ID, '#' or an empty line"
             hint = _JOINED if line[0] == "\ufeff" else ""
             raise self.fault(row, message, hint)
-        if n_columns != 10:
+        if n_columns != wanted:
             hint = ""
-            if n_columns < 10 <= len(line.split()):
+            if n_columns < wanted <= len(line.split()):
                 hint = "spaces instead of tabs?"
             elif not columns[-1]:
                 hint = "tab at the end of the line"
-            elif n_columns in _CONLL_2009:
-                hint = "CoNLL-2009? convert the file to CoNLL-U"
+            elif wanted > 10:
+                hint = f"{' '.join(self.columns)}, as the comment global.columns says"
             elif n_columns > 10:
-                hint = "extra columns? keep the first 10"
-            raise self.fault(row, f"expected 10 tab-separated columns, found {n_columns}", hint)
+                hint = "extra columns? keep the first 10, or name all in a first line `# global.columns = ID ...`"
+            raise self.fault(row, f"expected {wanted} tab-separated columns, found {n_columns}", hint)
         for number, column in enumerate(columns, 1):
-            if found := fault_of_space(number, column):
-                raise self.fault(row, *found)
+            if number > 10 and not column:
+                raise self.fault(row, f"column {number} ({self.columns[number - 1]}) is empty", MISSING)
+            if number <= 10 and (fault := fault_of_space(number, column)):
+                raise self.fault(row, *fault)
+
+    def _check_other_format(self, row: int) -> None:
+        """Names the format of a file whose first line of a token is this one, if it is another."""
+        if found := formats.format_of(self.lines, row):
+            raise self.fault(row, f"this is {found.name}, not CoNLL-U", found.remedy)
 
     def _check_format(self, row: int, line: str, columns: list[str]) -> None:
-        """Names the format of a file whose first line shows that it is not CoNLL-U."""
-        if line[0] == "(":
-            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", "convert it: vdgi convert wsj")
-        if line[0] == "<":
-            raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
+        """Tells from a file's first line that it is plain text or a table, and no CoNLL-U."""
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
             if not line.startswith(("version https://git-lfs", "\ufeff")):
                 raise self.fault(row, "this is plain text, not CoNLL-U", SPLIT)
         elif len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
-            hint = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"
-            raise self.fault(row, message, hint)
+            raise self.fault(row, message, formats.BY_HAND)
 
     def _check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
         """A line other than the next word: a range, an empty node, or a fault in the numbering."""
@@ -307,6 +374,8 @@ class BlockCheck:
                 raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
+            if self.first == 1 and all(line[0] == "#" for line in self.lines[:row]):
+                self._check_other_format(row)
             hint = _JOINED if token[0] == "\ufeff" else "expected such as 1, 1-2 or 1.1"
             raise self.fault(row, f"{quoted(token)} is not a valid ID", hint)
         elif token == "1":
@@ -353,7 +422,7 @@ def fault_of_space(number: int, column: str) -> tuple[str, str] | None:
     """What is wrong with the white space of a column, with a hint; None: nothing."""
     place = f"column {number} ({COLUMNS[number - 1]})"
     if not column:
-        return f"{place} is empty", "write _ for a missing value"
+        return f"{place} is empty", MISSING
     kept = _SPACES.sub("", column) if number == 10 else column
     if has_stray_space(kept) or (number not in _SPACES_ALLOWED and any(map(str.isspace, column))):
         return f"stray white space in {place}: {quoted(column)}", ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import COLUMNS, Block, quoted
+from dynet_vdgi.data.conllu_blocks import Block, quoted
 from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.data.extra_columns import COLUMNS, extra_in
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 
@@ -33,8 +34,10 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     check_kind("sentence", sentence, Sentence, "a Sentence")
     from conllu import parse_token_and_metadata
 
+    extra = sentence.source.extra if sentence.source else ()
     return parse_token_and_metadata(
         unchanged(sentence),
+        fields=[*KEYS, *(name.lower() for name in extra)],
         field_parsers=dict.fromkeys(("feats", "deps", "misc"), lambda columns, index: columns[index]),
         metadata_parsers={"__fallback__": lambda key, value: (key, value)},
     )
@@ -44,8 +47,9 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
     """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
 
     Columns are read by the names that the library gives them (`id`, `form`, `lemma`, `upos`, `xpos`, `feats`,
-    `head`, `deprel`, `deps`, `misc`; `upostag` and `xpostag`, too), in any order; a missing one is `_`. `heads`
-    and `tags` are as in `read`. That library's `parse` drops comments without `=`, except `newdoc` and `newpar`.
+    `head`, `deprel`, `deps`, `misc`; `upostag` and `xpostag`, too), in any order; a missing one is `_`. Columns
+    after MISC are those that the comment `global.columns` names. `heads` and `tags` are as in `read`. That
+    library's `parse` drops comments without `=`, except `newdoc` and `newpar`.
     To keep them, read the file with `read`, and convert with `to_conllu` when needed.
 
     Raises: `DataError` where it is not sound CoNLL-U; lines are counted as `tokens.serialize()` has them.
@@ -68,11 +72,12 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
     lines = [*comments.split("\n")] if comments else []
     if not tokens:
         raise DataError("<TokenList>", len(lines) + 1, "a sentence with no words")
-    lines += [_line(token, number) for number, token in enumerate(tokens, 1)]
+    keys = [*KEYS, *(name.lower() for name in extra_in([*lines, "_"], (), are_named=True))]
+    lines += [_line(token, number, keys) for number, token in enumerate(tokens, 1)]
     return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
 
 
-def _line(token: Mapping[str, Any], number: int) -> str:
+def _line(token: Mapping[str, Any], number: int, columns_in_order: Sequence[str] = KEYS) -> str:
     """The line of a token, the so-manieth of its list. Raises: UsageError, see `from_conllu`."""
     from conllu.exceptions import ParseException
     from conllu.serializer import serialize_field
@@ -80,13 +85,15 @@ def _line(token: Mapping[str, Any], number: int) -> str:
     place = f"token {number}"
     if not isinstance(token, Mapping):
         raise UsageError(f"{place}: {token!r:.40} is no Token")
-    columns = dict.fromkeys(KEYS, "_")
+    columns = dict.fromkeys(columns_in_order, "_")
     keys: dict[str, str] = {}
     for key, value in token.items():
         name = EARLIER_KEYS.get(key, key)
         if name not in columns:
             remedy = "remove it, or put its value into misc"
-            raise UsageError(f"{place}: the key {key!r:.40} is no column of CoNLL-U ({', '.join(KEYS)}): {remedy}")
+            raise UsageError(
+                f"{place}: the key {key!r:.40} is no column of CoNLL-U ({', '.join(columns_in_order)}): {remedy}"
+            )
         try:
             text = "_" if value in ([], ()) else serialize_field(value)
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, ParseException):

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import TextIO
 
 from dynet_vdgi.data.conllu import Heads, tree_of
-from dynet_vdgi.data.conllu_blocks import BlockCheck, fault_of_value, warn
+from dynet_vdgi.data.conllu_blocks import BlockCheck, fault_of_value, ignores_feats, warn
 from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.extra_columns import with_headers
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.sentence import FREE, UD_PUNCTUATION, Sentence, Source
 from dynet_vdgi.errors import UsageError
@@ -70,7 +71,12 @@ def may_be_guess(lines: Sequence[str]) -> bool:
 
 def is_confirmed(lines: Sequence[str]) -> bool:
     """Whether a person has confirmed part of the tree in `vdgi annotate`."""
-    return any(_CONFIRMED.search(line.rpartition("\t")[2]) for line in lines if line[:1] != "#")
+    return any(_CONFIRMED.search(misc_of(line)) for line in lines if line[:1] != "#")
+
+
+def misc_of(line: str) -> str:
+    """MISC of a token's line; columns may follow."""
+    return line.split("\t", 10)[9]
 
 
 def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:
@@ -105,7 +111,7 @@ def only_confirmed(sentence: Sentence) -> Sentence:
     """
     if sentence.source is None or sentence.heads is None or not is_confirmed(sentence.source.lines):
         return sentence
-    notes = ["|" + sentence.source.lines[row].rpartition("\t")[2] for row in sentence.source.rows]
+    notes = ["|" + misc_of(sentence.source.lines[row]) for row in sentence.source.rows]
     is_mark = [tag in UD_PUNCTUATION for tag in sentence.upos or sentence.tags]
     arcs = zip(sentence.heads, sentence.deprels or ("_",) * len(sentence), notes, is_mark)
     kept = [
@@ -195,12 +201,13 @@ def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[
     lines = list(source.lines)
     for row, note in zip(source.rows, misc):
         key = note.partition("=")[0]
-        before, tab, known = lines[row].rpartition("\t")
-        if note and known == "_":
-            lines[row] = before + tab + note
+        columns = lines[row].split("\t", 10)
+        if note and columns[9] == "_":
+            columns[9] = note
         elif note:
-            parts = [part for part in known.split("|") if part != "_" and not part.startswith(f"{key}=")]
-            lines[row] = before + tab + "|".join([*parts, note])
+            parts = [part for part in columns[9].split("|") if part != "_" and not part.startswith(f"{key}=")]
+            columns[9] = "|".join([*parts, note])
+        lines[row] = "\t".join(columns)
     moved = tuple([row + len(comments) for row in source.rows]) if comments else source.rows
     return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
 
@@ -210,6 +217,8 @@ def with_columns(
 ) -> Sentence:
     """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS.
 
+    FEATS that are ignored stay in the lines.
+
     Raises: UsageError, CoNLL-U cannot hold a value.
     """
     lemmas, upos, xpos, feats = map(_checked, range(3, 7), (lemmas, upos, xpos, feats))
@@ -217,7 +226,9 @@ def with_columns(
     if source is not None:
         lines = list(source.lines)
         for row, columns in zip(source.rows, zip(lemmas, upos, xpos, feats)):
-            number, form, *_, rest = lines[row].split("\t", 6)
+            number, form, _, _, _, there, rest = lines[row].split("\t", 6)
+            if there != "_" and ignores_feats():
+                columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
     known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]
@@ -265,6 +276,7 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     except (AttributeError, TypeError):  # nothing to write to, or a binary file
         raise UsageError(f"output={output!r:.60}: a path or an open text file is expected") from None
     number = 0
-    for number, sentence in enumerate(sentences, 1):  # noqa: B007 - the last one is the result
-        output.write(unchanged(sentence))
+    texts = ((unchanged(each), each.source.extra if each.source else ()) for each in sentences)
+    for number, text in enumerate(with_headers(texts), 1):  # noqa: B007 - the last one is the result
+        output.write(text)
     return number

@@ -108,27 +108,30 @@ def open_bytes(path: AnyPath) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb")) if name.lower().endswith(".gz") else raw
 
 
-def lines_of(path: AnyPath, *, are_limited: bool = True) -> Iterator[str]:
+def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False) -> Iterator[str]:
     r"""The lines of a UTF-8 text, see `open_bytes`, which end with "\n" only and keep that end.
 
     So the caller sees "\r\n", and line numbers agree with those of other programs. The length of a line is
-    limited, see `names.limit`, unless `are_limited` is false.
+    limited, see `names.limit`, unless `are_limited` is false. With `undecoded`, bytes that are not UTF-8 become
+    lone surrogates, as by Python's "surrogateescape", unless the file begins as one of another encoding does.
 
     Raises: `DataError`, as `open_bytes`, and with the line for a file that is damaged or not UTF-8, or has
     too long a line.
     """
     name, number, start = shown(path), 0, b""
     longest = limit("line") if are_limited else sys.maxsize - 1
+    errors = "strict"
     with open_bytes(path) as source:
         try:
             while line := source.readline(longest + 1):
                 number += 1
                 if number == 1:
                     start = line[:2]
+                    errors = "surrogateescape" if undecoded and start not in _NOT_TEXT else "strict"
                     check_is_text(name, line)
                 if len(line) > longest and line[-1:] != b"\n":
                     raise DataError(name, number, f"a line of more than {longest} bytes", to_raise("line"))
-                yield line.decode()
+                yield line.decode(errors=errors)
         except UnicodeDecodeError as error:
             hint = _NOT_TEXT.get(start, "save the file as UTF-8")
             if error.reason == "unexpected end of data":

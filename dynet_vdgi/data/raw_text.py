@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.data.conllu_blocks import Block, BlockCheck, blocks, quoted
 from dynet_vdgi.data.files import AnyPath, is_conllu
+from dynet_vdgi.data.formats import raw_format
 from dynet_vdgi.errors import DataError
 
 SAME = "they differ only in Unicode normalisation (NFC/NFD)"
@@ -112,13 +113,15 @@ def is_named(path: AnyPath) -> bool:
 
 
 def check_raw(text: str, name: str, first: int = 1) -> None:
-    """Raises: DataError, a text begins as CoNLL-U does, with comments and a first word, or has a NUL byte.
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and a first word, has a NUL byte, or is XML.
 
     `first` is the number of the text's first line.
     """
     if (place := text.find("\0")) >= 0:
         line = first + text.count("\n", 0, place)
         raise DataError(name, line, "NUL byte", "a damaged or binary file, or UTF-16 text?")
+    if other := raw_format(text):
+        raise DataError(name, first, f"this is {other.name}, not raw text", other.remedy)
     if found := _BEGINS_AS_CONLLU.match(text):
         line = first + text.count("\n", 0, found.start(1))
         remedy = "give it a name that ends in .conllu"
@@ -132,7 +135,7 @@ def token_block(block: Block) -> TokenBlock:
 
     Raises: DataError, the first fault in form.
     """
-    check = BlockCheck(block.path, block.line)
+    check = BlockCheck(block.path, block.line, block.extra)
     tokens: list[tuple[list[str], list[list[str]]]] = []
     rows: list[int] = []
     n_words = 0
@@ -219,6 +222,8 @@ def _spaces(misc: str) -> _Spaces:
     """
     found = dict(part.partition("=")[::2] for part in misc.split("|"))
     after = "" if found.get("SpaceAfter") == "No" else None
+    if found.get("SpaceAfter", "").isspace():  # a no-break space itself, as some programs write it
+        after = found["SpaceAfter"]
     if "SpacesAfter" in found:
         after = unescaped(found["SpacesAfter"])
     return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)

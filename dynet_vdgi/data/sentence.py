@@ -116,13 +116,14 @@ class Source:
     """The origin of a sentence: its raw text lines, so that a writer can reproduce every byte.
 
     `lines` are without line ends: comments, multiword ranges, empty nodes and words, in file order.
-    `rows[i]` is the index in `lines` of syntactic word i + 1.
+    `rows[i]` is the index in `lines` of syntactic word i + 1. `extra` are the names of the columns after MISC.
     """
 
     path: str
     line: int  # number of the block's first line in the file, from 1
     lines: tuple[str, ...]
     rows: tuple[int, ...]
+    extra: tuple[str, ...] = ()
 
     @property
     def sent_id(self) -> str | None:

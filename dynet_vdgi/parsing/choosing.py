@@ -23,6 +23,7 @@ from itertools import chain
 import numpy as np
 
 from dynet_vdgi.data import conllu_writing
+from dynet_vdgi.data.extra_columns import with_headers
 from dynet_vdgi.data.places import Place, described
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import UD_PUNCTUATION, UD_TAGS, Sentence
@@ -95,7 +96,7 @@ def _in_sentence(sentence: Sentence, number: int, keys: Sequence[str]) -> Iterat
 SHORTEST, LONGEST = 4, 25
 """The length in words, shortest and longest, of a sentence worth an annotator's time."""
 
-_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess)\s*=)")
+_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess|global\.columns)\s*=)")
 """Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
 
 
@@ -191,9 +192,13 @@ def to_correct(
     )
     if not chosen:
         raise UsageError(f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already")
+    blocks = []
     for number, k in enumerate(chosen, 1):
-        block = with_tree(on_its_own(text[k]), parses[k], how)
-        yield f"# choice = {number}\n{conllu_writing.comment(block[:-2].split(chr(10)))}\n{block}"
+        sentence = on_its_own(text[k])
+        block = with_tree(sentence, parses[k], how)
+        block = f"# choice = {number}\n{conllu_writing.comment(block[:-2].split(chr(10)))}\n{block}"
+        blocks.append((block, sentence.source.extra if sentence.source else ()))
+    yield from with_headers(blocks)
 
 
 def on_its_own(sentence: Sentence) -> Sentence:

@@ -16,9 +16,10 @@ from functools import partial
 from typing import Any
 
 from dynet_vdgi.data import conllu_writing, files
-from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, ignore, windows
+from dynet_vdgi.data.conllu import Heads, decoded_sentence_of, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block, ignore, is_other_format, windows
 from dynet_vdgi.data.conllu_writing import render, root_and_dep, with_notes
+from dynet_vdgi.data.extra_columns import has_header, header
 from dynet_vdgi.data.sentence import FREE, UD_TAGS, Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_uninformative, tell_unsuited, uninformative
@@ -51,6 +52,7 @@ class Parsed:
     repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
     unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
+    faulty: tuple[DataError, ...] = ()  # faults of sentences that were copied
     marginals: tuple[float, int] = (0.0, 0)  # their sum over the words that have one, and the number of these
     tags: Counter[str] = field(default_factory=Counter)  # words by tag
 
@@ -63,6 +65,7 @@ class Totals:
     n_words: int = 0
     n_unlabelled: int = 0
     n_unfilled: int = 0
+    n_faulty: int = 0
     unknown_tags: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     marginals: list[float] = field(default_factory=list)  # a sum for each window
@@ -74,6 +77,7 @@ class Totals:
         self.n_words += parsed.n_words
         self.n_unlabelled += parsed.n_unlabelled
         self.n_unfilled += len(parsed.unfilled)
+        self.n_faulty += len(parsed.faulty)
         self.unknown_tags.update(parsed.unknown_tags)
         self.tags.update(parsed.tags)
         self.marginals.append(parsed.marginals[0])
@@ -84,6 +88,8 @@ class Totals:
 class FileParser:
     """How files are parsed: with which trees, with relations or `root` and `dep`, and in how many processes.
 
+    skips_faulty: faulty sentences are copied as they are, and their faults logged; without it a fault ends all.
+
     Raises: UsageError, the model cannot make such trees.
     """
 
@@ -91,6 +97,7 @@ class FileParser:
     how: How = PLAIN
     relations: bool = True
     jobs: int = 1
+    skips_faulty: bool = False
 
     def __post_init__(self) -> None:
         check(self.parser, self.how)
@@ -102,12 +109,17 @@ class FileParser:
 
         Raises:
             DataError: an input is malformed, or the model knows none of its tags; the output is then as it
-            was.
+            was. So it is if faulty sentences are skipped, and all are faulty.
             VdgiError: a worker process died.
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
+        if self.skips_faulty:
+            steps.skips_faulty = "partial" if self.how.keep_heads else "ignored"
+        first_fault: DataError | None = None
         with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-            for parsed in self.windows(steps.blocks(names), partial(steps.accuracy, names)):
+            given = with_header_lines(steps.blocks(names))
+            for parsed in self.windows(given, partial(steps.accuracy, names)):
+                first_fault = first_fault or next(iter(parsed.faulty), None)
                 if not totals.n_words and parsed.unknown_tags.total() == parsed.n_words:
                     known = self.parser.model.vocabulary.tags
                     where = ", ".join(map(files.shown, names))
@@ -115,6 +127,8 @@ class FileParser:
                 handle.buffer.write(parsed.content)
                 totals.add(parsed)
                 bar.update(parsed.n_sentences)
+            if first_fault is not None and not totals.n_sentences:
+                raise first_fault
         elapsed = max(time.perf_counter() - start, 1e-9)
         amount = f"{count(totals.n_sentences, 'sentence')}, {count(totals.n_words, 'word')}"
         logger.info("%s parsed in %.1f s (%.0f words/s)", amount, elapsed, totals.n_words / elapsed)
@@ -137,7 +151,7 @@ class FileParser:
         named: set[tuple[str, str]] = set()
         with closing(self._in_order(parser, windows(blocks, parser.engine.windows))) as parts:
             for parsed in parts:
-                for error in parsed.unfilled:
+                for error in (*parsed.faulty, *parsed.unfilled):
                     logger.error("%s", error)
                 for repair in parsed.repairs:
                     if (repair.path, repair.message) not in named:
@@ -159,11 +173,16 @@ class FileParser:
             try:
                 for block in blocks:
                     held.append(block)
-                    yield sentence_of(block, "ignored", tags, ignore)
+                    try:
+                        yield read(block, "ignored", tags, ignore)
+                    except DataError as error:
+                        if not self._may_skip(error):
+                            raise
             except DataError as error:  # of the file, or of a sentence, which its window reports
                 faults.append(error)
 
         tags = self.parser.model.settings.data.tags
+        read = decoded_sentence_of if self.skips_faulty else sentence_of
         first = first_sentences(sentences())
         seen = Counter(tag for s in first for tag in s.upos or s.tags)
         parser = self.parser.adapted(first, tag_accuracy=tag_accuracy(seen.total()))
@@ -180,11 +199,15 @@ class FileParser:
 
         return parser, whole()
 
+    def _may_skip(self, fault: DataError) -> bool:
+        """Whether only a sentence is at fault, and may be."""
+        return self.skips_faulty and not is_other_format(fault.message)
+
     def _in_order(self, parser: Parser, parts: Iterator[Window]) -> Generator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
-        work = self.how, self.relations
+        work = self.how, self.relations, self.skips_faulty
         if self.jobs <= 1:
-            yield from (parse_window(parser, *work, window) for window in parts)
+            yield from (parse_window(parser, self.how, self.relations, window, self.skips_faulty) for window in parts)
             return
         pending: deque[Any] = deque()
         fault = None
@@ -218,44 +241,64 @@ class FileParser:
             logger.info(told, 100 * right_tags)
 
 
-def parse_window(parser: Parser, how: How, relations: bool, window: Window) -> Parsed:
-    """The parsed sentences of a window, up to the first malformed one."""
+def parse_window(parser: Parser, how: How, relations: bool, window: Window, skips_faulty: bool = False) -> Parsed:
+    """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones are copied."""
     parser = copy(parser)  # the caller's own counts stay as they are
     parser.unknown_tags = Counter()
+    read = decoded_sentence_of if skips_faulty else sentence_of
     heads: Heads = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
-    unfilled: dict[int, tuple[DataError, Block]] = {}  # by their places
+    unfilled: dict[int, DataError] = {}  # by their places
+    faulty: dict[int, DataError] = {}
     repairs: list[DataError] = []
     fault = None
     try:
         for place, block in enumerate(window):
-            sentence = sentence_of(block, heads, tags, repairs.append)
+            try:
+                sentence = read(block, heads, tags, repairs.append)
+            except DataError as error:
+                if not skips_faulty or is_other_format(error.message):
+                    raise
+                faulty[place] = error
+                continue
             if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
                 message = f"left as it is, since its heads cannot be kept: {reason}"
-                unfilled[place] = DataError(block.path, block.line, message, KEPT), block
+                unfilled[place] = DataError(block.path, block.line, message, KEPT)
             else:
                 sentences.append(sentence)
     except DataError as error:
         fault = error
     parses = parser.parse_all(sentences, how, relations=relations)
     parts = [with_tree(sentence, parse, how) for sentence, parse in zip(sentences, parses)]
-    for place, (_, block) in unfilled.items():  # from the first one on
-        parts.insert(place, "\n".join((*block.lines, "", "")))
+    for place in sorted((*unfilled, *faulty)):  # from the first one on
+        parts.insert(place, "\n".join((*window[place].lines, "", "")))
     sure = [p for parse in parses for p in parse.marginals]
     first = {(repair.path, repair.message): repair for repair in reversed(repairs)}
     return Parsed(
-        "".join(parts).encode(),
+        "".join(parts).encode(errors="surrogateescape"),  # as it was read
         len(sentences),
         sum(map(len, sentences)),
         parser.unknown_tags,
         fault,
         tuple(repair for repair in repairs if first[repair.path, repair.message] is repair),
         sum(parse.relations is None for parse in parses) if relations else 0,
-        tuple(error for error, _ in unfilled.values()),
+        tuple(unfilled.values()),
+        tuple(faulty.values()),
         (math.fsum(sure), len(sure)),
         Counter(tag for sentence in sentences for tag in sentence.tags),
     )
+
+
+def with_header_lines(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks of several files, with the comment that names all columns where another file has others."""
+    before: tuple[str, ...] = ()
+    for block in blocks:
+        if block.extra != before:
+            before = block.extra
+            if not has_header(block.lines):
+                block = block._replace(line=block.line - 1, lines=[header(before), *block.lines])
+        yield block
 
 
 def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
@@ -283,6 +326,6 @@ def _start_worker(parser: Parser) -> None:
     _worker = parser
 
 
-def _work(how: How, relations: bool, window: Window) -> Parsed:
+def _work(how: How, relations: bool, skips_faulty: bool, window: Window) -> Parsed:
     assert _worker is not None
-    return parse_window(_worker, how, relations, window)
+    return parse_window(_worker, how, relations, window, skips_faulty)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.data import files
-from dynet_vdgi.data.conllu import KNOWN, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, blocks, blocks_in, ignore, windows
+from dynet_vdgi.data.conllu import KNOWN, Heads, decoded_sentence_of, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block, blocks, blocks_in, ignore, is_other_format, windows
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -60,6 +60,8 @@ class Steps:
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
     `noted`: for each input, the number of words in windows with TagConf=, and of wrong tags, by that.
     `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a sentence.
+    `skips_faulty`: faulty sentences are handed on as they are, for a parser that copies them; by what `heads`
+    must hold, see `conllu.read`.
     """
 
     files: Mapping[str, StepFile] = field(default_factory=dict)
@@ -69,6 +71,7 @@ class Steps:
     noted: dict[str, tuple[int, float]] = field(default_factory=dict)
     notes: bool = False
     lines: bool = False
+    skips_faulty: Heads | None = None
 
     @classmethod
     def of(
@@ -158,7 +161,7 @@ class Steps:
         for number, name in enumerate(every, 1):
             self.tagged[shown(name)] = 0
             if not self.is_raw(name):
-                for window in windows(blocks(name)):
+                for window in windows(blocks(name, undecoded=self.skips_faulty is not None)):
                     self._note(window)
                     yield window
                 continue
@@ -186,12 +189,32 @@ class Steps:
 
     def _tagged(self, untagged: Iterable[Block]) -> Iterator[Block]:
         assert self.tagger is not None
-        sentences = (sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
-        for tagged in self.tagger.stream(sentences, retag=self.retag):
+        faulty: dict[int, list[Block]] = {}  # by the number of sound sentences before them
+        n_sound = 0
+
+        def sound() -> Iterator[Sentence]:
+            nonlocal n_sound
+            for block in untagged:
+                if self.skips_faulty is None:
+                    yield sentence_of(block, "ignored", KNOWN, ignore)
+                    continue
+                try:
+                    sentence = decoded_sentence_of(block, self.skips_faulty, KNOWN, ignore)
+                except DataError as fault:
+                    if is_other_format(fault.message):
+                        raise
+                    faulty.setdefault(n_sound, []).append(block)
+                    continue
+                n_sound += 1
+                yield sentence
+
+        for number, tagged in enumerate(self.tagger.stream(sound(), retag=self.retag)):
+            yield from faulty.pop(number, ())
             source = (tagged.noted if self.notes else tagged.sentence).source
             assert source is not None
             self.tagged[source.path] += len(tagged.sentence) - tagged.n_given
-            yield Block(source.path, source.line, list(source.lines), tagged.sentence.soft)
+            yield Block(source.path, source.line, list(source.lines), tagged.sentence.soft, source.extra)
+        yield from faulty.pop(n_sound, ())
 
     def filled(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Sentences in memory; those with words without UPOS are tagged."""

@@ -21,6 +21,7 @@ from dynet_vdgi.annotation.session import exported
 from dynet_vdgi.annotation.tokens import SentenceLayout, with_space
 from dynet_vdgi.data import conllu_writing, files
 from dynet_vdgi.data.conllu_blocks import blocks
+from dynet_vdgi.data.extra_columns import without_extra
 from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.raw_text import FORMAT, unescaped
 from dynet_vdgi.data.sentence import sent_id_of
@@ -83,6 +84,7 @@ class AnnotatedFiles:
     unfit: Counter[str] = field(default_factory=Counter)  # what those left out lack, besides being finished
     confirmed: dict[str, Counter[str]] = field(default_factory=dict)  # words by annotator and kind of mark
     faults: list[DataError] = field(default_factory=list)  # texts that are not those of the words
+    dropped: set[str] = field(default_factory=set)  # names of columns after MISC, which CoNLL-U has not
 
     def read(self, path: str, *, everything: bool) -> None:
         """Adds a file: its finished sentences or, with `everything`, all that have tags and a tree.
@@ -101,7 +103,8 @@ class AnnotatedFiles:
         of_file: dict[str, str] = {}  # global comments so far, by name
         of_document: dict[str, str] = {}  # those that are written
         for k, marked in enumerate(sentences):
-            lines = block(marked).rstrip("\n").split("\n")
+            lines = [without_extra(line) for line in block(marked).rstrip("\n").split("\n")]
+            self.dropped.update(marked.source.extra)
             first = in_file[min(k, len(in_file) - 1)].source.line
             begins = next(filter(None, map(_NEW_DOCUMENT.fullmatch, lines)), None)
             if begins or not k:

@@ -10,14 +10,14 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from annotating import journal_of
 
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu, embeddings, files, penn, raw_text
+from dynet_vdgi.data import conllu, conllu_blocks, embeddings, files, formats, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.converters import conversion
 from dynet_vdgi.data.penn import load as load_heads
@@ -74,6 +74,14 @@ def _conllu(path: Path) -> None:
             for sentence in conllu.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):
                 if heads == "optional":
                     unchanged(sentence)
+    with conllu_blocks.ignoring_feats():
+        list(conllu.read(path, on_error=_ignore, on_repair=_ignore))
+    for item in conllu_blocks.items(path, undecoded=True):
+        if isinstance(item, conllu_blocks.Block):
+            with suppress(VdgiError):
+                conllu.decoded_sentence_of(item, "partial", "upos", _ignore)
+            for lines in (item.lines, [line.replace("\t", " ") for line in item.lines]):
+                formats.format_of(lines)
 
 
 def _rules(path: Path) -> None:
@@ -162,6 +170,9 @@ def _parser(model: Path) -> FileParser:
 def _parsed(path: Path) -> None:
     with suppress(VdgiError):
         _parser(_beside(path, "sound.vdgi", MODELS[-1])).parse([str(path)], str(path) + ".out")
+    with suppress(VdgiError):
+        parser = replace(_parser(_beside(path, "sound.vdgi", MODELS[-1])), skips_faulty=True)
+        parser.parse([str(path)], str(path) + ".out")
     _evaluated(path)
 
 
@@ -334,8 +345,27 @@ TABLES = [
 MODELS: list[bytes] = []
 """Model files to change; made by who calls, since that takes a while."""
 
+
+def _texts_of_words() -> list[bytes]:
+    """CoNLL-U, with columns after MISC, and with faults; and other formats that people have."""
+    plain = _beginning("demo/demo-ud-test.conllu", "malformed/*.conllu")()
+    names = b"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC PARSEME:MWE X\n"
+    more = [line + b"\t*\tx" if b"\t" in line else line for line in _start_of_demo().split(b"\n")]
+    others = (
+        b"-DOCSTART- -X- O O\n\nMae VB B-VP O\nhi PRP B-NP B-PER\n\n",
+        b"1\tMae\tbod\tbod\tV\tV\t_\t_\t0\t0\tROOT\tROOT\t_\t_\n\n",
+        b"1\tMae\tbod\tV\tVB\tPRS|AKT\t0\tROOT\t_\t_\n\n",
+        b"Mae\tVB\t0\tROOT\nhi\tPRP\t1\tSUB\n\n",
+        b"Mae\thi\nVB\tPRP\nROOT\tSUB\n0\t1\n\n",
+        b'"id","form"\n1,"Mae, hi"\n2,oer\n',
+        b"Mae/VB hi/PRP ./.\n",
+        b'<?xml version="1.0"?>\n<document exportTarget="flextext"><interlinear-text/></document>\n',
+    )
+    return [*plain, names + b"\n".join(more), *others]
+
+
 TARGETS: dict[str, Target] = {
-    "conllu": Target(_beginning("demo/demo-ud-test.conllu", "malformed/*.conllu"), _conllu, ".conllu"),
+    "conllu": Target(_texts_of_words, _conllu, ".conllu"),
     "rules": Target(_files("rules/best.txt", "rules/ud.txt", "rules/wsj.txt"), _rules),
     "facts": Target(
         lambda: [b"objects = after\nadpositions = before ; cases 50\nverbs = end\n# note\n"],
