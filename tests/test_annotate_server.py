@@ -130,6 +130,18 @@ def test_what_is_no_change_is_refused_and_changes_nothing(client: Client) -> Non
     assert before["comments"][1].startswith("# text = <script>")  # hostile words stay text
 
 
+@pytest.mark.parametrize("what", ["sentence", "guess", "relations", "values"])
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 10, "-1", "1.0", "%D9%A1", "1e3", "999999999"])
+def test_an_address_with_a_number_that_cannot_be_is_no_fault_of_the_server(
+    client: Client, what: str, number: str
+) -> None:
+    """The status 400 is that of a sentence that is not there."""
+    status, _, body = client("GET", f"{what}/{number}?word=1")
+    assert status == (400 if number == "999999999" else 404), body
+    assert client("GET", f"{what}/0?word={number}")[0] in (200, 400)
+    assert client.get("state?shown=" + number)["versions"] is None
+
+
 # ------------------------------------------------------------------------------------------- the answers
 def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
     with served(written(tmp_path / "a.conllu")) as address:

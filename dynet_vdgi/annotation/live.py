@@ -65,7 +65,8 @@ class _Helper:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.join(5)
+        self._process.join(2)
+        self._process.kill()  # if it does not heed the signal
         self._mine.close()
 
 
