@@ -491,7 +491,7 @@ class SessionPage(Page):
         if not order.query:
             now = self._live.change(order.sentence, seen, order.what, order.word, value)
             return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
-        hits = hits_of(self._text, "columns", order.query)
+        hits = await asyncio.to_thread(hits_of, self._text, "columns", order.query)
         if not hits or seen_of(hits) != order.seen:
             raise StaleError("Other words are found by now. Please look at them, and ask once more.")
         words = [(marked.id, word) for marked, word, _ in hits]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dynet_vdgi.data.expressions import Expression
 from dynet_vdgi.errors import UsageError
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -30,11 +31,11 @@ class WordCondition(NamedTuple):
     n_heads: int  # steps from the word up
     column: int
     name: str  # in FEATS or MISC; "": the whole column
-    pattern: re.Pattern[str]
+    wanted: str | Expression  # the value, or what is a part of it
     is_wanted: bool
 
     def holds(self, rows: Rows, word: int) -> bool:
-        """Whether it holds of a word, counted from 1."""
+        """Whether it holds of a word, counted from 1. Raises: UsageError, as `Expression.is_in`."""
         for _ in range(self.n_heads):
             head = rows[word - 1][COLUMNS.index("head")] if word else "0"
             word = int(head) if head.isdecimal() else 0
@@ -42,7 +43,8 @@ class WordCondition(NamedTuple):
         if self.name:
             pairs = [part.partition("=") for part in value.split("|")]
             value = next((its for name, _, its in pairs if name == self.name), "_")
-        return (self.pattern.search(value) is not None) is self.is_wanted
+        is_so = value == self.wanted if isinstance(self.wanted, str) else self.wanted.is_in(value)
+        return is_so is self.is_wanted
 
 
 def conditions(query: str) -> list[WordCondition]:
@@ -67,13 +69,10 @@ def _condition(name: str, operator: str, value: str) -> WordCondition:
     if column.lower() not in COLUMNS or any(head.lower() != "head" for head in heads):
         raise UsageError(f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)")
     text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
-    try:
-        pattern = re.compile(text if operator[-1] == "~" else rf"\A{re.escape(text)}\Z")
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
-    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, pattern, "!" not in operator)
+    wanted = Expression(text) if operator[-1] == "~" else text
+    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, wanted, "!" not in operator)
 
 
 def words_of(found: Sequence[WordCondition], rows: Rows) -> list[int]:
-    """The words of a sentence, counted from 1, of which all conditions hold."""
+    """The words of a sentence, counted from 1, of which all conditions hold. Raises: UsageError, one takes too long."""
     return [word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)]
