@@ -128,7 +128,9 @@ def test_whatever_is_asked_is_a_query_or_refused(query: str) -> None:
             assert set(words_of(conditions(query), ROWS)) <= set(range(1, 7))
 
 
-@pytest.mark.parametrize("query", ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"])
+@pytest.mark.parametrize(
+    "query", ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"]
+)
 def test_an_expression_that_does_not_end_is_ended(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expressions, "SECONDS", 0.1)
     rows = [[str(k), "a" * 60, "x", "X", "_", "_", "1", "_", "_", "_"] for k in (1, 2)]
@@ -170,7 +172,21 @@ def test_other_threads_go_on_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["^a", "ing$", "a{2,3}", "(?i)^A", "[^aeiou]{2}", r"\d", r"\.", "a|b", "^.$", r"(?<=a)b", "a+?b", "(?P<x>a)(?P=x)", "[a-c]+"],
+    [
+        "^a",
+        "ing$",
+        "a{2,3}",
+        "(?i)^A",
+        "[^aeiou]{2}",
+        r"\d",
+        r"\.",
+        "a|b",
+        "^.$",
+        r"(?<=a)b",
+        "a+?b",
+        "(?P<x>a)(?P=x)",
+        "[a-c]+",
+    ],
 )
 def test_expressions_mean_what_they_mean_in_python(text: str) -> None:
     values = ["", "a", "ab", "Aab", "aab", "abc", "bring", "1", ".", "a.b", "aa", "İ", "ß", "x1y"]

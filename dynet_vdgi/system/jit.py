@@ -206,7 +206,9 @@ def own_place(folder: Path) -> Path | None:
         own, *above = [each.lstat() for each in (found, *found.parents)]
     except OSError:
         return None
-    is_own = stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_own = (
+        stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
     is_safe = all(
         each.st_uid in (0, os.geteuid()) and (each.st_mode & stat.S_ISVTX or not _others_write(each)) for each in above
     )
