@@ -147,6 +147,9 @@ PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
 
 
+MOST_UNDONE = 1000
+"""Changes that can be undone: each holds a sentence as it was."""
+
 EVERYWHERE = "everywhere"
 """The name of a change of one column of many words."""
 
@@ -378,6 +381,7 @@ class AnnotatedText:
             self._before[step.old[0].marked.id] = step.old[0].state.arcs
         self._put(step.old, step.new)
         self.undo.append(step)
+        del self.undo[:-MOST_UNDONE]
         self.redo.clear()
 
     def back(self, what: str) -> tuple[int, int]:
