@@ -230,4 +230,3 @@ def test_a_journal_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(JournalError, match="changed by another program"):
         other.end_with([])
     other.close()
-

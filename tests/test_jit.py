@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
 from dynet_vdgi.system.jit import WORK_TO_COMPILE, WORK_TO_LOAD, Compiled, Kernel, compiled
 
@@ -164,6 +165,7 @@ def test_parsing_without_numbas_compiling_gives_the_same_bytes(tmp_path):
     (tmp_path / "a.conllu").write_text("\n\n".join(text.split("\n\n")[:8]) + "\n\n", encoding="utf-8")
     code = """
 from dynet_vdgi import cli
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
 if jit.os.environ["NUMBA_DISABLE_JIT"] == "1":  # otherwise this would compile for a minute
     jit.WORK_TO_LOAD = jit.WORK_TO_COMPILE = 0
@@ -177,6 +179,20 @@ raise SystemExit(cli.main(["parse", "universal", "a.conllu"]))
         assert done.returncode == 0, done.stderr
         found.append(done.stdout)
     assert found[0] == found[1]
+
+
+def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource", reason="this system has no limits of memory")
+    fake = tmp_path / "numba" / "__init__.py"
+    fake.parent.mkdir()
+    fake.write_text("raise OSError('Could not load libllvmlite.so')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    with pytest.raises(VdgiError, match=r"cannot be used .*libllvmlite.so.*; install it: "):
+        jit.imported_numba()
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (1 << 28, resource.RLIM_INFINITY))
+    with pytest.raises(MemoryError):
+        jit.imported_numba()
 
 
 def test_threads_compile_once(folder):

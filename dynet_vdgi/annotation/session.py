@@ -34,7 +34,7 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText, TextChange
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, OwnFile, Record, plain
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, OwnFile, plain
 from dynet_vdgi.annotation.marked import (
     ChangeError,
     Guess,
@@ -396,7 +396,7 @@ class Session:
 
         `found` is None if the file is as this program has read or written it.
         """
-        records, name = self.journal.records, self.journal.path.name
+        records = self.journal.records
         matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
         writings = [k for k, record in enumerate(records) if "written" in record]
         begin = next(k for k, record in enumerate(records) if "base" in record)
@@ -589,7 +589,7 @@ class Session:
             self.release()
 
     def _shorten(self) -> None:
-        """Begins a journal anew, with the file as it is, if it has grown large: only the history is lost.
+        """Begins a journal again, with the file as it is, if it has grown large: only the history is lost.
 
         Not where the file does not tell all that the journal does.
         """

@@ -232,12 +232,26 @@ def _others_write(status: os.stat_result) -> bool:
 
 
 def imported_numba() -> Any:
-    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy."""
+    """The package.
+
+    Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError, it finds no room.
+    """
     # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
     except (ImportError, OSError) as error:
+        if _is_memory_limited() and not isinstance(error, ModuleNotFoundError):
+            raise MemoryError from None
         message = f"this needs the package numba, which cannot be used ({error})"
         raise VdgiError(f"{message}; install it: pip install --upgrade --force-reinstall numba") from None
     return numba
+
+
+def _is_memory_limited() -> bool:
+    """Whether this process may have only so much memory (ulimit -v): a library that finds no room cannot be loaded."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
