@@ -46,6 +46,7 @@ setup(
         "jinja2>=3.1",
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
+        "regex>=2022.1.18",
         "numba>=0.61",
         "scipy>=1.10",
         "tomli>=2.0; python_version < '3.11'",

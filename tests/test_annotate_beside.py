@@ -232,7 +232,7 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
             assert client.post("decide", bad)[0] == 400, bad
         assert client.post("decide", {**order, "version": 1, "keys": ["9:upos"]})[0] == 400
         assert client("GET", "part/7")[0] == 400
-        for number in ("-1", "x", "1.0"):
+        for number in ("-1", "x", "1.0", "9" * 10, "9" * 5000):
             assert client("GET", f"part/{number}")[0] == 404
         assert client.get("next?after=0")["next"] == 1
         assert client.get("state")["decided"] == 1

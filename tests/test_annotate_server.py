@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import math
 import re
+import signal
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from annotating import ROWS, Client, guessed, seen, served, written
+from annotating import ROWS, Client, guessed, seen, served, start, written
 
 from dynet_vdgi.annotation.marked import ChangeError
 from dynet_vdgi.annotation.session import Session
@@ -128,6 +132,50 @@ def test_what_is_no_change_is_refused_and_changes_nothing(client: Client) -> Non
         assert client("POST", "change", body, headers)[0] == 400
     assert client.get("sentence/0") == before
     assert before["comments"][1].startswith("# text = <script>")  # hostile words stay text
+
+
+@pytest.mark.parametrize("what", ["sentence", "guess", "relations", "values"])
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 10, "-1", "1.0", "%D9%A1", "1e3", "999999999"])
+def test_an_address_with_a_number_that_cannot_be_is_no_fault_of_the_server(
+    client: Client, what: str, number: str
+) -> None:
+    """The status 400 is that of a sentence that is not there."""
+    status, _, body = client("GET", f"{what}/{number}?word=1")
+    assert status == (400 if number == "999999999" else 404), body
+    assert client("GET", f"{what}/0?word={number}")[0] in (200, 400)
+    assert client.get("state?shown=" + number)["versions"] is None
+
+
+def test_a_query_that_does_not_end_stops_nothing(tmp_path: Path) -> None:
+    """Other requests are answered meanwhile, signals are heard, and the query is refused after seconds."""
+    path = written(tmp_path / "a.conllu", ROWS.replace("Cats", "a" * 60))
+    query = urlencode({"kind": "columns", "q": "form~(a|aa)+c"})
+    running, address = start(path)
+    client = Client(address)
+    asked, answers = threading.Event(), []
+
+    def ask() -> None:
+        asked.set()
+        with contextlib.suppress(OSError, http.client.HTTPException):  # the second time, the program ends
+            answers.append(client("GET", f"find?{query}"))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    asked.wait()
+    assert client.get("state")["file"] == "a.conllu"
+    thread.join()
+    status, _, body = answers[0]
+    assert (status, "takes too long" in json.loads(body)["fault"]) == (400, True)
+    found = client.get("sentence/0")
+    order = {"sentence": 0, "edits": found["edits"], "version": found["version"], "what": "tag", "value": "X"}
+    status, answer = client.post("change", {**order, "query": "form~(a|aa)+c", "seen": 1})
+    assert (status, "takes too long" in answer["fault"]) == (400, True)
+    thread = threading.Thread(target=ask)
+    thread.start()
+    asked.wait()
+    running.terminate()
+    assert running.wait(30) == -signal.SIGTERM
+    thread.join()
 
 
 # ------------------------------------------------------------------------------------------- the answers

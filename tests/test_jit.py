@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.system import jit
 from dynet_vdgi.system.jit import WORK_TO_COMPILE, WORK_TO_LOAD, Compiled, Kernel, compiled
 
@@ -93,6 +94,105 @@ def test_code_that_others_could_have_written_is_not_run(folder, mode):
     kernel = fresh()
     assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
     assert kernel.function.kept is kernel.function.dispatcher
+
+
+ABOVE = [
+    # permissions, owner and group of the folder above, and whether code is kept below it; 0 is root
+    (0o755, None, None, True),
+    (0o777, None, None, False),  # whoever may rename in it may exchange the folder after it was looked at
+    (0o1777, None, None, True),  # as /tmp
+    (0o775, None, 65534, False),
+    (0o1775, None, 65534, True),
+    (0o755, 65534, None, False),
+]
+
+
+@pytest.mark.parametrize(("mode", "owner", "group", "is_kept"), ABOVE)
+@pytest.mark.parametrize("depth", [0, 1])
+def test_code_is_kept_where_no_other_user_can_exchange_the_folder(
+    folder, mode, owner, group, is_kept, depth, monkeypatch, tmp_path
+):
+    above = tmp_path / "above" / "more"
+    above.mkdir(parents=True)
+    (above, above.parent)[depth].chmod(mode)
+    if owner is not None or group is not None:
+        if os.geteuid() != 0:
+            pytest.skip("only root can give folders away")
+        os.chown((above, above.parent)[depth], *[-1 if number is None else number for number in (owner, group)])
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(above))
+    kernel = fresh()
+    assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
+    assert (kernel.function.kept is not kernel.function.dispatcher) is is_kept
+    assert bool([*above.rglob("*.nbi")]) is is_kept
+
+
+def test_a_folder_of_another_user_keeps_no_code(folder, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    kernel = fresh()
+    result(kernel, WORK_TO_COMPILE + 1)
+    assert kernel.function.kept is kernel.function.dispatcher
+
+
+def test_a_link_above_is_resolved_before_numba_reads(folder, monkeypatch, tmp_path):
+    """So nobody can lead it elsewhere between the check and the reading."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    found = jit.own_place(tmp_path / "link" / "code")
+    assert found == (tmp_path / "real" / "code").resolve()
+
+
+def test_a_folder_that_cannot_be_is_done_without(folder, monkeypatch):
+    long = "/" + "x" * 2000
+    monkeypatch.setenv("NUMBA_CACHE_DIR", long)
+    monkeypatch.setattr("numba.config.CACHE_DIR", long)
+    monkeypatch.setattr(jit, "_work", WORK_TO_LOAD)
+    for work in (1, WORK_TO_COMPILE + 1):
+        assert result(fresh(), work) == pytest.approx(EXPECTED, nan_ok=True)
+
+
+def test_without_numbas_compiling_all_runs_as_python(folder, monkeypatch):
+    """As with NUMBA_DISABLE_JIT=1."""
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    kernel = fresh()
+    for work in (1, WORK_TO_COMPILE + 1, 1):
+        assert result(kernel, work) == pytest.approx(EXPECTED, nan_ok=True)
+    assert "kept" not in vars(kernel.function)
+
+
+def test_parsing_without_numbas_compiling_gives_the_same_bytes(tmp_path):
+    root = Path(__file__).parents[1]
+    text = (root / "resources" / "demo" / "demo-ud-dev.conllu").read_text(encoding="utf-8")
+    (tmp_path / "a.conllu").write_text("\n\n".join(text.split("\n\n")[:8]) + "\n\n", encoding="utf-8")
+    code = """
+from dynet_vdgi import cli
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.system import jit
+if jit.os.environ["NUMBA_DISABLE_JIT"] == "1":  # otherwise this would compile for a minute
+    jit.WORK_TO_LOAD = jit.WORK_TO_COMPILE = 0
+raise SystemExit(cli.main(["parse", "universal", "a.conllu"]))
+"""
+    found = []
+    for number in "01":
+        given = {**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": number}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=given, check=False)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout)
+    assert found[0] == found[1]
+
+
+def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource", reason="this system has no limits of memory")
+    fake = tmp_path / "numba" / "__init__.py"
+    fake.parent.mkdir()
+    fake.write_text("raise OSError('Could not load libllvmlite.so')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    with pytest.raises(VdgiError, match=r"cannot be used .*libllvmlite.so.*; install it: "):
+        jit.imported_numba()
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (1 << 28, resource.RLIM_INFINITY))
+    with pytest.raises(MemoryError):
+        jit.imported_numba()
 
 
 def test_threads_compile_once(folder):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data import conllu, penn
+from dynet_vdgi.data import conllu, expressions, penn
 from dynet_vdgi.data.files import read_text
 from dynet_vdgi.data.sentence import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
@@ -99,3 +100,28 @@ def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(t
     assert summary.rule_arcs == 0
     assert max(map(len, lines)) < 8_000
     assert any(" and 3,500 more" in line for line in lines)
+
+
+def test_security_md_has_every_limit_with_its_default() -> None:
+    text = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^  \| `(\w+)` \| [^|]+ \| ([\d,]+) \|$", text, re.MULTILINE)
+    assert {name: int(number.replace(",", "")) for name, number in rows} == names.DEFAULTS
+    assert len(rows) == len(names.DEFAULTS)
+
+
+def test_security_md_names_what_there_is() -> None:
+    root = Path(__file__).parents[1]
+    text = (root / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(?:bash )?((?:\w+/)*\w+\.(?:py|sh|cff))[ `]", text)
+    assert len(named) >= 3
+    assert [name for name in named if not (root / name).exists()] == []
+    code = "".join(path.read_text(encoding="utf-8") for path in (root / "dynet_vdgi").rglob("*.py"))
+    assert [name for name in re.findall(r"`([A-Z][A-Z_]{5,})`", text) if name not in code] == []
+
+
+def test_security_md_says_how_long_connections_and_queries_may_take() -> None:
+    connections = pytest.importorskip("dynet_vdgi.annotation.connections", reason="uvicorn is not installed")
+    text = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
+    assert f"closed after {connections.SECONDS:.0f} seconds" in text
+    assert expressions.SECONDS == 2
+    assert "ended after two seconds" in text

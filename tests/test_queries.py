@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import re
+import subprocess
+import sys
+import threading
+import time
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shell import ROOT, Vdgi
 
+from dynet_vdgi.data import expressions
+from dynet_vdgi.data.expressions import Expression
 from dynet_vdgi.data.queries import COLUMNS, conditions, hint, words_of
 from dynet_vdgi.errors import UsageError
 
@@ -141,3 +151,112 @@ def test_whatever_is_asked_is_a_query_or_refused(query: str) -> None:
         warnings.simplefilter("ignore", FutureWarning)  # of re, for sets that may mean something else one day
         with contextlib.suppress(UsageError):
             assert set(words_of(conditions(query), ROWS)) <= set(range(1, 7))
+
+
+@pytest.mark.parametrize(
+    "query", ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"]
+)
+def test_an_expression_that_does_not_end_is_ended(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "SECONDS", 0.1)
+    rows = [[str(k), "a" * 60, "x", "X", "_", "_", "1", "_", "_", "_"] for k in (1, 2)]
+    with pytest.raises(UsageError, match=r"takes too long, at 'a{40}': write it without repeating what repeats"):
+        words_of(conditions(query), rows)
+
+
+def test_the_time_of_many_values_is_that_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a text whose every word takes nearly two seconds would take days."""
+    clock = itertools.count(0, 0.5)
+    monkeypatch.setattr(expressions.time, "perf_counter", lambda: next(clock))
+    found = Expression("b")
+    assert [found.is_in("abc") for _ in range(3)] == [True] * 3
+    assert found.is_in("abc") is True
+    with pytest.raises(UsageError, match="takes too long"):
+        found.is_in("abc")
+
+
+def test_other_threads_go_on_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "SECONDS", 0.3)
+    steps, ended = [], threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            steps.append(1)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        before = len(steps)
+        with pytest.raises(UsageError):
+            Expression("(a|aa)+c").is_in("a" * 60)
+        assert len(steps) > before + 3
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "^a",
+        "ing$",
+        "a{2,3}",
+        "(?i)^A",
+        "[^aeiou]{2}",
+        r"\d",
+        r"\.",
+        "a|b",
+        "^.$",
+        r"(?<=a)b",
+        "a+?b",
+        "(?P<x>a)(?P=x)",
+        "[a-c]+",
+    ],
+)
+def test_expressions_mean_what_they_mean_in_python(text: str) -> None:
+    values = ["", "a", "ab", "Aab", "aab", "abc", "bring", "1", ".", "a.b", "aa", "İ", "ß", "x1y"]
+    expression, pattern = Expression(text), re.compile(text)
+    assert [expression.is_in(value) for value in values] == [pattern.search(value) is not None for value in values]
+
+
+def test_marks_of_a_word_belong_to_it_in_expressions() -> None:
+    """Python's `re` splits words of Hindi or Thai at their vowel signs; `\\w` of the package regex has them."""
+    assert Expression(r"^\w+$").is_in("हिन्दी")
+
+
+def test_what_only_the_package_regex_reads_is_no_expression() -> None:
+    """`(?R)`, an expression inside itself, would take gigabytes."""
+    for text in ("(?R)", r"\p{L}", "(?&x)"):
+        with pytest.raises(UsageError, match="is no regular expression"):
+            conditions(f"form~{text}")
+
+
+def test_the_command_ends_with_a_message(vdgi: Vdgi, folder: Path) -> None:
+    Path("a.conllu").write_text(f"1\t{'a' * 60}\t_\tX\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    status, out, err = vdgi("check", "a.conllu", "--find", "form~(a|aa)+c")
+    assert (status, out) == (2, "")
+    assert err.startswith("the regular expression '(a|aa)+c' takes too long, at 'aaaa")
+
+
+def test_ctrl_c_is_heard_while_a_query_runs(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(f"1\t{'a' * 60}\t_\tX\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    code = """
+import sys, _thread, threading
+from dynet_vdgi import cli
+from dynet_vdgi.data import expressions
+expressions.SECONDS = 600
+search = expressions.Expression.is_in
+
+def is_in(self, value):
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    return search(self, value)
+
+expressions.Expression.is_in = is_in
+sys.exit(cli.main(["check", sys.argv[1], "--find", "form~(a|aa)+c"]))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

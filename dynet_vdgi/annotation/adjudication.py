@@ -24,7 +24,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -436,19 +435,21 @@ class DecisionPage(server.Page):
     """The requests; parts with differences are numbered from 0."""
 
     FIRST = "beside.html"
-    GETS = ("state", "next", "part/{number:int}")
+    GETS = ("state", "next", "part/{number:number}")
     POSTS = ("decide", "undo")
 
     def __init__(self, work: Adjudication) -> None:
         self._work = work
 
     @contextlib.asynccontextmanager
-    async def running(self, app: Starlette) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         writing = asyncio.create_task(self._write_on())
-        yield
-        writing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await writing
+        try:
+            yield
+        finally:
+            writing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await writing
 
     async def _write_on(self) -> None:
         while True:

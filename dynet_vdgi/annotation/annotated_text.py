@@ -147,6 +147,9 @@ PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
 
 
+MOST_UNDONE = 1000
+"""Changes that can be undone: each holds a sentence as it was."""
+
 EVERYWHERE = "everywhere"
 """The name of a change of one column of many words."""
 
@@ -390,6 +393,7 @@ class AnnotatedText:
             self._drop_unfit(step)
             return
         self.undo.append(step)
+        del self.undo[:-MOST_UNDONE]
         self.redo.clear()
 
     def _drop_unfit(self, step: TextChange) -> None:

@@ -16,7 +16,7 @@ import re
 import stat
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,15 +131,10 @@ class Journal:
 
         Raises: JournalError, it could not be written, or another program has changed the journal.
         """
-        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
         with self._guard:
-            total = zlib.crc32(body, self._sum)
-            line = body[:-1] + b',"sum":"%08x"}\n' % total
+            line, total = _line(record, self._sum)
             try:
-                there, mine = self.path.lstat(), os.fstat(self._file)
-                if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self.size:
-                    message = f"{self.path.name} was changed by another program; restart vdgi annotate"
-                    raise JournalError(message)
+                self._check_unchanged()
                 if os.write(self._file, line) < len(line):
                     raise OSError(errno.ENOSPC, "the disk is full")
                 os.fsync(self._file)
@@ -153,8 +148,38 @@ class Journal:
             self.size += len(line)
             self._sum = total
 
+    def end_with(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Replaces the whole journal by these records, in one step, and closes it.
+
+        Raises: JournalError, another program has changed the journal; UsageError, it could not be written. Either
+        leaves it as it was, and open.
+        """
+        with self._guard:
+            self._check_unchanged()
+            total = 0
+            with files.atomic_bytes_writer(self.path) as handle:
+                for record in records:
+                    line, total = _line(record, total)
+                    handle.write(line)
+        self.close()
+
+    def _check_unchanged(self) -> None:
+        """Raises: JournalError, another program has changed the journal; OSError."""
+        there, mine = self.path.lstat(), os.fstat(self._file)
+        if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self.size:
+            raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
+
     def close(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _line(record: Mapping[str, Any], total: int) -> tuple[bytes, int]:
+    """A record as a line of a journal, and the checksum with it of all lines, which was `total` before."""
+    body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    total = zlib.crc32(body, total)
+    return body[:-1] + b',"sum":"%08x"}\n' % total, total
 
 
 def _foreign(path: Path) -> DataError:

@@ -65,7 +65,8 @@ class _Helper:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.join(5)
+        self._process.join(2)
+        self._process.kill()  # if it does not heed the signal
         self._mine.close()
 
 
@@ -166,6 +167,9 @@ FIRST_TAGS, TAGS_EVERY = 20, 40
 
 OPEN_FOR = 10.0
 """Seconds that a sentence counts as open in a page after the page's last request about it."""
+
+MOST_CHOICES = 100
+"""Sentences of which what tagger and labeller say is remembered."""
 
 AT_ONCE = 25
 """Guesses that are adopted between two requests of the page."""
@@ -334,7 +338,11 @@ class Live:
         if waits and (known is None or known[0] != now):
             with contextlib.suppress(HelperError, asyncio.TimeoutError):
                 asking = asyncio.to_thread(_choices, self._helpers, marked, sentence)
-                known = self._choices[marked.id] = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
+                known = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
+                self._choices.pop(marked.id, None)
+                self._choices[marked.id] = known
+                while len(self._choices) > MOST_CHOICES:
+                    del self._choices[next(iter(self._choices))]
         if known is None or known[0][0].forms != sentence.forms:
             return None
         likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]

@@ -9,8 +9,10 @@ import logging
 import os
 import re
 import secrets
+import signal
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from html import escape
@@ -47,10 +49,12 @@ from dynet_vdgi.system.names import how_to_install
 try:
     import uvicorn
     from starlette.applications import Starlette
+    from starlette.convertors import Convertor, register_url_convertor
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
+    from dynet_vdgi.annotation.connections import QUEUE, Connection, most_connections
 except ImportError:
     raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
 
@@ -58,6 +62,7 @@ logger = logging.getLogger("dynet_vdgi")
 T = TypeVar("T")
 
 ADDRESS = "127.0.0.1"
+PATIENCE = 2  # seconds for requests under way when the program ends
 PAGE = Path(__file__).with_name("page")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -92,16 +97,31 @@ def listening(port: int) -> socket.socket:
     return found
 
 
+class NumberConvertor(Convertor[int]):
+    """A number of an address; Starlette's own takes thousands of digits, which Python then refuses to read."""
+
+    regex = "[0-9]{1,9}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", NumberConvertor())
+
+
 class Page:
     """The requests of a page; the methods named in GETS and POSTS answer what goes by their names."""
 
     FIRST = "index.html"  # the file that the address without a name shows
-    GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number:int}`
+    GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number:number}`
     POSTS: tuple[str, ...] = ()
 
     @contextlib.asynccontextmanager
-    async def running(self, app: Starlette) -> Any:
-        """What happens while the page is served."""
+    async def running(self) -> AsyncIterator[None]:
+        """What happens while the page is served, and ends with it in any case."""
         yield
 
     def app(self, token: str) -> Starlette:
@@ -112,7 +132,7 @@ class Page:
             for path in paths
         ]
         routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
-        return Starlette(routes=routes, lifespan=self.running, exception_handlers={VdgiError: refused})
+        return Starlette(routes=routes, exception_handlers={VdgiError: refused})
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", self.FIRST)
@@ -148,21 +168,52 @@ def serve(page: Page, listener: socket.socket, announce: Callable[[str], None], 
     port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
     app = Guard(page.app(token), token, port, reached)
     config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
-    config.lifespan = "on"
+    config.lifespan = "off"
+    config.http = Connection
+    config.backlog = max(1, most_connections() // 4)  # which are accepted at once, before any is closed
+    config.timeout_graceful_shutdown = PATIENCE
     server = uvicorn.Server(config)
 
     async def run() -> None:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        if server.started:
-            announce(f"http://{ADDRESS}:{port}{reached.prefix}/{token}/")
-            for host in reached.hosts:
-                logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
-        await serving
+        async with page.running():
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.01)
+            if server.started and not server.should_exit:
+                listener.listen(QUEUE)
+                announce(f"http://{ADDRESS}:{port}{reached.prefix}/{token}/")
+                for host in reached.hosts:
+                    logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
+            await serving
 
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
+    with contextlib.suppress(KeyboardInterrupt), _hung_up(server):  # uvicorn raises it again after its end
         asyncio.run(run())
+
+
+@contextlib.contextmanager
+def _hung_up(server: uvicorn.Server) -> Iterator[None]:
+    """A block in which the end of the terminal ends the server in order, as uvicorn itself does with Ctrl-C.
+
+    Afterwards the signal has the effect that it had before the block; a signal that is ignored (nohup) stays ignored.
+    """
+    number = getattr(signal, "SIGHUP", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    if number is None or not is_main or signal.getsignal(number) == signal.SIG_IGN:
+        yield
+        return
+    received: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        received.append(number)
+        server.should_exit = True
+
+    before = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+        if received:
+            signal.raise_signal(number)
 
 
 # ------------------------------------------------------------------------------------------- the browser
@@ -337,7 +388,7 @@ class SessionPage(Page):
         "state",
         "next",
         "find",
-        *(f"{name}/{{number:int}}" for name in ("sentence", "guess", "relations", "values")),
+        *(f"{name}/{{number:number}}" for name in ("sentence", "guess", "relations", "values")),
     )
     POSTS = ("change", "undo", "redo")
 
@@ -345,10 +396,12 @@ class SessionPage(Page):
         self._live, self._session, self._text = live, live.session, live.session.text
 
     @contextlib.asynccontextmanager
-    async def running(self, app: Starlette) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         self._live.start()
-        yield
-        await self._live.stop()
+        try:
+            yield
+        finally:
+            await self._live.stop()
 
     async def state(self, request: Request) -> Response:
         """Progress, learning, faults, and the version of the sentence that the page shows."""
@@ -439,7 +492,7 @@ class SessionPage(Page):
         if not order.query:
             now = self._live.change(order.sentence, seen, order.what, order.word, value)
             return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
-        hits = hits_of(self._text, "columns", order.query)
+        hits = await asyncio.to_thread(hits_of, self._text, "columns", order.query)
         if not hits or seen_of(hits) != order.seen:
             raise StaleError("Other words are found by now. Please look at them, and ask once more.")
         words = [(marked.id, word) for marked, word, _ in hits]

@@ -24,15 +24,17 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from dynet_vdgi.annotation.annotated_text import AnnotatedText, TextChange
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, OwnFile, Record, plain
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, OwnFile, plain
 from dynet_vdgi.annotation.marked import (
     ChangeError,
     Guess,
@@ -248,6 +250,9 @@ def _said(marked: MarkedSentence) -> str:
 
 Given = Literal["right", "guessed"]
 
+LARGE, TIMES = 10_000_000, 4
+"""Bytes of a journal, and more in sizes of the file, above which it is shortened at an orderly end."""
+
 LAST_WRITINGS = 5
 """The states of the file that are compared with one that another program has changed: some were announced in
 the journal and then not written, because the disk was full or the program was killed."""
@@ -267,6 +272,16 @@ class UnwrittenError(VdgiError):
     exit_status = 2
 
 
+class BaseRecord(Struct, omit_defaults=True):
+    """How a journal begins: the file as it was, and what was said before of it and in it."""
+
+    base: str
+    given: Given | None = None  # what its trees are, and who has said so
+    by: str = ""
+    finished: list[tuple[int, int, int, int]] = []  # sentences by number, and what the parser had right in them
+    place: tuple[int, int] = (0, 1)
+
+
 class Session:
     """The sentences of a file and all statements about them, by `annotator` from now on.
 
@@ -283,6 +298,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
+        self._said = BaseRecord("")  # what the trees of a new file are, and who has said so
         self._written: dict[int, tuple[SentenceState, str]] = {}  # states, and what the file has of them
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
@@ -293,6 +309,7 @@ class Session:
             raise
         try:
             self._begin(given)
+            self.journal.records = [record for record in self.journal.records if "op" not in record]  # few and short
         except BaseException:
             self.release()
             if self.journal.is_new and not self.journal.size:
@@ -307,7 +324,14 @@ class Session:
     # --------------------------------------------------------------------------------------- beginning
     def _begin(self, given: Given | None) -> None:
         """Makes the text as it was left, or as the file has it."""
-        base = next((record for record in self.journal.records if "base" in record), None)
+        found_base = next((each for each in enumerate(self.journal.records, 1) if "base" in each[1]), None)
+        base = None
+        if found_base is not None:
+            try:
+                base = msgspec.convert(found_base[1], BaseRecord)
+            except msgspec.ValidationError as error:
+                place = str(self.journal.path), found_base[0]
+                raise DataError(*place, f"{DAMAGED} ({error})", HINT) from None
         try:
             content = self._file.look()
         except OSError as error:
@@ -316,14 +340,15 @@ class Session:
                 read_marked(self.path)  # gives the reason
                 raise
         if base is not None and not content.strip():
-            content = self._restored(base["base"].encode())
+            content = self._restored(base.base.encode())
         is_own = any(record.get("written") == self._file.digest for record in self.journal.records)
         found = None if is_own else read_marked(self.path)
         if self._file.is_changed_by_others():
             raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
         if base is not None:
-            if given is not None and given != base.get("given", given):
-                why = f"{self.path.name} was begun with --given {base['given']}"
+            self._said = BaseRecord("", base.given, base.by)
+            if given is not None and base.given is not None and given != base.given:
+                why = f"{self.path.name} was begun with --given {base.given}"
                 remedy = f"to begin again, move {self.journal.path.name} away"
                 raise UsageError(f"--given {given} has no effect: {why}; {remedy}")
             if given is not None:
@@ -334,8 +359,9 @@ class Session:
         self._take(found, given)
         if not self.journal.records:
             self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        said = {} if given is None else {"given": given, "by": self.annotator}
-        self.journal.add({"base": content.decode(), **said})
+        self._said = BaseRecord(content.decode(), given, self.annotator if given is not None else "")
+        self.journal.add(msgspec.to_builtins(self._said))
+        self._said.base = ""
         self.journal.add({"written": self._file.digest})
         self.text = AnnotatedText(found, str(self.path))
 
@@ -369,28 +395,30 @@ class Session:
             for marked in trees:
                 marked.take_as_right(self.annotator)
 
-    def _continue(self, base: Record, found: list[MarkedSentence] | None, content: str) -> None:
+    def _continue(self, base: BaseRecord, found: list[MarkedSentence] | None, content: str) -> None:
         """Repeats the changes in the journal; changes of the file by other programs are taken over.
 
         `found` is None if the file is as this program has read or written it.
         """
-        records, name = self.journal.records, self.journal.path.name
+        records = self.journal.records
         matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
         writings = [k for k, record in enumerate(records) if "written" in record]
         begin = next(k for k, record in enumerate(records) if "base" in record)
         last = (matches or writings or [begin])[-1]
-        right_by = str(base.get("by", "")) if base.get("given") == "right" else ""
-        self.text = AnnotatedText(read_text(plain(str(base["base"])), name), name)
-        for marked in self.text.sentences:
-            if right_by and marked.has_tree_without_marks:
-                marked.take_as_right(right_by)
+        right_by = base.by if base.given == "right" else ""
+        try:
+            self.text = self._text_of(base.base)
+        except (ValueError, LookupError) as error:
+            raise DataError(str(self.journal.path), begin + 1, f"{DAMAGED} ({error})", HINT) from None
+        self.text.finished = {number: (heads, labels, of) for number, heads, labels, of in base.finished}
+        self.place = base.place
         in_file: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
         ids: list[int] = []
         for number, record in enumerate(records):
             if "op" in record:
                 try:
                     self.place = self.text.repeat(record)
-                except (ValueError, LookupError, DataError, msgspec.ValidationError) as error:
+                except (ValueError, LookupError, OverflowError, DataError, msgspec.ValidationError) as error:
                     detail = f"{DAMAGED} ({error})"
                     raise DataError(str(self.journal.path), number + 1, detail, HINT) from None
             if number == last:
@@ -406,6 +434,16 @@ class Session:
             is_same = known is not None and known.is_touched and known.forms == its.forms
             if known and is_same and confirmed_parts(known.arcs) == confirmed_parts(its.arcs):
                 known.arcs = its.arcs
+
+    def _text_of(self, base: str) -> AnnotatedText:
+        """The text as a journal begins with it, without the changes."""
+        name = self.journal.path.name
+        sentences = read_text(plain(base), name)
+        if self._said.given == "right" and self._said.by:
+            for marked in sentences:
+                if marked.has_tree_without_marks:
+                    marked.take_as_right(self._said.by)
+        return AnnotatedText(sentences, name)
 
     def _take_over(
         self, found: list[MarkedSentence], in_file: Sequence[Sequence[MarkedSentence]], right_by: str
@@ -552,12 +590,46 @@ class Session:
         try:
             if self.is_unsaved:
                 self.save()
+            if not self.is_unsaved and not self.fault:
+                self._shorten()
         finally:
             self.release()
+
+    def _shorten(self) -> None:
+        """Begins a journal again, with the file as it is, if it has grown large: only the history is lost.
+
+        Not where the file does not tell all that the journal does.
+        """
+        content = self._file.encoded(self._content())
+        if self.journal.size <= LARGE + TIMES * len(content):
+            return
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != self._file.digest or self._file.is_changed_by_others():
+            return
+        try:
+            again = self._text_of(content.decode()).sentences
+        except DataError:
+            return
+        if [_said_in(marked) for marked in again] != [_said_in(marked) for marked in self.sentences]:
+            return
+        number = {marked.id: k for k, marked in enumerate(self.sentences)}
+        finished = [(number[k], *found) for k, found in self.text.finished.items() if k in number]
+        place = number.get(self.place[0], 0), self.place[1]
+        begin = BaseRecord(content.decode(), self._said.given, self._said.by, finished, place)
+        with suppress(VdgiError, OSError):  # it stays as it is
+            first = {"journal": FORMAT, "file": self.path.name, "sentences": len(self.sentences)}
+            self.journal.end_with([first, msgspec.to_builtins(begin), {"written": digest}])
+            logger.info("%s is shorter now: earlier changes cannot be undone any more", self.journal.path.name)
 
     def release(self) -> None:
         self._file.close()
         self.journal.close()
+
+
+def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
+    """All that somebody has said of a sentence, and how the file has it."""
+    state = marked.state
+    return as_written(marked), marked.is_touched, confirmed_parts(state.arcs), state.columns, state.comments
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:

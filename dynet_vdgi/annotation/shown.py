@@ -60,10 +60,10 @@ def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
     if kind == "columns":
         try:
             wanted = queries.conditions(query)
+            pairs = ((marked, word) for marked in text.sentences for word in queries.words_of(wanted, _rows(marked)))
+            return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
         except UsageError as error:
             raise ChangeError(str(error)) from None
-        pairs = ((marked, word) for marked in text.sentences for word in queries.words_of(wanted, _rows(marked)))
-        return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
     if kind not in KINDS:
         raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
     listed = text.relations.project

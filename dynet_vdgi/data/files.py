@@ -22,8 +22,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, cast
 
+from dynet_vdgi.data.leftovers import remove_leftovers, temporary_name
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 from dynet_vdgi.system.names import limit, near, to_raise
+from dynet_vdgi.system.processes import take
 
 AnyPath = str | os.PathLike[str]
 
@@ -210,11 +212,10 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         return
 
     target = os.path.realpath(name)
-    temporary = os.path.join(os.path.dirname(target), f".vdgi-{secrets.token_hex(8)}.tmp")
-    try:
-        handle = io.BufferedWriter(_Output(temporary, "xb", name))  # mode x: the umask decides on permissions
-    except OSError as error:
-        raise UsageError(f"cannot write {name!r}: {error.strerror}") from None
+    remove_leftovers(os.path.dirname(target))
+    temporary, raw = _temporary_file(os.path.dirname(target), name)
+    lock = -1 if sys.platform == "win32" else os.dup(raw.fileno())  # held until the file has its name
+    handle = io.BufferedWriter(raw)
     try:
         if mode is not None:
             os.chmod(temporary, 0o600)  # a private file stays private while its successor grows
@@ -233,6 +234,25 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError, ValueError, UsageError):  # keep the first exception
             handle.close()
+        with suppress(OSError):
+            os.close(lock)
+
+
+def _temporary_file(folder: str, shown_path: str) -> tuple[str, "_Output"]:
+    """A new file in a folder, locked as long as a descriptor of it is open, and its path.
+
+    Raises: UsageError, no file can be made there.
+    """
+    while True:
+        temporary = os.path.join(folder, temporary_name(secrets.token_hex(8)))
+        try:
+            raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
+        except OSError as error:
+            raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
+        take(raw.fileno(), wait=True)
+        if os.path.exists(temporary):
+            return temporary, raw
+        raw.close()  # another process removed it as a leftover before it was locked
 
 
 class _Output(io.FileIO):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dynet_vdgi.data.expressions import Expression
 from dynet_vdgi.errors import UsageError
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -32,18 +33,19 @@ class WordCondition(NamedTuple):
     n_heads: int  # steps from the word up
     column: int
     name: str  # in FEATS or MISC; "": the whole column
-    pattern: re.Pattern[str]
+    wanted: str | Expression  # the value, or what is a part of it
     is_wanted: bool
     asked: str = ""  # the condition as it was written
     exact: str = ""  # the value that the column must have; "": the pattern decides, or it must not have one
 
     def holds(self, rows: Rows, word: int) -> bool:
-        """Whether it holds of a word, counted from 1."""
+        """Whether it holds of a word, counted from 1. Raises: UsageError, as `Expression.is_in`."""
         for _ in range(self.n_heads):
             head = rows[word - 1][COLUMNS.index("head")] if word else "0"
             word = int(head) if head.isdecimal() else 0
         value = self.value_of(rows[word - 1]) if word else "_"
-        return (self.pattern.search(value) is not None) is self.is_wanted
+        is_so = value == self.wanted if isinstance(self.wanted, str) else self.wanted.is_in(value)
+        return is_so is self.is_wanted
 
     def value_of(self, row: Sequence[str]) -> str:
         """What the column says of a word; `_`: nothing."""
@@ -76,16 +78,13 @@ def _condition(name: str, operator: str, value: str) -> WordCondition:
     if column.lower() not in COLUMNS or any(head.lower() != "head" for head in heads):
         raise UsageError(f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)")
     text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
-    try:
-        pattern = re.compile(text if operator[-1] == "~" else rf"\A{re.escape(text)}\Z")
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
+    wanted = Expression(text) if operator[-1] == "~" else text
     asked, exact = f"{name}{operator}{value}", text if operator == "=" else ""
-    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, pattern, "!" not in operator, asked, exact)
+    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, wanted, "!" not in operator, asked, exact)
 
 
 def words_of(found: Sequence[WordCondition], rows: Rows) -> list[int]:
-    """The words of a sentence, counted from 1, of which all conditions hold."""
+    """The words of a sentence, counted from 1, of which all conditions hold. Raises: UsageError, one takes too long."""
     return [word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)]
 
 

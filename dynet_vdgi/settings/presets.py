@@ -27,6 +27,7 @@ from dynet_vdgi.settings.config import (
     bundled,
     leaves,
 )
+from dynet_vdgi.system import toml
 from dynet_vdgi.system.names import did_you_mean, nearest, of_these, read_table
 
 Numbers = TypeVar("Numbers", bound=Section)
@@ -259,16 +260,10 @@ def _range(bounds: Meta) -> str:
 # something without effect is refused.
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 logger = logging.getLogger("dynet_vdgi")
 
 LONGEST = 10_000
-"""Characters of saved settings, which are some hundreds. Python's TOML reader keeps all beginnings of a
-dotted key: 80,000 of `a.a.a` would be gigabytes."""
+"""Characters of saved settings, which are some hundreds."""
 
 DEFAULT_PRESET = "universal"
 
@@ -418,7 +413,7 @@ def from_toml(text: str, where: str) -> Settings:
     if len(text) > LONGEST:
         raise ConfigError(f"{where}: of more than {LONGEST} characters")
     try:
-        values = _loads(text)
+        values = toml.loads(text)
     except ValueError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
@@ -435,7 +430,7 @@ def parse_assignment(text: str) -> Values:
     if not equals or not all(parts) or len(parts) > 20 or (len(parts) == 1 and parts[0] not in alone):
         raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
     try:
-        parsed = _loads(f"x = {value.strip()}")["x"]
+        parsed = toml.loads(f"x = {value.strip()}")["x"]
     except ValueError:
         parsed = value.strip()
     return nested(name.strip(), parsed)
@@ -474,16 +469,6 @@ def _chain(preset: str) -> list[tuple[Path, Values]]:
 def read_toml(path: Path, what: str) -> Values:
     """The content of a TOML file; messages call it `what`. Raises: ConfigError, with the path."""
     try:
-        return _loads(read_table(path, what))
+        return toml.loads(read_table(path, what))
     except ValueError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
-
-
-def _loads(text: str) -> Values:
-    """The content of a TOML text. Raises: ValueError, it is not TOML, or nothing that could be shown."""
-    try:
-        values: Values = tomllib.loads(text)
-        msgspec.json.encode(values)  # so that messages can show all of it
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    return values

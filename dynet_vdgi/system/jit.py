@@ -63,9 +63,10 @@ class Compiled:
         numba = imported_numba()
         with _lock:  # numba reads the folder while it decorates
             before, folder = numba.config.CACHE_DIR, _folder(numba.config.CACHE_DIR)
-            if not _is_own(folder):  # compiled at every start
+            own = own_place(folder)
+            if own is None:  # compiled at every start
                 return self.dispatcher
-            numba.config.CACHE_DIR = str(folder)
+            numba.config.CACHE_DIR = str(own)
             try:
                 return numba.njit(self.py_func, cache=True, **self.options)
             finally:
@@ -125,7 +126,8 @@ class Kernel:
             return self.function.kept(*arguments)
         global _work
         _work, self._work, ahead = _work + work, self._work + work, following * work
-        if self._work + ahead > WORK_TO_COMPILE or (_work + ahead > WORK_TO_LOAD and self.is_kept):
+        is_worth_it = self._work + ahead > WORK_TO_COMPILE or (_work + ahead > WORK_TO_LOAD and self.is_kept)
+        if is_worth_it and not imported_numba().config.DISABLE_JIT:
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
             return (self._plain or self.function.plain)(*arguments)
@@ -135,7 +137,10 @@ class Kernel:
         """Whether machine code of the function is on disk."""
         python = self.function.py_func
         name = f"{python.__module__.rpartition('.')[2]}.{python.__qualname__}-*.nbi"
-        return any(_folder(os.environ.get("NUMBA_CACHE_DIR", "")).glob(f"*/{name}"))
+        try:
+            return any(_folder(os.environ.get("NUMBA_CACHE_DIR", "")).glob(f"*/{name}"))
+        except OSError:  # a name that is too long, no permission
+            return False
 
     def _first_call(self, *arguments: Any) -> Any:
         message = ["compiling %s (once on this computer)", self.what]
@@ -185,26 +190,68 @@ def _folder(given: str) -> Path:
     return folder
 
 
-def _is_own(folder: Path) -> bool:
-    """Whether the folder can be made, or is this user's alone: numba runs what it finds there."""
+def own_place(folder: Path) -> Path | None:
+    """The folder without links, if it can be made and nobody else can write there: numba runs what it finds.
+
+    It must be this user's; the folders above it must be, too, or root's. Others may write into those only if they
+    cannot rename what is there (sticky, as /tmp).
+    """
     try:
         folder.mkdir(0o700, parents=True, exist_ok=True)
-        status = folder.lstat()
+        if sys.platform == "win32":
+            return folder
+        if stat.S_ISLNK(folder.lstat().st_mode):
+            return None
+        found = Path(os.path.realpath(folder))
+        own, *above = [each.lstat() for each in (found, *found.parents)]
     except OSError:
-        return False
-    if sys.platform == "win32":
+        return None
+    is_own = (
+        stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+    is_safe = all(
+        each.st_uid in (0, os.geteuid()) and (each.st_mode & stat.S_ISVTX or not _others_write(each)) for each in above
+    )
+    return found if is_own and is_safe else None
+
+
+def _others_write(status: os.stat_result) -> bool:
+    """Whether others than the owner may write, but for a group of the owner alone, as many systems give each user."""
+    if status.st_mode & stat.S_IWOTH:
         return True
-    is_mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    return is_mine and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not status.st_mode & stat.S_IWGRP:
+        return False
+    import grp
+    import pwd
+
+    try:
+        owner, group = pwd.getpwuid(status.st_uid).pw_name, grp.getgrgid(status.st_gid)
+    except KeyError:
+        return True
+    return group.gr_name != owner or not {*group.gr_mem} <= {owner}
 
 
 def imported_numba() -> Any:
-    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy."""
+    """The package.
+
+    Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError, it finds no room.
+    """
     # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
     except (ImportError, OSError) as error:
+        if _is_memory_limited() and not isinstance(error, ModuleNotFoundError):
+            raise MemoryError from None
         message = f"this needs the package numba, which cannot be used ({error})"
         raise VdgiError(f"{message}; install it: pip install --upgrade --force-reinstall numba") from None
     return numba
+
+
+def _is_memory_limited() -> bool:
+    """Whether this process may have only so much memory (ulimit -v): a library that finds no room cannot be loaded."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

@@ -180,6 +180,7 @@ DEFAULTS: Mapping[str, int] = MappingProxyType(
         "tags": 500,  # different ones, in what is learnt from; rules may always have this many
         "relations": 500,  # different ones, in what is learnt from
         "table": 10_000_000,  # bytes of a file of rules, settings, facts or labels, or of a plan
+        "toml": 1_000_000,  # characters of such a file in TOML: settings, a plan
         "document": 100_000_000,  # bytes of a file that vdgi convert reads as a whole
         "elements": 1_000_000,  # of an XML file
         "model": 2_000_000_000,  # bytes of a model file's content
