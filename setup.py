@@ -84,7 +84,7 @@ setup(
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
         "dynet_vdgi": ["py.typed"],
-        "dynet_vdgi.annotation": ["page/*"],
+        "dynet_vdgi.page": ["static/*"],
         "dynet_vdgi.rivals": ["presets/*.toml", "rules/*.txt"],
         "dynet_vdgi.resources": [
             "*.csv",

@@ -32,15 +32,16 @@ from typing import Any
 import udpipe
 from measuring import add_json_rows, argument_parser, conditions, json_rows, print_table
 
-from dynet_vdgi.annotation import changes, loop
-from dynet_vdgi.annotation.loop import Knowledge, Learnt
-from dynet_vdgi.annotation.marked import read_text
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.page.learn import arc_lessons
+from dynet_vdgi.page.learn.arc_lessons import Knowledge, Learnt
+from dynet_vdgi.page.text import changes
+from dynet_vdgi.page.text.marked import read_text
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.labeller import Labeller
 
 ORDERS = ("document", "choose")
 SYSTEMS = {
@@ -69,10 +70,10 @@ class Text:
 
     @cached_property
     def without_trees(self) -> Learnt:
-        return loop.learn(self.never, [])
+        return arc_lessons.learn(self.never, [])
 
     def _known(self, preset: str) -> Knowledge:
-        knowledge = loop.knowledge_of(self.bare, loop.Course.of(preset))
+        knowledge = arc_lessons.knowledge_of(self.bare, arc_lessons.Course.of(preset))
         assert knowledge is not None
         return knowledge
 
@@ -107,12 +108,12 @@ def annotated(text: Text, order: str, count: int, every: int) -> list[Row]:
     done: list[int] = []
     while len(done) < min(count, len(text.gold)):
         start = time.process_time()
-        learnt = loop.learn(text.knowledge, [text.gold[k] for k in done])
+        learnt = arc_lessons.learn(text.knowledge, [text.gold[k] for k in done])
         seconds = time.process_time() - start
         batch = [k for k in range(len(text.gold)) if k not in done]
         if order == "choose":
             guesses = dict(zip(batch, learnt.guesses([text.bare[k] for k in batch])))
-            batch = loop.next_ones(dict(enumerate(text.bare)), guesses, every) or batch
+            batch = arc_lessons.next_ones(dict(enumerate(text.bare)), guesses, every) or batch
         for k in batch[: min(every, count - len(done))]:
             rows.append({"sentence": k, "learning_s": round(seconds, 2), **counts(text, learnt, k)})
         done += batch[:every]
@@ -132,8 +133,8 @@ def counts(text: Text, learnt: Learnt, k: int) -> Row:
     }
 
 
-def labeller(knowledge: loop.Knowledge, trees: Sequence[Sentence]) -> Labeller:
-    """What `loop.learn` learns of labels, without the parser."""
+def labeller(knowledge: arc_lessons.Knowledge, trees: Sequence[Sentence]) -> Labeller:
+    """What `arc_lessons.learn` learns of labels, without the parser."""
     found = Labeller(load_labels(), log_p=knowledge.base.log_p)
     return found.fit(trees, verb_order=knowledge.prior.text.verb_order)
 

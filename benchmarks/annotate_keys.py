@@ -38,9 +38,9 @@ from typing import Any
 from annotate_text import GoldTokens
 from measuring import VDGI, add_json_rows, argument_parser, conditions, json_rows, print_table
 
-from dynet_vdgi.annotation.loop import PRESET
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.page.learn.arc_lessons import PRESET
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 KINDS = ("heads", "relations", "walking", "confirming")

@@ -26,13 +26,13 @@ from typing import Any
 from annotate import STEP, corrected, wrong_labels
 from measuring import add_json_rows, argument_parser, conditions, json_rows, print_table
 
-from dynet_vdgi.annotation import loop
-from dynet_vdgi.annotation.loop import Course, Learnt
-from dynet_vdgi.annotation.marked import NOTHING
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.punctuation import is_mark, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.conllu.punctuation import is_mark, without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.page.learn import arc_lessons, tag_lessons
+from dynet_vdgi.page.learn.arc_lessons import Course, Learnt
+from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 EARLY = 1, 2, 5
 """Numbers of sentences after which the program learns before the first --every."""
@@ -56,10 +56,10 @@ class RawText:
         told = {k: _untold(gold) for k, gold in enumerate(self.gold)}
         for k in range(done, len(told)):
             told[k] = replace(told[k], tags=(NOTHING,) * len(told[k]))
-        tagger: Tagger | None = loop.learn_tags(told, range(done)) if done else None
+        tagger: Tagger | None = tag_lessons.learn_tags(told, range(done)) if done else None
         if tagger is None:
             return None
-        for k, guess in loop.tag_guesses(tagger, told).items():
+        for k, guess in tag_lessons.tag_guesses(tagger, told).items():
             marks = map(_known, told[k].forms)
             tags = tuple([tag if mark == NOTHING else mark for mark, tag in zip(marks, guess.tags)])
             self.guessed[k] = replace(told[k], tags=tags)
@@ -68,8 +68,8 @@ class RawText:
         return self._parser(text, trees)
 
     def _parser(self, text: Sequence[Sentence], trees: Sequence[Sentence]) -> Learnt | None:
-        knowledge = loop.knowledge_of(text, self.course)
-        return loop.learn(knowledge, trees) if knowledge is not None else None
+        knowledge = arc_lessons.knowledge_of(text, self.course)
+        return arc_lessons.learn(knowledge, trees) if knowledge is not None else None
 
     def counts(self, learnt: Learnt | None, k: int) -> Row:
         """The changes in one sentence."""

@@ -25,8 +25,8 @@ from urllib.parse import urlsplit
 
 from measuring import VDGI, argument_parser, conditions, print_table
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
 
 KINDS = {
     "glue": "sentences joined",

@@ -26,20 +26,12 @@ from measuring import conditions, print_table
 from numpy.typing import ArrayLike, NDArray
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.confidence import (
-    CLIP,
-    STEPS,
-    Calibration,
-    Weights,
-    arc_probabilities,
-    logistic,
-    shifted,
-)
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.parser.confidence import CLIP, STEPS, Calibration, Weights, arc_probabilities, logistic, shifted
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.unsupervised.dmv import Dmv
 
 VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80
 AT_MOST = 4000  # number of words per language for learning weights

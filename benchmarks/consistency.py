@@ -34,10 +34,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 from languages import Listed, file_list_parser, listed
 from measuring import conditions, csv_rows, print_table, write_csv
 
-from dynet_vdgi.annotation.consistency import inconsistent
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_writing import write as write_conllu
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import write as write_conllu
+from dynet_vdgi.page.learn.consistency import inconsistent
 
 KINDS = ("head", "relation", "tag", "flip", "column")
 FIRST = (50, 100, 200)
@@ -61,7 +61,7 @@ def sentences_of(files: Listed, n_words: int) -> list[Sentence]:
     found, total = [], 0
     folder = files.text[0].parent
     for path in dict.fromkeys([*files.text, *sorted(folder.glob("*-test.conllu"))]):
-        for sentence in conllu.read(path):
+        for sentence in reading.read(path):
             if total < n_words:
                 found.append(replace(sentence, source=None))
                 total += len(sentence)

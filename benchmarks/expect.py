@@ -42,20 +42,23 @@ import universal
 from measuring import argument_parser, csv_rows, write_csv
 from raw_text import bare
 
-from dynet_vdgi import Sentence, Tagger
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import CrfEngine, Expectation, log_odds, nearest, on_line, sigmoid
-from dynet_vdgi.parsing.parser import Parser, load
-from dynet_vdgi.recipes.few_trees import FewTrees
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.tagging import retagger
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.conllu import filtering, reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.parser.crf_engine import CrfEngine
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.expectation import Expectation, log_odds, nearest, on_line, sigmoid
+from dynet_vdgi.parser.parser import Parser, load
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.training.few_trees import FewTrees
+from dynet_vdgi.training.universal import pack
 from dynet_vdgi.universal.scorer import Scorer
-from dynet_vdgi.universal.stored import Measures, TextBase
+from dynet_vdgi.universal.stored import Measures
+from dynet_vdgi.universal.text_base import TextBase
+from dynet_vdgi.words.tagger import retagger
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 SENTENCES = 400
 LEAST = 150
@@ -216,7 +219,7 @@ def of_sixteen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Scorer
             if row["set"] == "choose" and row["language"] in codes.split(","):
                 retagger.FILE = Path(retaggers[row["language"]])
                 paths = universal.files_of(arguments.data, row["text"])
-                text = [sentence for path in paths for sentence in conllu.read(path)]
+                text = [sentence for path in paths for sentence in reading.read(path)]
                 random.Random(1).shuffle(text)
                 yield path, row["language"], scorer, text
 
@@ -234,11 +237,11 @@ def errors(arguments: argparse.Namespace) -> None:
         bare_parser, crf = Parser(pack(scorer, {}, further=further)), None
         figures = []
         for accuracy, sentences in ((1.0, gold), (tagger.accuracy or 0.0, guessed)):
-            words = corpus.prepare(sentences).sentences
+            words = filtering.prepare(sentences).sentences
             measures = replace(Measures.of(scorer, words), tag_accuracy=accuracy)
             found = find(bare_parser.in_text(measures).engine, words, margins=True)
             figures.append(universal.error(bare_parser.in_text(measures).calibration, words, found))
-            trees = corpus.prepare(learnt_from).sentences
+            trees = filtering.prepare(learnt_from).sentences
             base = TextBase.of_text(scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5)
             crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)
             crf.crf.base = base
@@ -294,11 +297,11 @@ def slope(x: np.ndarray, y: np.ndarray) -> float:
 def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
     """What is measured on sentences of a text, with gold tags first, then with those of taggers."""
     gold = text[max(TAGGED) :][:SENTENCES]
-    yield {**measured(scorer, corpus.prepare(gold).sentences), "tagged": "", "tags": 1.0}
+    yield {**measured(scorer, filtering.prepare(gold).sentences), "tagged": "", "tags": 1.0}
     for k in TAGGED:
         tagger = Tagger().fit(text[:k], map(bare, text[k:]))
         guessed = [with_punctuation(*pair) for pair in zip(gold, tagger.predict(map(bare, gold)))]
-        found = measured(scorer, corpus.prepare(guessed).sentences)
+        found = measured(scorer, filtering.prepare(guessed).sentences)
         yield {**found, "tagged": k, "tags": round(tagger.accuracy or 0.0, 4)}
 
 

@@ -23,11 +23,11 @@ from languages import Listed, dda, file_list_parser, listed, read
 from measuring import conditions, csv_rows, print_table, write_csv
 from universal import load, parsed
 
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.universal import UniversalTeacher, UniversalTeacherSettings
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.training.universal_teacher import UniversalTeacher, UniversalTeacherSettings
 
 LONGEST = 40
 STUDENTS: dict[str, Callable] = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from measuring import argument_parser, conditions, csv_rows
 from universal import TREEBANKS, files_of, is_free
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 
 MOST, LEAST = 20, 3
 """Bundles of a tag, and branches of languages that have each of them."""
@@ -31,7 +31,7 @@ def main() -> None:
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
     branches: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for row in filter(is_free, csv_rows(arguments.treebanks)):
-        sentences = chain.from_iterable(conllu.read(path) for path in files_of(arguments.data, row["files"]))
+        sentences = chain.from_iterable(reading.read(path) for path in files_of(arguments.data, row["files"]))
         counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
         for (tag, bundle), count in counts.items():
             shares[tag][bundle] += count / counts.total()

@@ -33,19 +33,21 @@ from languages import LIMITS, Listed, calibration_error, dda, file_list_parser, 
 from measuring import add_json_rows, conditions, json_rows, print_table
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.recipes.few_trees import FewTrees, FewTreesSettings
-from dynet_vdgi.recipes.taught import teacher_of_kind
-from dynet_vdgi.recipes.universal import UniversalTeacherSettings
-from dynet_vdgi.settings.config import DmvSettings, TeacherSettings, rules_path
-from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.settings import DmvSettings, TeacherSettings
+from dynet_vdgi.training.few_trees import FewTrees, FewTreesSettings
+from dynet_vdgi.training.taught import teacher_of_kind
+from dynet_vdgi.training.universal_teacher import UniversalTeacherSettings
 
 LONGEST_TREE = 80
 

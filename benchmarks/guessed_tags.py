@@ -28,11 +28,12 @@ from measuring import conditions, csv_rows, write_csv
 from raw_text import bare
 from universal import load as load_network
 
-from dynet_vdgi import Sentence, Tagger
-from dynet_vdgi.data import conllu
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.tagging import retagger
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.training.universal import pack
+from dynet_vdgi.words.tagger import retagger
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 HEADER = ("language", "tagged", "system", "uas", "las", "upos", "both", "words", "cpu_s")
 SYSTEMS = ("gold", "hard", "soft", "retagged")
@@ -78,9 +79,9 @@ def main() -> None:
     arguments.languages = arguments.languages or list(networks)
     for files in listed(arguments):
         universal = Parser(pack(load_network(Path(networks[files.name])), {}))
-        text = [s for path in files.text for s in conllu.read(path, heads="ignored")]
+        text = [s for path in files.text for s in reading.read(path, heads="ignored")]
         random.Random(1).shuffle(text)
-        test = [s for path in files.scored for s in conllu.read(path, heads="required")][: arguments.most]
+        test = [s for path in files.scored for s in reading.read(path, heads="required")][: arguments.most]
         for k in arguments.tagged:
             if all((files.name, str(k), system) in done for system in arguments.systems):
                 continue

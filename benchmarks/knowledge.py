@@ -28,16 +28,16 @@ import numpy as np
 from languages import dda, drawn, file_list_parser, listed, read
 from measuring import conditions, csv_rows, write_csv
 
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.punctuation import is_projective
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.evaluation.tables import TIE_SEEDS, rules_only
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.recipes.taught import balanced
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, rules_only
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.training.taught import balanced
+from dynet_vdgi.unsupervised.dmv import Dmv
 
 DELEXICALISED, N_TREES = "delexicalised", 400
 """A system that learns from at most this many gold trees of each other language."""

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from languages import file_list_parser, listed, read
 from measuring import conditions, print_table
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load, relation_of
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.relations.label_table import load, relation_of
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:

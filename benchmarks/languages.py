@@ -11,9 +11,8 @@ import measuring
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import filtering, protocols, reading
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
 
 LISTS = Path(__file__).parent / "lists"
@@ -78,10 +77,10 @@ def by_language(files: Iterable[str]) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------------------------------- sentences
-def read(paths: Iterable[Path], heads: conllu.Heads = "optional", max_len: int | None = None) -> list[Sentence]:
+def read(paths: Iterable[Path], heads: reading.Heads = "optional", max_len: int | None = None) -> list[Sentence]:
     """The sentences of files, without punctuation."""
-    text = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
-    return corpus.prepare(text, protocols.STANDARD, max_len=max_len).sentences
+    text = (sentence for path in paths for sentence in reading.read(path, heads=heads))
+    return filtering.prepare(text, protocols.STANDARD, max_len=max_len).sentences
 
 
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:

@@ -32,26 +32,28 @@ from typing import Any
 import numpy as np
 from measuring import argument_parser, conditions, csv_rows, print_table, write_csv
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data.corpus import Encoded
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.tables import TIE_SEEDS, break_ties
+from dynet_vdgi.conllu import filtering, reading
+from dynet_vdgi.conllu import vocabulary as vocabulary_
+from dynet_vdgi.conllu.punctuation import is_projective
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import Encoded
+from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.experiments.job import commit
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import SHORT_ARCS, Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model.lockstep import draw
-from dynet_vdgi.model.network import forcing, sampling
-from dynet_vdgi.model.per_sentence import Samples, greedy
-from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import Material
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import Provenance
+from dynet_vdgi.paper import transitions
+from dynet_vdgi.paper.lockstep import draw
+from dynet_vdgi.paper.network import forcing, sampling
+from dynet_vdgi.paper.per_sentence import Samples, greedy
+from dynet_vdgi.paper.phases import Pretraining
+from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.rules.prior import SHORT_ARCS, Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.system.arrays import Floats
-from dynet_vdgi.system.processes import one_thread
-from dynet_vdgi.variational.phases import Pretraining
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.system.array_types import Floats
+from dynet_vdgi.system.blas import one_thread
 
 BUCKETS = {"1-10": 10, "11-20": 20, "21-40": 40, ">40": 10**9, "all": 0}
 PENALTIES = {"rules, short arcs": SHORT_ARCS, "rules, shorter of ties": 0.001, "rules, random ties": 0.0}
@@ -90,7 +92,7 @@ def potentials(sentences: Sequence[Sentence], rules: str) -> dict[str, list[Floa
 def exact(dev: Sequence[Sentence], tables: dict[str, list[Floats]], seed: int) -> Found:
     """The best trees by the potentials, and the gold ones."""
     rng = np.random.default_rng(seed)
-    best = {name: [chart.best(break_ties(table, rng)) for table in each] for name, each in tables.items()}
+    best = {name: [eisner.best(break_ties(table, rng)) for table in each] for name, each in tables.items()}
     trees = {**best, "gold": [sentence.heads or () for sentence in dev]}
     return {name: [(tree, np.nan, np.nan) for tree in each] for name, each in trees.items()}
 
@@ -102,7 +104,7 @@ def trained(
     settings = load_settings(presets, changes)
     short = [s for s in text if 2 <= len(s) <= settings.data.max_len]
     trees = [s for s in short if is_projective(s.heads or ())] if by_trees else []
-    vocabulary = corpus.build_vocabulary(text, lexicalised=False)
+    vocabulary = vocabulary_.build_vocabulary(text, lexicalised=False)
     material = Material({"": [] if by_trees else short}, vocabulary, load_rules(rules_path(settings.rules)), trees)
     trainer = Trainer(settings, material, Provenance())
     if short_arcs:
@@ -130,12 +132,12 @@ def decoded(trainer: Trainer, dev: Sequence[Sentence], tables: dict[str, list[Fl
                 votes = np.zeros_like(tables["rules, short arcs"][k])
                 for child, heads_of in enumerate(trees.T, 1):
                     votes[:, child] = np.bincount(heads_of, minlength=len(votes)) / len(trees)
-                pairs: dict[str, tuple[Any, float]] = {"votes": (chart.best(votes), np.nan)}
-                both = chart.best(votes + tables["rules, short arcs"][k])
+                pairs: dict[str, tuple[Any, float]] = {"votes": (eisner.best(votes), np.nan)}
+                both = eisner.best(votes + tables["rules, short arcs"][k])
                 pairs |= {"votes, rules, short arcs": (both, np.nan)}
                 pairs |= {name: (trees[key.argmax()], log_q[key.argmax()]) for name, key in keys.items()}
                 if is_projective(heads := dev[k].heads or ()):
-                    forced = of_model([sentence], 1, forcing([chart.oracle(heads)])).samples[0]
+                    forced = of_model([sentence], 1, forcing([transitions.oracle(heads)])).samples[0]
                     pairs["gold"] = (np.array(heads), forced.log_q[0])
                 for name, (tree, value) in pairs.items():
                     found[name][k] = (tree, value, np.heaviside(value - log_q[0] - 1e-3, 0))
@@ -162,8 +164,8 @@ def figures(dev: Sequence[Sentence], rules: Sequence[Floats], found: Found) -> I
 def measured(arguments: argparse.Namespace, have: set[tuple[str, ...]]) -> Iterator[list[dict[str, Any]]]:
     """New rows, setting by setting; `have` are the names, settings and seeds measured before."""
     column = load_settings([arguments.preset, *arguments.on_top])
-    files = (conllu.read(path, tags=column.data.tags, heads="required") for path in (arguments.train, arguments.dev))
-    text, dev = (corpus.prepare(file).sentences for file in files)
+    files = (reading.read(path, tags=column.data.tags, heads="required") for path in (arguments.train, arguments.dev))
+    text, dev = (filtering.prepare(file).sentences for file in files)
     tables, pretraining = potentials(dev, column.rules), arguments.preset
     kinds = {pretraining: arguments.max_len, "short arcs": arguments.short_arcs, "supervised": arguments.supervised}
 

@@ -19,13 +19,13 @@ from itertools import chain
 from languages import file_list_parser, listed, read
 from measuring import conditions, print_table
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 SUD_NAMES = """
     nsubj subj, csubj subj@clause, obj comp:obj, iobj comp:obl@dat, obl udep, xcomp comp:pred, aux comp:aux,

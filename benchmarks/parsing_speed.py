@@ -26,19 +26,19 @@ import numpy as np
 from languages import read
 from measuring import argument_parser, conditions, print_table, write_csv
 
-from dynet_vdgi.data.corpus import build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation import tables
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
+from dynet_vdgi.evaluation import published as tables
 from dynet_vdgi.experiments.job import commit
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.lockstep import GreedyParser
-from dynet_vdgi.model.network import Network
+from dynet_vdgi.paper import per_sentence
+from dynet_vdgi.paper.greedy import GreedyParser
+from dynet_vdgi.paper.network import Network
+from dynet_vdgi.paper.settings import ModelSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.settings.neural_settings import ModelSettings
-from dynet_vdgi.system.processes import one_thread
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system.blas import one_thread
 
 LENGTHS = {"<=15": 15, "<=40": 40, "all": 10**9}
 PUBLISHED = {"unlexicalised": "Our_Unlexicalized", "lexicalised": "Our_Lexicalized", "LC-DMV": "LC-DMV"}

@@ -24,9 +24,9 @@ from languages import Listed, file_list_parser, listed
 from measuring import conditions, csv_rows, write_csv
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.punctuation import heads_without, restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.punctuation import heads_without, restore_punctuation, without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation.attachment import SentenceTally, score_sentence
 
 FIGURES = ("gold heads", "crossing", "UAS", "LAS")
@@ -90,8 +90,8 @@ def of_parsed(gold: Sequence[Sentence], parsed: Sequence[Sentence], rule: Rule) 
 
 def row(bank: Listed) -> dict[str, object]:
     """The figures of one treebank."""
-    text = [s for path in bank.text for s in conllu.read(path, heads="ignored")]
-    gold = [s for path in bank.scored for s in conllu.read(path, heads="required")]
+    text = [s for path in bank.text for s in reading.read(path, heads="ignored")]
+    gold = [s for path in bank.scored for s in reading.read(path, heads="required")]
     parsed = list(dynet_vdgi.train(text, "best").pipe(gold))
     n_marks = sum(len(s) - len(without_punctuation(s)[1]) for s in gold)
     found: dict[str, object] = {"set": bank.set, "language": bank.name}

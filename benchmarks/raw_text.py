@@ -29,11 +29,12 @@ import udpipe
 from languages import Listed, file_list_parser, listed
 from measuring import csv_rows, write_csv
 
-from dynet_vdgi import Sentence, Tagger
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_writing import unchanged, with_columns
-from dynet_vdgi.tagging.lemmas import TagList
-from dynet_vdgi.tagging.tag_scores import scores_of
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import unchanged, with_columns
+from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.tag_scores import scores_of
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
@@ -132,9 +133,9 @@ SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_ru
 
 def rows_of(treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]) -> Iterator[list[str]]:
     """The rows of one treebank that are not done."""
-    text = [sentence for path in treebank.text for sentence in conllu.read(path, heads="ignored")]
+    text = [sentence for path in treebank.text for sentence in reading.read(path, heads="ignored")]
     random.Random(1).shuffle(text)
-    gold = [sentence for path in treebank.scored for sentence in conllu.read(path, heads="ignored")]
+    gold = [sentence for path in treebank.scored for sentence in reading.read(path, heads="ignored")]
     to_tag = [replace(bare(sentence), heads=None) for sentence in gold]
     for n in arguments.tagged:
         for system in arguments.systems:

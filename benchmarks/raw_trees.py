@@ -38,11 +38,11 @@ from tokenising import blocks, joined, udpipe_model, write
 from universal import load as load_network
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.evaluation.raw_scores import score_files
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.tagging import retagger
+from dynet_vdgi.models import model_file
+from dynet_vdgi.training.universal import pack
+from dynet_vdgi.words.tagger import retagger
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 SHIPPED = retagger.FILE

@@ -17,7 +17,7 @@ from pathlib import Path
 from annotate_keys import bare, corrected, opened, wait_for
 from measuring import VDGI, argument_parser, conditions
 
-from dynet_vdgi.data.conllu import read
+from dynet_vdgi.conllu.reading import read
 
 NO_LESSON = 10_000
 

@@ -33,11 +33,13 @@ from languages import LISTS
 from raw_text import bare
 from universal import FILES, TREEBANKS, files_of, source_rows
 
-from dynet_vdgi import Sentence, Tagger
-from dynet_vdgi.data import conllu
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.tagging import retagger, tagger
-from dynet_vdgi.tagging.retagger import (
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.models import archive
+from dynet_vdgi.universal.encoding import N_TAGS, TAG
+from dynet_vdgi.universal.learn.network import batched, dy, lstm
+from dynet_vdgi.words.tagger import retagger, tagger
+from dynet_vdgi.words.tagger.retagger import (
     FORMAT,
     KIND,
     LEAST,
@@ -49,11 +51,9 @@ from dynet_vdgi.tagging.retagger import (
     input_of,
     shapes,
 )
-from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes
-from dynet_vdgi.tagging.tagger import said_of, universal
-from dynet_vdgi.tagging.word_numbers import N_NUMBERS
-from dynet_vdgi.universal.arc_network import batched, dy, lstm
-from dynet_vdgi.universal.channels import N_TAGS, TAG
+from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal
+from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
 TAGGED = (20, 50, 100), (20, 50, 100), (20, 50, 100), (20, 50, 200)
 """Sentences that the taggers of a source learn from, for every fourth source."""
@@ -80,7 +80,7 @@ HIDDEN = 0.2
 # ------------------------------------------------------------------------------------------- sources
 def shuffled(paths: Sequence[Path], seed: int = 1) -> list[Sentence]:
     """The sentences of files in a random order."""
-    text = [sentence for path in paths for sentence in conllu.read(path, heads="ignored")]
+    text = [sentence for path in paths for sentence in reading.read(path, heads="ignored")]
     random.Random(seed).shuffle(text)
     return text
 
@@ -302,8 +302,8 @@ def learn(arguments: argparse.Namespace) -> None:
     arrays = learnt([source for _, source in named], arguments.updates, arguments.seed)
     licences = {row["treebank"]: row["licence"] for row in source_rows(arguments)}
     meta = RetaggerMeta(KIND, FORMAT, {name: licences[name] for name, _ in named})
-    members = {"meta.json": msgspec.json.encode(meta), "weights.npz": model_file.npz(arrays)}
-    model_file.write(arguments.out, members)
+    members = {"meta.json": msgspec.json.encode(meta), "weights.npz": archive.npz(arrays)}
+    archive.write(arguments.out, members)
     n_weights = sum(array.size for array in arrays.values())
     size, seconds = arguments.out.stat().st_size / 1000, time.process_time() - start
     logging.info("%d weights, %.0f kB, %.0f CPU s", n_weights, size, seconds)

@@ -27,15 +27,16 @@ import numpy as np
 from languages import LIMITS, LIMITS_SHOWN, dda, read
 from measuring import argument_parser, cell, conditions, print_table
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.tables import TIE_SEEDS, break_ties
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, break_ties
+from dynet_vdgi.inference import eisner
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.settings.config import DmvSettings, rules_path
-from dynet_vdgi.teachers.common import Teacher
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.settings import DmvSettings
+from dynet_vdgi.unsupervised.dmv import Dmv
+from dynet_vdgi.unsupervised.teacher import Teacher
 
 KINDS = ("dmv", "lc-dmv")
 TABLES = ("strict", "text", "best")
@@ -73,7 +74,7 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     draws = []
     for seed in range(TIE_SEEDS):
         rng = np.random.default_rng(seed)
-        draws.append([chart.best(break_ties(matrix, rng)) for matrix in potentials])
+        draws.append([eisner.best(break_ties(matrix, rng)) for matrix in potentials])
     parsed = time.process_time()
     means = np.mean([dda(language.test, trees) for trees in draws], axis=0)
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)

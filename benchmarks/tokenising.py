@@ -25,9 +25,9 @@ import udpipe
 from languages import file_list_parser, listed
 from measuring import conditions, print_table
 
-from dynet_vdgi.data import raw_text
+from dynet_vdgi.conllu import raw_text
 from dynet_vdgi.evaluation.raw_scores import score_files
-from dynet_vdgi.tokenising.tokeniser import Tokeniser
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 
 METRICS = ("Tokens", "Sentences", "Words")
 

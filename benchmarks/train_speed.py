@@ -19,19 +19,18 @@ from pathlib import Path
 import numpy as np
 from measuring import argument_parser, conditions, print_table
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.data.corpus import Encoded, build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import Material
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu import filtering, protocols, reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import Encoded, build_vocabulary
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import Provenance
+from dynet_vdgi.paper import lockstep, per_sentence
+from dynet_vdgi.paper.minibatches import minibatches
+from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.system.processes import one_thread
-from dynet_vdgi.variational.phases import minibatches
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.system.blas import one_thread
 
 ENGINES = {
     "graph a sentence": per_sentence.accumulate,
@@ -88,7 +87,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="of the treebank")
     arguments = parser.parse_args()
     print(conditions())
-    sentences = corpus.prepare(conllu.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
+    sentences = filtering.prepare(reading.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
     epochs = []
     with one_thread(), tempfile.TemporaryDirectory() as folder:
         for title, word_dim in WORD_DIMS.items():

@@ -44,25 +44,29 @@ import numpy as np
 import whole_program
 from languages import LISTS, calibration_error, dda, read
 
-from dynet_vdgi.data import conllu, conllu_blocks
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.parsing.confidence import Calibration
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import SOURCES, UniversalEngine, labeller_of
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.recipes.universal import UniversalSettings, pack, sources_of
-from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.runs.model_file import load as load_model
-from dynet_vdgi.runs.model_file import save as save_model
-from dynet_vdgi.runs.run_folder import model_path
-from dynet_vdgi.settings.config import resources, rules_path
-from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
+from dynet_vdgi.conllu import blocks, reading
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.models.model_file import load as load_model
+from dynet_vdgi.models.model_file import save as save_model
+from dynet_vdgi.models.run_folder import model_path
+from dynet_vdgi.parser.confidence import Calibration
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.expectation import SOURCES
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.parser.relations import labeller_of
+from dynet_vdgi.parser.universal_engine import UniversalEngine
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.training.universal import UniversalSettings, pack, sources_of
+from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
+from dynet_vdgi.universal.learn.settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, by_sentence
-from dynet_vdgi.universal.stored import Measures, TextBase, beginning, scorer_of
+from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
+from dynet_vdgi.universal.text_base import TextBase
 
 TREEBANKS = resources() / "universal" / "treebanks.csv"
 FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv", "sources": ""}
@@ -142,7 +146,7 @@ def parsed(scorers: list[Scorer], text: list, test: list) -> list:
         flat = np.mean([each.log_probabilities(each.encode(sentences)) for each in total], 0)
         lengths = np.array([len(s) for s in sentences])
         scores = [np.maximum(log_p, -60.0).astype(float) for log_p in by_sentence(flat, lengths)]
-        for k, tree in zip(part, chart.expected_best_of_all(scores)):
+        for k, tree in zip(part, eisner.expected_best_of_all(scores)):
             trees[k] = tree
     return trees
 
@@ -151,7 +155,7 @@ def with_table(scorers: list[Scorer], text: list, test: list, share: float) -> l
     """Trees of the test sentences, with this share of the table's log-probabilities of heads."""
     prior = Prior.of_text(load_rules(rules_path("best")), text)
     total = [TextBase.of_text(scorer, text, prior, share).all_potentials(test) for scorer in scorers]
-    return [chart.best(sum(potentials) / len(scorers)) for potentials in zip(*total)]
+    return [eisner.best(sum(potentials) / len(scorers)) for potentials in zip(*total)]
 
 
 def engine_for(scorer: Scorer, text: list, calibration: dict | None = None) -> tuple[UniversalEngine, ModelFile]:
@@ -275,9 +279,9 @@ def speed(arguments: argparse.Namespace) -> None:
         whole, tenth, few = (Path(name) / f"{part}.conllu" for part in ("whole", "tenth", "few"))
         dev = files_of(arguments.data, MIXED)
         whole.write_bytes(b"".join(path.read_bytes() for path in dev))
-        n_words = sum(len(s) for path in dev for s in conllu.read(path))
+        n_words = sum(len(s) for path in dev for s in reading.read(path))
         n_tenth = whole_program.repeated(str(whole), tenth, n_words // 10)
-        three = list(conllu_blocks.blocks(str(whole)))[:3]
+        three = list(blocks.blocks(str(whole)))[:3]
         few.write_text(whole_program.text_of(three), encoding="utf-8")
         tasks, words = {}, {}
         for model in map(str, arguments.models):

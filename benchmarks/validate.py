@@ -18,10 +18,10 @@ from languages import file_list_parser, listed
 from measuring import conditions, print_table
 
 import dynet_vdgi as vdgi
-from dynet_vdgi import validation
-from dynet_vdgi.data import conllu
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.parsing.files import FileParser
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.validation import udtools
 
 LEVEL = 3
 
@@ -30,7 +30,7 @@ Incidents = Counter[tuple[int, str]]
 
 def incidents(path: str | Path) -> Incidents:
     """Counts of the validator's errors, by level and kind."""
-    found = validation.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
+    found = udtools.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
     return Counter((message.level, message.rule) for message in found if message.is_error)
 
 
@@ -38,7 +38,7 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
     """The path of a parse of the file; an existing parser is used again."""
     run, output = folder / test.stem, str(folder / test.name)
     if not (run / "model.vdgi").exists():
-        text = [sentence for sentence, _ in zip(conllu.read(test, heads="ignored"), range(n_sentences))]
+        text = [sentence for sentence, _ in zip(reading.read(test, heads="ignored"), range(n_sentences))]
         vdgi.train(text, "best", out=run)
     parser = vdgi.load(run / "model.vdgi", labels=load_labels(labels))
     FileParser(parser).parse([str(test)], output)
@@ -70,7 +70,7 @@ def main() -> None:
         output = parsed(test, arguments.out, arguments.sentences, arguments.labels)
         ours, theirs = incidents(output), incidents(test)
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
-        size = sum(map(len, conllu.read(output)))
+        size = sum(map(len, reading.read(output)))
         level3, gold3 = (Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs))
         totals += level3
         gold_totals += gold3

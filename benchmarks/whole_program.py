@@ -24,9 +24,9 @@ from pathlib import Path
 import measuring
 import udpipe
 
-from dynet_vdgi.data import conllu_blocks
-from dynet_vdgi.runs.model_file import load
-from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.conllu import blocks as conllu_blocks
+from dynet_vdgi.models.model_file import load
+from dynet_vdgi.models.run_folder import model_path
 
 PARSE = [*measuring.VDGI, "-q", "parse"]
 HEADER = ("whole program", "CPU s", "lowest", "words per CPU s", "peak MB")

@@ -24,13 +24,12 @@ import numpy as np
 from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_table
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.conllu import filtering, protocols, reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.unsupervised.dmv import Dmv
 
 ORDERS = ("original", "mirror", "verb-final", "head-final")
 STAYING = {"appos", "cc", "compound", "conj", "fixed", "flat", "goeswith", "list", "mwe", "name", "parataxis"}
@@ -108,10 +107,10 @@ def linearised(word: int, nodes: Sequence[Node], order: str) -> list[int]:
 
 def read(paths: Sequence[Path], order: str) -> list[Sentence]:
     """The sentences of files in another order, without punctuation."""
-    text = (sentence for path in paths for sentence in conllu.read(path, heads="optional"))
+    text = (sentence for path in paths for sentence in reading.read(path, heads="optional"))
     needs_tree = order not in ("original", "mirror")
     changed = (reordered(sentence, order) for sentence in text if sentence.heads or not needs_tree)
-    return corpus.prepare(changed, protocols.STANDARD).sentences
+    return filtering.prepare(changed, protocols.STANDARD).sentences
 
 
 def main() -> None:

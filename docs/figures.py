@@ -25,7 +25,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 import replication
 
-from dynet_vdgi.parsing.engines import Expectation, on_line
+from dynet_vdgi.parser.expectation import Expectation, on_line
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -31,8 +31,10 @@ import rooms
 
 import dynet_vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.settings import config, presets
-from dynet_vdgi.settings.config import RECIPES, bundled
+from dynet_vdgi.settings import presets, values
+from dynet_vdgi.settings import settings as config
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.registry import RECIPES
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
@@ -201,7 +203,7 @@ Kinds = dict[type[config.Section], tuple[str, ...]]
 
 def _sections() -> list[tuple[str, Kinds]]:
     found: dict[str, Kinds] = {}
-    for recipes, section, _, kind in presets.every_setting():
+    for recipes, section, _, kind in values.every_setting():
         found.setdefault(section, {})[kind] = recipes
     found["teacher"] = {config.NoTeacher: (), **found["teacher"]}  # it has no numbers
     return list(found.items())

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import AVERAGE, TableRow
-from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.settings.config import LOG_NAME
-from dynet_vdgi.system.names import markdown
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.settings.settings import LOG_NAME
+from dynet_vdgi.system.text_tables import markdown
 
 ROWS = Path(__file__).parent / "results" / "replication.csv"
 COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s", "lambda")

@@ -17,46 +17,56 @@ TYPE_CHECKING = False  # known to type checkers; to import `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
-    from dynet_vdgi.api import rules as rules, train as train
-    from dynet_vdgi.data.conllu_objects import from_conllu as from_conllu, to_conllu as to_conllu
-    from dynet_vdgi.data.conllu_writing import write as write
-    from dynet_vdgi.data.corpus import Corpus as Corpus, prepare as prepare, read as read
-    from dynet_vdgi.data.sentence import Protocol as Protocol, Sentence as Sentence
-    from dynet_vdgi.drawing.text import Drawing as Drawing, draw as draw
-    from dynet_vdgi.errors import (
-        ConfigError as ConfigError,
-        DataError as DataError,
-        ModelError as ModelError,
-        UsageError as UsageError,
-        VdgiError as VdgiError,
-    )
-    from dynet_vdgi.evaluation.attachment import Evaluation as Evaluation, evaluate as evaluate
-    from dynet_vdgi.grammar.prior import Prior as Prior
-    from dynet_vdgi.grammar.rules import RuleSet as RuleSet
-    from dynet_vdgi.parsing.decoding import KeepError as KeepError
-    from dynet_vdgi.parsing.parser import How as How, Parse as Parse, Parser as Parser, load as load
-    from dynet_vdgi.settings.config import Settings as Settings
-    from dynet_vdgi.students.word_perceptron import WordPerceptron as WordPerceptron
-    from dynet_vdgi.tagging.tagger import Tagger as Tagger
-    from dynet_vdgi.teachers.dmv import Dmv as Dmv
+    from dynet_vdgi.api import rules as rules
+    from dynet_vdgi.api import train as train
+    from dynet_vdgi.conllu.objects import from_conllu as from_conllu
+    from dynet_vdgi.conllu.objects import to_conllu as to_conllu
+    from dynet_vdgi.conllu.writing import write as write
+    from dynet_vdgi.conllu.corpus import Corpus as Corpus
+    from dynet_vdgi.conllu.filtering import prepare as prepare
+    from dynet_vdgi.conllu.corpus import read as read
+    from dynet_vdgi.conllu.protocols import Protocol as Protocol
+    from dynet_vdgi.conllu.sentence import Sentence as Sentence
+    from dynet_vdgi.evaluation.drawings import Drawing as Drawing
+    from dynet_vdgi.evaluation.drawings import draw as draw
+    from dynet_vdgi.errors import ConfigError as ConfigError
+    from dynet_vdgi.errors import DataError as DataError
+    from dynet_vdgi.errors import ModelError as ModelError
+    from dynet_vdgi.errors import UsageError as UsageError
+    from dynet_vdgi.errors import VdgiError as VdgiError
+    from dynet_vdgi.evaluation.attachment import Evaluation as Evaluation
+    from dynet_vdgi.evaluation.attachment import evaluate as evaluate
+    from dynet_vdgi.rules.prior import Prior as Prior
+    from dynet_vdgi.rules.rules import RuleSet as RuleSet
+    from dynet_vdgi.parser.given_heads import KeepError as KeepError
+    from dynet_vdgi.parser.parser import How as How
+    from dynet_vdgi.parser.parser import Parse as Parse
+    from dynet_vdgi.parser.parser import Parser as Parser
+    from dynet_vdgi.parser.parser import load as load
+    from dynet_vdgi.settings.settings import Settings as Settings
+    from dynet_vdgi.few_trees.word_perceptron import WordPerceptron as WordPerceptron
+    from dynet_vdgi.words.tagger.tagger import Tagger as Tagger
+    from dynet_vdgi.unsupervised.dmv import Dmv as Dmv
 
 _HOMES = {
     "api": "rules train",
-    "data.conllu_objects": "from_conllu to_conllu",
-    "data.conllu_writing": "write",
-    "data.corpus": "Corpus prepare read",
-    "data.sentence": "Protocol Sentence",
-    "drawing.text": "Drawing draw",
+    "conllu.corpus": "Corpus read",
+    "conllu.filtering": "prepare",
+    "conllu.objects": "from_conllu to_conllu",
+    "conllu.protocols": "Protocol",
+    "conllu.sentence": "Sentence",
+    "conllu.writing": "write",
     "errors": "ConfigError DataError ModelError UsageError VdgiError",
     "evaluation.attachment": "Evaluation evaluate",
-    "grammar.prior": "Prior",
-    "grammar.rules": "RuleSet",
-    "parsing.decoding": "KeepError",
-    "parsing.parser": "How Parse Parser load",
-    "settings.config": "Settings",
-    "students.word_perceptron": "WordPerceptron",
-    "tagging.tagger": "Tagger",
-    "teachers.dmv": "Dmv",
+    "evaluation.drawings": "Drawing draw",
+    "few_trees.word_perceptron": "WordPerceptron",
+    "parser.given_heads": "KeepError",
+    "parser.parser": "How Parse Parser load",
+    "rules.prior": "Prior",
+    "rules.rules": "RuleSet",
+    "settings.settings": "Settings",
+    "unsupervised.dmv": "Dmv",
+    "words.tagger.tagger": "Tagger",
 }
 """The public names of each module."""
 

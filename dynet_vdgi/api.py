@@ -1,5 +1,7 @@
 """The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,17 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.data.corpus import Corpus, unfit
-from dynet_vdgi.data.files import AnyPath, check_path
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.corpus import Corpus, unfit
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError, VdgiError, check_kind
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs.run_folder import model_path
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.models.run_folder import model_path
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, said
+from dynet_vdgi.system.files import AnyPath, check_path
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 _ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
 """Arguments of `train` whose names differ from the option of `vdgi train`."""
@@ -95,7 +97,7 @@ def train(
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.
 
-    Raises: DataError, UsageError, ConfigError, ModelError, see `recipes.run.run`.
+    Raises: DataError, UsageError, ConfigError, ModelError, see `training.run.run`.
     """
     if resume and out is None:
         raise UsageError("`resume=` continues the run in a folder: name it with `out=`")

@@ -5,6 +5,8 @@ Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output 
 pipe closed. Results go to standard output, everything else to standard error.
 """
 
+from __future__ import annotations
+
 import argparse
 import errno
 import gc
@@ -19,21 +21,36 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dynet_vdgi._version import __version__
+from dynet_vdgi.commands import (
+    HelpFormatter,
+    add_parser,
+    wrapped,
+)
+from dynet_vdgi.commands.options import check_together
+from dynet_vdgi.errors import (
+    UsageError,
+    VdgiError,
+)
+from dynet_vdgi.system.limits import limit
+from dynet_vdgi.system.messages import (
+    did_you_mean,
+    of_these,
+    told,
+)
+from dynet_vdgi.system.signals import ended_by_signals
+
 # Matrices here are small: more than one thread makes NumPy ten times slower on a busy machine.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
-
-from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
-from dynet_vdgi.commands import HelpFormatter, add_parser, check_together, wrapped  # noqa: E402
-from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
-from dynet_vdgi.system.names import did_you_mean, limit, of_these, told  # noqa: E402
-from dynet_vdgi.system.progress import ended_by_signals  # noqa: E402
 
 VERBS = (
     "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
     "rules", "convert", "release", "clusters", "experiment",
 )  # fmt: skip
+
 _ON_PROCESSOR = "it computes on the processor; vdgi parse --jobs N uses several processes"
+
 DYNET = {
     "--dynet-mem": "its memory grows as it needs more",
     "--dynet-seed": "vdgi train has --seed N",
@@ -57,6 +74,7 @@ FORMER = {
 """What to say instead of verbs of earlier versions, and of one that somebody may expect."""
 
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 logger = logging.getLogger("dynet_vdgi")
@@ -261,7 +279,7 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
     """How CoNLL-U is read meanwhile."""
     if not getattr(arguments, "ignore_feats", False):
         return nullcontext()
-    from dynet_vdgi.data.conllu_blocks import ignoring_feats
+    from dynet_vdgi.conllu.faults import ignoring_feats
 
     return ignoring_feats()
 

@@ -22,11 +22,11 @@ from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.parsing.parser import Parser, load
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import MODEL_NAME
+from dynet_vdgi.models import model_file
+from dynet_vdgi.parser.parser import Parser, load
+from dynet_vdgi.settings.settings import MODEL_NAME
 
 UNKNOWN = "_"
 
@@ -161,4 +161,5 @@ def _set_heads(doc: Doc, trees: list[tuple[list[Token], Sentence]]) -> None:
 
 
 SETTINGS = {"model": "", "tagger": "", "retag": False, "text": ""}
+
 Language.factory("vdgi", default_config=SETTINGS, assigns=["token.head", "token.dep"], func=make)

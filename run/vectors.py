@@ -12,7 +12,7 @@ from pathlib import Path
 from gensim.models import FastText
 from gensim.models.fasttext import ft_ngram_hashes
 
-from dynet_vdgi.data import corpus
+from dynet_vdgi.conllu import corpus
 
 # Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
 # With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dynet_vdgi.annotation.marked import Guess, MarkedSentence
-from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.marked import Guess, MarkedSentence
 
 ROWS = """# sent_id = one
 # text = The dogs don't bark.
@@ -169,15 +169,15 @@ def served(*arguments: str | Path, learn: bool = False) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> None:
     """Serves a file without learning, perhaps with --given right; sentences have the guess `chain`."""
-    from dynet_vdgi.annotation import server
-    from dynet_vdgi.annotation.live import Live
+    from dynet_vdgi.page.learn.live import Live
+    from dynet_vdgi.page.web import server, session_page
 
     path, *more = arguments
     given = "right" if more[-2:] == ["--given", "right"] else None
     ports = [int(word) for word in more if word.isdigit()]
     session = guessed(Session(path, "anna", given))
     with server.listening(ports[0] if ports else 0) as listener:
-        page = server.SessionPage(Live(session))
+        page = session_page.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()
 

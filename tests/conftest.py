@@ -32,7 +32,7 @@ def _import_dynet() -> None:
 
     Hypothesis refuses to make floats in such a thread, so another one loads it.
     """
-    thread = threading.Thread(target=lambda: __import__("dynet_vdgi.model.layers"))
+    thread = threading.Thread(target=lambda: __import__("dynet_vdgi.paper.layers"))
     thread.start()
     thread.join()
 
@@ -110,8 +110,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the tags ADJ ADV AUX DET NOUN NUM VERB."""
     import tiny
 
-    from dynet_vdgi.recipes.inputs import Given, Inputs
-    from dynet_vdgi.recipes.run import run
+    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.run import run
 
     folder = tmp_path_factory.mktemp("model")
     text = Given((str(tiny.write(folder / "train.conllu", heads=False)),))

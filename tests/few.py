@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar import chart
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.inference import eisner
 
 PATTERNS = (
     ("DET NOUN VERB DET NOUN", (2, 3, 0, 5, 3)),
@@ -42,7 +42,7 @@ def log_likelihood(crf, gold):
     total = 0.0
     for one in gold:
         scores = crf.scores(one)
-        total += chart.log_partition(chart.constrained(scores, one.heads)) - chart.log_partition(scores)
+        total += eisner.log_partition(eisner.constrained(scores, one.heads)) - eisner.log_partition(scores)
     return total
 
 

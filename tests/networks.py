@@ -9,10 +9,10 @@ from typing import Any
 import brute_force
 import numpy as np
 
-from dynet_vdgi.data.corpus import Encoded, Vocabulary
-from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.network import Network, forcing, new_graph
-from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
+from dynet_vdgi.conllu.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.paper import per_sentence
+from dynet_vdgi.paper.network import Network, forcing, new_graph
+from dynet_vdgi.paper.settings import ModelSettings, TrainSettings
 
 TAGS = ("ADJ", "NOUN", "VERB")
 WORDS = ("a", "b", "c", "d")

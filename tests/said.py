@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import parse_rules
 
 
 def said(words: str) -> Sentence:

@@ -14,9 +14,9 @@ import pytest
 import tiny
 
 from dynet_vdgi import cli
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.paper.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 

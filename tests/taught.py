@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu import filtering, reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.settings.bundled import resources
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
 
@@ -20,9 +20,9 @@ def tagged(*texts: str) -> list[Sentence]:
 TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
 
 
-def prepared(path: Path, max_len: int, heads: conllu.Heads = "optional") -> list[Sentence]:
+def prepared(path: Path, max_len: int, heads: reading.Heads = "optional") -> list[Sentence]:
     """The sentences of a file of at most so many words, without punctuation."""
-    return corpus.prepare(conllu.read(path, heads=heads), max_len=max_len).sentences
+    return filtering.prepare(reading.read(path, heads=heads), max_len=max_len).sentences
 
 
 def demo(n_sentences: int) -> list[Sentence]:

@@ -11,7 +11,8 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.evaluation.agreement import TwoFiles, agreement
+from dynet_vdgi.evaluation.agreement import agreement
+from dynet_vdgi.evaluation.two_files import TwoFiles
 
 WORDS = (
     "Dogs/NOUN/Number=Plur|Case=Nom/2/nsubj",

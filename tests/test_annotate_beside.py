@@ -19,10 +19,10 @@ from shell import Vdgi
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation.adjudication import TOKENS, Adjudication, DecisionError
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.page.adjudication import TOKENS, Adjudication, DecisionError
+from dynet_vdgi.page.store.session import Session
 
 
 def lines(*words: str) -> str:
@@ -157,7 +157,7 @@ def test_heads_that_are_no_tree_wait_until_they_are(folder: Path) -> None:
     work.decide(0, list(work.parts[0].open), 1)
     work.close()
     assert [columns(3)[6], columns(4)[6]] == ["2", "3"]
-    assert all(sentence.heads for sentence in conllu.read("c.conllu"))
+    assert all(sentence.heads for sentence in reading.read("c.conllu"))
 
 
 # ------------------------------------------------------------------------------------------- undo and journal

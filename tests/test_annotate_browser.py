@@ -16,9 +16,9 @@ import pytest
 import shell
 from annotating import ROWS, Client, served, start, written
 
-from dynet_vdgi import validation
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.validation import udtools
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
@@ -1003,7 +1003,7 @@ def picture(page: Any, name: str, settled_ms: int = 0) -> None:
 
 def confirm(path: Path, count: int) -> str:
     """The text of a file whose first sentences are confirmed, and whose others have no trees."""
-    from dynet_vdgi.annotation.marked import block, read_marked
+    from dynet_vdgi.page.text.marked import block, read_marked
 
     blocks = []
     for number, marked in enumerate(read_marked(path)):
@@ -1071,8 +1071,8 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(tmp_path: Path, tab: Ca
         "# text = அவனும் பார்த்தான்",
         "# text = மழை பெய்தது.",
     ]
-    if validation.command():
-        assert validation.messages([text], level="2") == []
+    if udtools.command():
+        assert udtools.messages([text], level="2") == []
 
 
 def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[str, str, int, str]]) -> None:

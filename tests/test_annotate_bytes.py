@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from annotating import ROWS, guessed, seen, written
 
-from dynet_vdgi.annotation.journal import plain
-from dynet_vdgi.annotation.marked import TagGuess
-from dynet_vdgi.annotation.session import Given, Session, conllu_of
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.page.store.own_file import plain
+from dynet_vdgi.page.store.plain_text import conllu_of
+from dynet_vdgi.page.store.session import Given, Session
+from dynet_vdgi.page.text.marked import TagGuess
 
 
 def without_end(text: str) -> str:

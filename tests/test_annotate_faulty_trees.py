@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from annotating import chain, seen, written
 
-from dynet_vdgi.annotation.live import Live
-from dynet_vdgi.annotation.marked import UNSET, ChangeError, Guess, as_written
-from dynet_vdgi.annotation.session import Given, Session, exported
-from dynet_vdgi.annotation.shown import IN_FILE, found, problems_of, shown_sentence
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.data.tree_faults import tree_faults
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.tree_faults import FREE, tree_faults
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.page.learn.live import Live
+from dynet_vdgi.page.store.session import Given, Session, exported
+from dynet_vdgi.page.text.marked import UNSET, ChangeError, Guess, as_written
+from dynet_vdgi.page.web.shown import IN_FILE, found, problems_of, shown_sentence
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-train.conllu"
 DATA = Path(os.environ.get("VDGI_DATA", "/nowhere")) / "ud2"
@@ -112,7 +111,7 @@ def test_a_change_writes_what_is_on_the_screen_and_its_undo_brings_the_faulty_by
     marked = session.sentences[1]
     change(session, 1, "lemma", 1, "new")
     session.save()
-    (after,) = list(conllu.read("a.conllu", heads="unchecked"))[1:]
+    (after,) = list(reading.read("a.conllu", heads="unchecked"))[1:]
     for word in opened:
         assert after.heads is None or after.heads[word - 1] in (FREE, marked.heads[word - 1])
     assert not tree_faults(after.heads or ())
@@ -148,7 +147,7 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
     assert marked.is_done
     assert marked.confirmed().heads == (3, 3, 0, 5, 3)
     session.close()
-    (sentence, _) = conllu.read("a.conllu", heads="required")
+    (sentence, _) = reading.read("a.conllu", heads="required")
     assert sentence.heads == (3, 3, 0, 6, 6, 3, 3)
 
 
@@ -171,7 +170,7 @@ def test_a_faulty_mark_alone_is_attached_by_rule_and_the_sentence_waits_for_a_lo
     change(session, 0, "done")
     assert marked.is_done
     session.close()
-    (sentence,) = conllu.read("a.conllu", heads="required")
+    (sentence,) = reading.read("a.conllu", heads="required")
     assert sentence.heads == (3, 3, 0, 6, 6, 3, 3)
 
 
@@ -198,7 +197,7 @@ def test_words_and_sentences_can_be_split_joined_cut_and_glued(folder: Path, nam
     for what, word, value in tried:
         change(session, 0, what, word, value)
         session.save()
-        for sentence in conllu.read("a.conllu", heads="unchecked", tags="known"):
+        for sentence in reading.read("a.conllu", heads="unchecked", tags="known"):
             assert not tree_faults(sentence.heads or ()), what
         session.back("undo")
         session.save()
@@ -270,7 +269,7 @@ def check_planted(path: Path, given: Given) -> None:
     whole = "\n\n".join(blocks) + "\n\n"
     written(Path("a.conllu"), whole)
     with pytest.raises(DataError):
-        list(conllu.read("a.conllu"))
+        list(reading.read("a.conllu"))
     Path("a.conllu.journal").unlink(missing_ok=True)
     for _ in range(2):
         session = Session("a.conllu", "anna", given)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from annotating import Client, start, written
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
@@ -55,7 +55,7 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert running.wait(60) == -signal.SIGKILL
         assert running.stdout is not None
         running.stdout.close()
-        assert len(list(conllu.read(path, tags="known"))) >= 1, kill
+        assert len(list(reading.read(path, tags="known"))) >= 1, kill
     print(KILLS, "kills", sum(kinds.values()), kinds.most_common())
     assert sum(kinds.values()) >= 3 * KILLS
 

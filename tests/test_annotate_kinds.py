@@ -13,11 +13,15 @@ from typing import Any
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
 
-from dynet_vdgi.annotation.analogy import Analogies, Described, composed_xpos
-from dynet_vdgi.annotation.changes import note_of, sentence_note, sorted_feats
-from dynet_vdgi.annotation.marked import ChangeError, TagGuess, block
-from dynet_vdgi.annotation.session import Given, Session
-from dynet_vdgi.annotation.shown import (
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.tag_sets import UD2_TAGS
+from dynet_vdgi.conllu.tree_faults import tree_faults
+from dynet_vdgi.page.learn.analogy import Analogies, Described, composed_xpos
+from dynet_vdgi.page.store.session import Given, Session
+from dynet_vdgi.page.text.changes import note_of, sentence_note, sorted_feats
+from dynet_vdgi.page.text.marked import ChangeError, TagGuess, block
+from dynet_vdgi.page.text.tokens import SentenceLayout
+from dynet_vdgi.page.web.shown import (
     Choices,
     deps_to_look_at,
     found,
@@ -28,10 +32,6 @@ from dynet_vdgi.annotation.shown import (
     translation_key,
     usual_bundles,
 )
-from dynet_vdgi.annotation.tokens import SentenceLayout
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import UD2_TAGS
-from dynet_vdgi.data.tree_faults import tree_faults
 
 
 @pytest.fixture
@@ -679,7 +679,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
             session = Session(path, "anna")
             assert said(session) == before
     session.save()
-    in_file = list(conllu.read(path, tags="known", heads="unchecked"))
+    in_file = list(reading.read(path, tags="known", heads="unchecked"))
     assert [s.forms for s in in_file] == [m.forms for m in session.sentences]
     for sentence, marked in zip(in_file, session.sentences):
         assert marked.is_as_found(marked.state) or not tree_faults(sentence.heads or ())

@@ -20,14 +20,16 @@ import shell
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 from annotating import Client, chain, guessed, seen, written
 
-from dynet_vdgi.annotation import live as helpers
-from dynet_vdgi.annotation.live import HelperError, Helpers, Live
-from dynet_vdgi.annotation.loop import Lesson, TagLesson
-from dynet_vdgi.annotation.marked import Guess, TagGuess
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.tagging.tagger import WordChoices
+from dynet_vdgi.page.learn import helpers
+from dynet_vdgi.page.learn.arc_lessons import Lesson
+from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.live import Live
+from dynet_vdgi.page.learn.tag_lessons import TagLesson
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.marked import Guess, TagGuess
+from dynet_vdgi.system import files
+from dynet_vdgi.words.tagger.tagger import WordChoices
 
 
 class Unsteady(Helpers):
@@ -286,7 +288,7 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
 # ------------------------------------------------------------------------------------------- the file
 def test_a_file_that_cannot_be_written_is_told_until_it_can(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynet_vdgi.annotation.live.WRITE_EVERY", 0.01)
+    monkeypatch.setattr("dynet_vdgi.page.learn.live.WRITE_EVERY", 0.01)
     original = files.atomic_bytes_writer
 
     @contextlib.contextmanager

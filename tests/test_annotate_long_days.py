@@ -12,12 +12,14 @@ from annotating import ROWS, guessed, journal_of, seen, written
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import annotated_text, live, session
-from dynet_vdgi.annotation.journal import Journal, JournalError
-from dynet_vdgi.annotation.marked import ChangeError, as_written
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.page.learn import live
+from dynet_vdgi.page.store import session
+from dynet_vdgi.page.store.journal import Journal, JournalError
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text import annotated_text
+from dynet_vdgi.page.text.marked import ChangeError, as_written
+from dynet_vdgi.system import files
 
 DOGS = ("1\tDogs\tdog\tNOUN\t_\t_\t", "2\tbark\tbark\tVERB\t_\t_\t")
 TREES = ROWS.replace(f"{DOGS[0]}_\t_", f"{DOGS[0]}2\tnsubj").replace(f"{DOGS[1]}_\t_", f"{DOGS[1]}0\troot")

@@ -13,18 +13,19 @@ import pytest
 from brute_force import is_tree
 from few import trees
 
-from dynet_vdgi.annotation import loop
-from dynet_vdgi.annotation.live import HelperError, Helpers
-from dynet_vdgi.annotation.marked import TagGuess
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import without_punctuation
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.page.learn import arc_lessons, tag_lessons
+from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.text.marked import TagGuess
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
 
@@ -41,23 +42,25 @@ TEXT = [replace(one, heads=None, deprels=()) for one in GOLD]
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> loop.Knowledge:
-    found = loop.knowledge_of(TEXT)
+def knowledge() -> arc_lessons.Knowledge:
+    found = arc_lessons.knowledge_of(TEXT)
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def learnt(knowledge: loop.Knowledge) -> loop.Learnt:
-    return loop.learn(knowledge, GOLD[:12])
+def learnt(knowledge: arc_lessons.Knowledge) -> arc_lessons.Learnt:
+    return arc_lessons.learn(knowledge, GOLD[:12])
 
 
 def accuracy(guesses: list) -> float:
     return float(np.mean([a == b for g, one in zip(guesses, GOLD) for a, b in zip(g.heads, one.heads)]))
 
 
-def test_what_is_confirmed_makes_the_guesses_better(knowledge: loop.Knowledge, learnt: loop.Learnt) -> None:
-    before = loop.learn(knowledge, []).guesses(TEXT)
+def test_what_is_confirmed_makes_the_guesses_better(
+    knowledge: arc_lessons.Knowledge, learnt: arc_lessons.Learnt
+) -> None:
+    before = arc_lessons.learn(knowledge, []).guesses(TEXT)
     after = learnt.guesses(TEXT)
     assert accuracy(after) > 0.9 > accuracy(before)
     for guess, one in zip(after, TEXT):
@@ -66,14 +69,16 @@ def test_what_is_confirmed_makes_the_guesses_better(knowledge: loop.Knowledge, l
         assert all((label == "root") == (head == 0) for label, head in zip(guess.labels, guess.heads))
 
 
-def test_single_arcs_are_learnt_from(knowledge: loop.Knowledge) -> None:
+def test_single_arcs_are_learnt_from(knowledge: arc_lessons.Knowledge) -> None:
     partial = [
         replace(one, heads=tuple(FREE if d % 2 else h for d, h in enumerate(one.heads)), deprels=()) for one in GOLD
     ]
-    assert accuracy(loop.learn(knowledge, partial).guesses(TEXT)) > accuracy(loop.learn(knowledge, []).guesses(TEXT))
+    assert accuracy(arc_lessons.learn(knowledge, partial).guesses(TEXT)) > accuracy(
+        arc_lessons.learn(knowledge, []).guesses(TEXT)
+    )
 
 
-def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: loop.Learnt) -> None:
+def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: arc_lessons.Learnt) -> None:
     for sentence in TEXT[:6]:
         n_words = len(sentence)
         for head in range(n_words):
@@ -87,8 +92,10 @@ def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: loop.L
     assert (guess.heads[0], guess.heads[1], guess.heads[3]) == (3, 4, 0)
 
 
-def test_words_before_the_corrected_one_stay_if_they_can(learnt: loop.Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "HELD", 50.0)
+def test_words_before_the_corrected_one_stay_if_they_can(
+    learnt: arc_lessons.Learnt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arc_lessons, "HELD", 50.0)
     sentence = replace(TEXT[0], heads=(FREE, FREE, FREE, 3, FREE))
     shown = (2, 3, 0, 5, 3)
     assert learnt.guess(sentence, shown, corrected=4).heads[:3] == (2, 3, 0)
@@ -100,7 +107,7 @@ def test_words_before_the_corrected_one_stay_if_they_can(learnt: loop.Learnt, mo
 def test_helpers_learn_and_parse_as_the_loop_does() -> None:
     gold = [without_punctuation(s)[0] for s in read(DEMO)][:60]
     text = [replace(one, heads=None, deprels=()) for one in gold]
-    knowledge = loop.knowledge_of(text)
+    knowledge = arc_lessons.knowledge_of(text)
     assert knowledge is not None
     helpers = Helpers()
     try:
@@ -117,7 +124,7 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         told = {k: replace(gold[k], gaps=text[k].gaps) for k in range(11)}
         lesson = helpers.learn("parser", told, range(10), dict(enumerate(text)))
         assert lesson is not None
-        expected = loop.learn(knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)])
+        expected = arc_lessons.learn(knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)])
         assert sorted(lesson.guesses) == [k for k in range(10, 60) if len(text[k])]
         assert lesson.guesses[10].heads == gold[10].heads
         assert lesson.guesses[30] == expected.guesses([text[30]])[0]
@@ -135,19 +142,19 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
 
 
 def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(tmp_path: Path) -> None:
-    usual = loop.Course.of()
+    usual = arc_lessons.Course.of()
     assert usual.settings == load_settings("universal-trees")
     (tmp_path / "facts.txt").write_text("objects = before\n", encoding="utf-8")
-    course = loop.Course.of(["best"], "best-tags", str(tmp_path / "facts.txt"))
+    course = arc_lessons.Course.of(["best"], "best-tags", str(tmp_path / "facts.txt"))
     assert course.settings == load_settings("few-trees", ["rules=best-tags"])
     assert course.rules.text == load_rules(rules_path("best-tags")).text
-    knowledge = loop.knowledge_of(TEXT, course)
+    knowledge = arc_lessons.knowledge_of(TEXT, course)
     assert knowledge is not None
     base = Prior.of_text(course.rules, knowledge.text, course.facts)
     assert knowledge.base.text == base.text
     for preset in ("fixed-lambda", "supervised"):
         with pytest.raises(UsageError, match="use --preset universal-trees, or best"):
-            loop.Course.of(preset)
+            arc_lessons.Course.of(preset)
 
 
 # ------------------------------------------------------------------------------------------- tags
@@ -162,7 +169,7 @@ def tags_right(found: Mapping[int, TagGuess], gold: Sequence[Sentence]) -> float
 
 def test_tags_are_learnt_from_those_of_a_person_and_doubtful_sentences_come_first() -> None:
     gold = list(read(DEMO))[:80]
-    lessons = loop.TagLessons()
+    lessons = tag_lessons.TagLessons()
     text = {k: untagged(one) for k, one in enumerate(gold)}
     assert lessons.learn(text, [], 5) is None
     text |= dict(enumerate(gold[:12]))
@@ -190,7 +197,7 @@ def test_a_first_tagger_proposes_tags_and_teaches_until_a_person_has(tmp_path: P
     gold = list(read(DEMO))[:60]
     path = str(tmp_path / "first.tagger")
     Tagger().fit(gold[:20]).save(path)
-    lessons = loop.TagLessons(path)
+    lessons = tag_lessons.TagLessons(path)
     text = {k: untagged(one) for k, one in enumerate(gold) if k >= 20}
     found = lessons.learn(text, [], 5)
     assert found is not None
@@ -204,4 +211,4 @@ def test_a_first_tagger_proposes_tags_and_teaches_until_a_person_has(tmp_path: P
     assert found is not None
     assert found[1] is not lessons.first
     assert tags_right(found[0].guesses, gold) > first - 0.05
-    assert loop.learn_tags({0: untagged(gold[0])}, []) is None
+    assert tag_lessons.learn_tags({0: untagged(gold[0])}, []) is None

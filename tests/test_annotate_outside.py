@@ -15,11 +15,13 @@ import pytest
 from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi
 
-from dynet_vdgi.annotation.annotated_text import read_list
-from dynet_vdgi.annotation.marked import ChangeError, block, read_marked
-from dynet_vdgi.annotation.session import Session, UnwrittenError, by_rule, conllu_of
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.page.store.plain_text import by_rule, conllu_of
+from dynet_vdgi.page.store.session import Session, UnwrittenError
+from dynet_vdgi.page.text.marked import ChangeError, block, read_marked
+from dynet_vdgi.page.text.offered_relations import read_list
+from dynet_vdgi.system import files
 
 SENTENCES = ROWS.strip("\n").split("\n\n")
 
@@ -273,7 +275,7 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     ]
     Path("a.txt").write_text(text, encoding="utf-8")
     written(Path("a.conllu"), conllu_of("a.txt", None))
-    sentences = list(conllu.read("a.conllu", tags="known"))
+    sentences = list(reading.read("a.conllu", tags="known"))
     assert [list(s.forms) for s in sentences] == found
     text = "a. B\nnot\n\n (me) \n"
     found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text, lines=True)]

@@ -14,10 +14,11 @@ from annotating import ROWS, written
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import server
-from dynet_vdgi.annotation.journal import ENDING, Journal, OwnFile
-from dynet_vdgi.annotation.server import Guard, Reach
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.page.store.journal import ENDING, Journal
+from dynet_vdgi.page.store.own_file import OwnFile
+from dynet_vdgi.page.web import server
+from dynet_vdgi.page.web.guard import Guard, Reach
 
 PORT = 4000
 TOKEN = "t" * 32

@@ -19,17 +19,17 @@ from urllib.parse import urlencode
 import pytest
 from annotating import ROWS, Client, guessed, seen, served, start, written
 
-from dynet_vdgi.annotation.marked import ChangeError
-from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.marked import ChangeError
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.annotation import shown as finding
-from dynet_vdgi.annotation.server import HEADERS
+from dynet_vdgi.page.web import shown as finding
+from dynet_vdgi.page.web.guard import HEADERS
 
 JSON = "application/json"
-PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"
+PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "page" / "static"
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ import tiny
 from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi, names_in
 
-from dynet_vdgi.annotation.journal import JournalError
-from dynet_vdgi.annotation.marked import ChangeError, Guess
-from dynet_vdgi.annotation.session import Session, StaleError
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.page.store.journal import JournalError
+from dynet_vdgi.page.store.session import Session, StaleError
+from dynet_vdgi.page.text.marked import ChangeError, Guess
+from dynet_vdgi.system import files
 
 FIRST = ROWS.split("\n\n")[0] + "\n\n"
 OTHER_GUESS = Guess((0, 1, 1, 1, 1), ("root", *("dep",) * 4), (0.5,) * 5)  # for the first sentence

@@ -10,9 +10,9 @@ from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.annotation.annotated_text import USUAL, Relations
-from dynet_vdgi.annotation.changes import new_state
-from dynet_vdgi.annotation.marked import (
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.page.text.changes import new_state
+from dynet_vdgi.page.text.marked import (
     ChangeError,
     CircleError,
     MarkedSentence,
@@ -21,8 +21,8 @@ from dynet_vdgi.annotation.marked import (
     read_text,
     write_marked,
 )
-from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.page.text.offered_relations import USUAL, Relations
+from dynet_vdgi.relations.label_table import LABELS
 
 
 def of_tags(tags: str) -> MarkedSentence:

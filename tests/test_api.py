@@ -17,12 +17,12 @@ import tiny
 from shell import ROOT
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.settings.bundled import resources
 
 N_SENTENCES = 100
 

@@ -11,20 +11,14 @@ from brute_force import projective_trees
 from by_numba import ByNumba
 from few import RandomBase, log_likelihood, trees
 
-from dynet_vdgi.data.atoms import Atoms
-from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.teachers import arc_crf
-from dynet_vdgi.teachers.arc_crf import (
-    LEAST_SHARE,
-    SHARE_RATE,
-    ArcCrf,
-    gradients_of,
-    share_of_base,
-)
+from dynet_vdgi.features.atoms import Atoms
+from dynet_vdgi.few_trees import arc_features
+from dynet_vdgi.few_trees.arc_crf import LEAST_SHARE, SHARE_RATE, ArcCrf, gradients_of, share_of_base
+from dynet_vdgi.inference import eisner
 
-in_numba = ByNumba(arc_crf)
+in_numba = ByNumba(arc_features)
 
 SMALL = {"log2_buckets": 12}
 
@@ -36,7 +30,7 @@ def blanked(sentence, *words):
 
 def parsed_by(crf, sentences):
     """The sentences with the trees that have the most arcs expected to be right."""
-    trees = map(chart.expected_best, crf.marginals(sentences))
+    trees = map(eisner.expected_best, crf.marginals(sentences))
     return [replace(sentence, heads=heads) for sentence, heads in zip(sentences, trees)]
 
 
@@ -57,7 +51,7 @@ def test_without_trees_it_is_the_base():
     base, crf = RandomBase(), ArcCrf(**SMALL).fit([], RandomBase())
     for sentence in trees(6):
         assert (crf.scores(sentence) == base.potentials(sentence)).all()
-        assert crf.marginals([sentence])[0] == pytest.approx(chart.marginals(base.potentials(sentence)))
+        assert crf.marginals([sentence])[0] == pytest.approx(eisner.marginals(base.potentials(sentence)))
 
 
 def test_likelihood_of_partial_trees_is_the_sum_over_all_trees_that_contain_them():
@@ -83,8 +77,8 @@ def test_slopes_are_those_of_the_likelihood(words):
     scores = np.random.default_rng(4).normal(size=(6, 6))
 
     def likelihood(changed):
-        whole = chart.log_partition(changed)
-        return chart.log_partition(chart.constrained(changed, partial.heads)) - whole
+        whole = eisner.log_partition(changed)
+        return eisner.log_partition(eisner.constrained(changed, partial.heads)) - whole
 
     gradients = gradients_of(scores, partial.heads)
     for head in range(6):
@@ -101,7 +95,7 @@ def test_slopes_are_those_of_the_likelihood(words):
 def test_crossing_arcs_are_learnt_from_one_by_one():
     scores = np.zeros((5, 5))
     gradients = gradients_of(scores, (3, 4, FREE, 0))  # 3 -> 1 and 4 -> 2 cross
-    expected = chart.marginals(scores)
+    expected = eisner.marginals(scores)
     assert gradients[3, 0] == pytest.approx(1 - expected[3, 0])
     assert gradients[0, 3] == pytest.approx(1 - expected[0, 3])
     assert not gradients[:, 2].any()
@@ -111,8 +105,8 @@ def test_crossing_arcs_are_learnt_from_one_by_one():
 def test_scores_are_sums_of_weights_of_features():
     sentence = trees(2)[1]
     crf = some_crf([sentence])
-    rows, table = Atoms().pack([sentence]).rows, arc_crf.templates()
-    room = arc_crf.ArcRoom.of(len(sentence), table)
+    rows, table = Atoms().pack([sentence]).rows, arc_features.templates()
+    room = arc_features.ArcRoom.of(len(sentence), table)
     in_numba.add_words(rows, table, room)
     found = in_numba.find_buckets(rows, table, 64 - 12, 1, 2, room)
     base = RandomBase().potentials(sentence)
@@ -132,10 +126,10 @@ def test_learning_raises_the_likelihood_and_finds_the_trees():
 
 def test_a_step_goes_where_the_slopes_are():
     sentence, crf = trees(1)[0], ArcCrf(**SMALL).fit([], RandomBase(0.0))
-    rows, table, weights = Atoms().pack([sentence]).rows, arc_crf.templates(), crf.weights
+    rows, table, weights = Atoms().pack([sentence]).rows, arc_features.templates(), crf.weights
     gradients = np.zeros((6, 5))
     gradients[3, 1] = 0.5
-    arc_crf.learn(rows, table, gradients, 0.1, 0.0, weights, squares := np.ones_like(weights))
+    arc_features.learn(rows, table, gradients, 0.1, 0.0, weights, squares := np.ones_like(weights))
     changed = np.flatnonzero(weights)
     assert weights[changed] == pytest.approx(0.1 * 0.5 / math.sqrt(1.25))
     assert squares[changed] == pytest.approx(1.25)

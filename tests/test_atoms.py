@@ -7,23 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.atoms import (
-    AGREEING,
-    AGREEMENT,
-    COLUMNS,
-    GAPS,
-    Atoms,
-    C,
-    L,
-    M,
-    P,
-    S,
-    T,
-    W,
-    code_of,
-    table_of,
-)
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, COLUMNS, GAPS, Atoms, C, L, M, P, S, T, W, code_of
+from dynet_vdgi.features.templates import table_of
 
 DOGS = Sentence(
     forms=("The", "dogs", "bark"),

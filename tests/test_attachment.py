@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence, Source
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.protocols import AS_RELEASED, STANDARD
+from dynet_vdgi.conllu.sentence import Sentence, Source
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import (
     Evaluation,
@@ -24,8 +25,10 @@ from dynet_vdgi.evaluation.attachment import (
     score,
     score_sentence,
 )
-from dynet_vdgi.evaluation.tables import LEGEND, format_all, left_branching, mean, right_branching
-from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.evaluation.branching import left_branching, right_branching
+from dynet_vdgi.evaluation.comparison import LEGEND, format_all
+from dynet_vdgi.evaluation.file_scores import mean
+from dynet_vdgi.rules.rules import parse_rules
 
 
 def sentence_of(tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1) -> Sentence:
@@ -369,7 +372,7 @@ def test_an_evaluation_prints_its_policy_first() -> None:
 def test_french_test_set(
     name: str, n_sentences: list[int], n_words: int, left: list[float], right: list[float], data_dir: Path
 ) -> None:
-    sentences = list(conllu.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
+    sentences = list(reading.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
     gold = GoldTrees.of(sentences, name)
     assert paired(sentences, sentences, name)[:2] == (gold, [s.heads for s in gold.sentences])
     for parser, expected in ((left_branching, left), (right_branching, right)):

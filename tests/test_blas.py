@@ -8,10 +8,10 @@ import pytest
 import universal_toys
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.system import processes
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.system import blas
 from dynet_vdgi.universal.scorer import TextScorer
 
 
@@ -20,7 +20,7 @@ def two_threads():
     """Two BLAS threads for the test, whatever the number was."""
     if not ThreadpoolController().select(user_api="blas").lib_controllers:
         pytest.skip("NumPy uses no BLAS library that threadpoolctl knows")
-    processes._controller.cache_clear()  # other tests have loaded further libraries since
+    blas._controller.cache_clear()  # other tests have loaded further libraries since
     with threadpool_limits(2, user_api="blas"):
         if threads() != 2:
             pytest.skip("the BLAS library has one thread only")
@@ -46,13 +46,13 @@ def seen(monkeypatch):
 
 
 def test_one_thread_is_for_the_block_only(two_threads):
-    with processes.one_thread():
+    with blas.one_thread():
         assert threads() == 1
-        with processes.one_thread():
+        with blas.one_thread():
             assert threads() == 1
         assert threads() == 1
     assert threads() == 2
-    with pytest.raises(KeyError), processes.one_thread():
+    with pytest.raises(KeyError), blas.one_thread():
         raise KeyError
     assert threads() == 2
 
@@ -65,7 +65,7 @@ def test_parsing_uses_one_thread_and_restores_the_number(two_threads, seen):
 
 def test_blocks_of_several_threads_may_overlap(two_threads):
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        first, second = processes.one_thread(), processes.one_thread()
+        first, second = blas.one_thread(), blas.one_thread()
         one.submit(first.__enter__).result()
         assert one.submit(threads).result() == 1
         other.submit(second.__enter__).result()
@@ -73,7 +73,7 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
         assert other.submit(threads).result() == 1
         other.submit(second.__exit__, None, None, None).result()
         assert other.submit(threads).result() == threads() == 2
-        with processes.one_thread():
+        with blas.one_thread():
             assert one.submit(threads).result() == threads() == 1
         assert threads() == 2
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.sentence import STANDARD
-from dynet_vdgi.evaluation.tables import left_branching, random_transitions, right_branching
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.filtering import prepare
+from dynet_vdgi.conllu.protocols import STANDARD
+from dynet_vdgi.evaluation.branching import left_branching, random_transitions, right_branching
 
 
 def test_branching_by_hand() -> None:
@@ -73,7 +73,7 @@ def test_random_trees_depend_on_the_generator_alone() -> None:
 def test_random_baseline_of_the_test_sets(language: str, expected: float, data_dir: Path) -> None:
     """README of the data, section 5: at most 15 words, mean of 10 draws."""
     path = data_dir / "ud14" / f"{language}-ud-test.conllu"
-    sentences = prepare(conllu.read(path, heads="required"), STANDARD, max_len=15).sentences
+    sentences = prepare(reading.read(path, heads="required"), STANDARD, max_len=15).sentences
     rng = np.random.default_rng(0)
     right = words = 0
     for sentence in sentences * (3 if language == "eu" else 10):

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
 
-from dynet_vdgi.data import embeddings
-from dynet_vdgi.data.embeddings import Agglomeration, Clusters
-from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.lexicon import brown_clusters
+from dynet_vdgi.lexicon.brown_clusters import Agglomeration, Clusters
+from dynet_vdgi.system.files import atomic_writer
 
 DEMO = ROOT / "resources" / "demo"
 
@@ -75,7 +75,7 @@ streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
 
 @given(streams | st.lists(st.sampled_from("aabbcdefghij"), min_size=10, max_size=60), st.integers(1, 8))
 def test_induction_equals_brute_force(stream, n_clusters):
-    clusters = embeddings.induce([stream[:3], stream[3:]], n_clusters)  # sentences follow each other in one stream
+    clusters = brown_clusters.induce([stream[:3], stream[3:]], n_clusters)  # sentences follow each other in one stream
     assert clusters.paths == slow_induce(stream, n_clusters)
     assert clusters.counts == Counter(stream)
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
@@ -83,7 +83,7 @@ def test_induction_equals_brute_force(stream, n_clusters):
 
 @pytest.mark.parametrize(("stream", "n_clusters"), [("abcab", 1), ("aaa", 3), ("a", 1)])
 def test_no_bit_string_is_empty(stream: str, n_clusters: int) -> None:
-    assert {*embeddings.induce([stream], n_clusters).paths.values()} == {"0"}
+    assert {*brown_clusters.induce([stream], n_clusters).paths.values()} == {"0"}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,7 +135,7 @@ entries = st.dictionaries(words, st.tuples(st.text("01", min_size=1, max_size=4)
 
 def write(path: Path, clusters: Clusters) -> None:
     with atomic_writer(path) as handle:
-        handle.writelines(embeddings.lines(clusters))
+        handle.writelines(brown_clusters.lines(clusters))
 
 
 @given(entries)
@@ -143,7 +143,7 @@ def test_written_clusters_are_read_back(tmp_path_factory, entries):
     clusters = Clusters({w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()})
     path = tmp_path_factory.mktemp("clusters") / "paths.gz"
     write(path, clusters)
-    assert embeddings.read(path) == clusters
+    assert brown_clusters.read(path) == clusters
 
 
 def test_how_files_look(tmp_path):
@@ -157,7 +157,7 @@ def test_how_files_look(tmp_path):
         ("\ufeff\n0\ta\t1\n\n1\tb\t2\n\n", {"a": ("0", 1), "b": ("1", 2)}),
     ):
         path.write_bytes(content.encode())
-        found = embeddings.read(path)
+        found = brown_clusters.read(path)
         assert {word: (bits, found.counts[word]) for word, bits in found.paths.items()} == expected
 
 
@@ -178,7 +178,7 @@ def test_how_files_look(tmp_path):
 def test_malformed_files(folder, content, message):
     Path("paths").write_text(content, encoding="utf-8", newline="")
     with pytest.raises(DataError) as caught:
-        embeddings.read("paths")
+        brown_clusters.read("paths")
     assert str(caught.value).startswith("paths" + message)
 
 
@@ -189,7 +189,7 @@ def test_malformed_files(folder, content, message):
 def test_classes_are_clusters_and_the_rest(entries, others):
     clusters = Clusters({word: bits for word, (bits, _) in entries.items()}, {})
     vocabulary = sorted({*entries, *others})
-    numbers = embeddings.classes(clusters, vocabulary)
+    numbers = brown_clusters.classes(clusters, vocabulary)
     assert sorted(set(numbers)) == list(range(max(numbers) + 1))
     names = [None, *map(clusters.paths.get, vocabulary)]
     assert len({*zip(names, numbers)}) == len(set(names)) == len(set(numbers))
@@ -208,16 +208,16 @@ def test_the_verb_writes_clusters(vdgi, folder):
     result = vdgi.good("clusters", "a.txt", "-c", "3", "-o", "a.paths")
     assert result.out == ""
     sentences = [line.lower().split() for line in TEXT.splitlines()]
-    clusters = embeddings.read("a.paths")
-    assert clusters == embeddings.induce(sentences, 3)
+    clusters = brown_clusters.read("a.paths")
+    assert clusters == brown_clusters.induce(sentences, 3)
     assert re.fullmatch(r"8 types in 3 clusters, \d+\.\d s\n", result.err)
     assert vdgi.good("-q", "clusters", "a.txt", "-c", "3", "-o", "-") == (
         0,
-        "".join(embeddings.lines(clusters)),
+        "".join(brown_clusters.lines(clusters)),
         "",
     )
     vdgi.good("clusters", "a.txt", "-c", "3", "--keep-case", "-o", "b.paths.gz")
-    assert embeddings.read("b.paths.gz").counts["The"] == 2
+    assert brown_clusters.read("b.paths.gz").counts["The"] == 2
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from brute_force import projective_trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.grammar import chart
+from dynet_vdgi.conllu.punctuation import is_projective
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.inference import eisner
 
 
 def random_scores(n, seed, forbidden=0.0):
@@ -49,8 +49,8 @@ def test_log_partition_and_marginals_are_those_of_the_enumeration(n, seed):
     expected = np.zeros((n + 1, n))
     for score, heads in trees:
         expected[list(heads), range(n)] += math.exp(score - log_z)
-    assert chart.log_partition(scores) == pytest.approx(log_z, abs=1e-9)
-    assert chart.marginals(scores) == pytest.approx(expected, abs=1e-9)
+    assert eisner.log_partition(scores) == pytest.approx(log_z, abs=1e-9)
+    assert eisner.marginals(scores) == pytest.approx(expected, abs=1e-9)
 
 
 @sizes_and_seeds
@@ -59,13 +59,13 @@ def test_forbidden_arcs_are_in_no_tree(n, seed):
     trees = enumerated(scores)
     if not trees:
         with pytest.raises(ValueError, match="no projective tree"):
-            chart.log_partition(scores)
+            eisner.log_partition(scores)
         with pytest.raises(ValueError, match="no projective tree"):
-            chart.best(scores)
+            eisner.best(scores)
         return
-    assert chart.log_partition(scores) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]), abs=1e-9)
-    assert (chart.marginals(scores)[scores[:, 1:] == -np.inf] == 0).all()
-    assert chart.best(scores) == trees[0][1]
+    assert eisner.log_partition(scores) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]), abs=1e-9)
+    assert (eisner.marginals(scores)[scores[:, 1:] == -np.inf] == 0).all()
+    assert eisner.best(scores) == trees[0][1]
 
 
 @given(st.integers(1, 5), st.integers(0, 10_000), st.data())
@@ -74,32 +74,32 @@ def test_constraints_leave_the_trees_that_contain_them(n, seed, data):
     given_heads = [head if data.draw(st.booleans()) else FREE for head in tree]
     scores = random_scores(n, seed)
     trees = enumerated(scores, given_heads)
-    constrained = chart.constrained(scores, given_heads)
-    assert chart.best(constrained) == trees[0][1]
-    assert chart.log_partition(constrained) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]))
+    constrained = eisner.constrained(scores, given_heads)
+    assert eisner.best(constrained) == trees[0][1]
+    assert eisner.log_partition(constrained) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]))
 
 
 def test_marginals_are_the_slopes_of_log_partition():
     scores, step = random_scores(6, 3), 1e-5
-    marginals = chart.marginals(scores)
+    marginals = eisner.marginals(scores)
     for head, dependent in ((0, 3), (2, 5), (5, 2), (1, 6)):
         up, down = scores.copy(), scores.copy()
         up[head, dependent] += step
         down[head, dependent] -= step
-        slope = (chart.log_partition(up) - chart.log_partition(down)) / (2 * step)
+        slope = (eisner.log_partition(up) - eisner.log_partition(down)) / (2 * step)
         assert marginals[head, dependent - 1] == pytest.approx(slope, abs=1e-8)
 
 
 @pytest.mark.parametrize("n", [30, 120])
 def test_long_sentences_have_one_tree_and_sums_that_agree(n):
     scores = random_scores(n, n)
-    heads = chart.best(scores)
+    heads = eisner.best(scores)
     assert is_projective(heads)
     assert heads.count(0) == 1
-    assert score_of(scores, heads) < chart.log_partition(scores)
-    marginals = chart.marginals(scores)
-    assert score_of(scores, heads) > score_of(scores, chart.expected_best(marginals[:, ::-1]))
-    assert score_of(scores, heads) >= score_of(scores, chart.expected_best(marginals))
+    assert score_of(scores, heads) < eisner.log_partition(scores)
+    marginals = eisner.marginals(scores)
+    assert score_of(scores, heads) > score_of(scores, eisner.expected_best(marginals[:, ::-1]))
+    assert score_of(scores, heads) >= score_of(scores, eisner.expected_best(marginals))
     assert marginals.sum(axis=0) == pytest.approx(np.ones(n))
     assert marginals[0].sum() == pytest.approx(1)
 
@@ -107,14 +107,14 @@ def test_long_sentences_have_one_tree_and_sums_that_agree(n):
 @pytest.mark.parametrize("size", [1e-3, 30, 1000])
 def test_sums_stay_finite_however_far_apart_scores_are(size):
     scores = size * random_scores(40, 1)
-    assert math.isfinite(chart.log_partition(scores))
-    assert chart.marginals(scores).sum(axis=0) == pytest.approx(np.ones(40))
+    assert math.isfinite(eisner.log_partition(scores))
+    assert eisner.marginals(scores).sum(axis=0) == pytest.approx(np.ones(40))
 
 
 def test_expected_best_is_the_tree_with_the_highest_sum_of_marginals():
-    marginals = chart.marginals(random_scores(5, 8))
+    marginals = eisner.marginals(random_scores(5, 8))
     total = {tree: sum(marginals[h, d] for d, h in enumerate(tree)) for tree in projective_trees(5)}
-    assert chart.expected_best(marginals) == max(total, key=total.get)
+    assert eisner.expected_best(marginals) == max(total, key=total.get)
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_expected_best_is_the_tree_with_the_highest_sum_of_marginals():
 )
 def test_other_scores_are_refused(scores, message):
     with pytest.raises(ValueError, match=message):
-        chart.best(scores)
+        eisner.best(scores)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.choosing import choose, pairs_of, to_correct
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.parser.choosing import choose, pairs_of, to_correct
 
 TAGS = ("NOUN", "VERB", "ADJ")
 
@@ -102,7 +102,7 @@ def chosen(folder, *options):
         *options,
     ]
     assert cli.main(["-q", *arguments]) == 0
-    return list(conllu.read(output, heads="required"))
+    return list(reading.read(output, heads="required"))
 
 
 def comments(sentence):
@@ -115,7 +115,7 @@ def test_the_command_writes_trees_relations_and_confidence(run_folder):
     assert all(comments(one)[1].startswith("# guess = ") for one in first)
     assert all(comments(one)[2].startswith("# sent_id = ") for one in first)
     assert len({one.forms for one in first}) == 4
-    text = list(conllu.read(run_folder / "text.conllu"))
+    text = list(reading.read(run_folder / "text.conllu"))
     parsed = dict(zip((one.forms for one in text), vdgi.load(run_folder / "run").pipe(text)))
     for one in first:
         assert (one.heads, one.deprels) == (parsed[one.forms].heads, parsed[one.forms].deprels)
@@ -142,7 +142,7 @@ def test_a_model_without_confidence_chooses_by_tags(tmp_path, run_folder, caplog
     parser = vdgi.load(run_folder / "run")
     for name in [name for name in parser.model.parameters if name.startswith("confidence/")]:
         del parser.model.parameters[name]
-    text = list(conllu.read(run_folder / "text.conllu"))
+    text = list(reading.read(run_folder / "text.conllu"))
     with caplog.at_level(logging.WARNING, "dynet_vdgi"):
         blocks = list(to_correct(parser, text, 2))
     assert "this model has no confidence values" in caplog.text

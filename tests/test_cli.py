@@ -15,8 +15,8 @@ from shell import ROOT, Vdgi, finished, last_line, process, stop_at, training_ar
 
 import dynet_vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.variational import trainer
+from dynet_vdgi.models import model_file
+from dynet_vdgi.paper import trainer
 
 VERBS = dynet_vdgi.cli.VERBS
 

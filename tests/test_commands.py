@@ -9,8 +9,8 @@ import pytest
 import tiny
 from shell import Vdgi, names_in, training_arguments
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.runs import model_file
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.models import model_file
 from dynet_vdgi.settings.presets import from_toml
 
 # train

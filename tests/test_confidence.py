@@ -11,9 +11,9 @@ import shell
 import tiny
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.confidence import WRONG_TAGS, Calibration, arc_probabilities, log_odds, logistic, shifted
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.models import model_file
+from dynet_vdgi.parser.confidence import WRONG_TAGS, Calibration, arc_probabilities, log_odds, logistic, shifted
+from dynet_vdgi.settings.bundled import resources
 
 TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
 TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]

@@ -14,9 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings import config
-from dynet_vdgi.settings.config import RECIPES, TEACHERS, Section, Settings, TeacherSettings, leaves
-from dynet_vdgi.settings.presets import every_setting, from_dict, from_toml, hints_of, load_settings, merge
+from dynet_vdgi.settings import registry
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge
+from dynet_vdgi.settings.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings.settings import Section, Settings, TeacherSettings, leaves
+from dynet_vdgi.settings.values import every_setting, from_dict, hints_of
 
 if sys.version_info >= (3, 11):
     pass
@@ -25,7 +27,7 @@ else:
 
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8")
-    for path in sorted(Path(config.__file__).parents[1].rglob("*.py"))
+    for path in sorted(Path(registry.__file__).parents[1].rglob("*.py"))
     if path.name not in ("config.py", "config_checks.py")
 )
 EVERY = [(place.section, place.key, place.kind, place.recipes[0]) for place in every_setting()]

@@ -19,11 +19,12 @@ from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu, conllu_writing, raw_text
-from dynet_vdgi.data.conllu import Repair, read
-from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
-from dynet_vdgi.data.conllu_writing import render, unchanged, write
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import guess_marks, raw_text, reading
+from dynet_vdgi.conllu.faults import Repair
+from dynet_vdgi.conllu.objects import from_conllu, to_conllu
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import render, unchanged, write
 from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parent / "malformed"
@@ -82,7 +83,7 @@ def test_every_malformed_file_is_in_the_table() -> None:
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     name = expected.split(":")[0]
-    policy: conllu.Heads = "required" if name in NEED_TREES else "optional"
+    policy: reading.Heads = "required" if name in NEED_TREES else "optional"
     with pytest.raises(DataError) as caught:
         list(read(name, heads=policy))
     assert str(caught.value) == expected
@@ -386,7 +387,7 @@ def test_memory_does_not_grow_with_the_file(file_of: Callable[[str], str]) -> No
 
 
 def test_examples_in_docstrings() -> None:
-    results = doctest.testmod(conllu_writing)
+    results = doctest.testmod(guess_marks)
     assert results.attempted
     assert not results.failed
 

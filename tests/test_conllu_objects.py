@@ -12,7 +12,7 @@ import pytest
 from conllu.models import Token
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import DataError, UsageError
 
 TEXT = (

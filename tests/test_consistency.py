@@ -10,12 +10,12 @@ import pytest
 from annotating import guessed, written
 from shell import Vdgi
 
-from dynet_vdgi.annotation.annotated_text import AnnotatedText, listed
-from dynet_vdgi.annotation.consistency import inconsistent
-from dynet_vdgi.annotation.marked import read_marked
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import found
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.page.learn.consistency import inconsistent
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
+from dynet_vdgi.page.text.marked import read_marked
+from dynet_vdgi.page.web.shown import found
 
 NOUNS, VERBS = ("dog", "cat", "man", "cow"), ("sees", "hears", "likes")
 

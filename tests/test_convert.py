@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from shell import Vdgi, last_line, names_in
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
 
@@ -66,7 +66,7 @@ def test_what_it_writes(vdgi: Vdgi, treebank: Path) -> None:
     assert result.out == ""
     assert result.err == ("wsj_0101 to wsj_0101 (1): 2 sentences, 12 words, 9 without punctuation (policy standard)\n")
     assert Path("out.conllu").read_text(encoding="utf-8").replace("\t", " ") == CONVERTED
-    assert [sentence.heads for sentence in conllu.read("out.conllu", heads="required")] == [
+    assert [sentence.heads for sentence in reading.read("out.conllu", heads="required")] == [
         (2, 3, 0, 5, 3, 8, 8, 5, 8, 3),
         (2, 0),
     ]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.tagging import crf as crfs
-from dynet_vdgi.tagging.chain import FREE, Borders
-from dynet_vdgi.tagging.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, coded, seen_with
+from dynet_vdgi.words.tagger import chain as crfs
+from dynet_vdgi.words.tagger.chain import FREE, Borders
+from dynet_vdgi.words.tagger.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, coded, seen_with
 
 FIRST = np.array([0, 4, 4, 5, 8])  # one sequence is empty, one has one token
 

@@ -10,11 +10,13 @@ import dynet as dy
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.corpus import Encoded, Vocabulary
-from dynet_vdgi.model.network import LanguageModel, new_graph
-from dynet_vdgi.settings.neural_settings import LanguageModelSettings
-from dynet_vdgi.variational import phases
-from dynet_vdgi.variational.phases import Baseline, train_language_model
+from dynet_vdgi.conllu.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.paper import baseline
+from dynet_vdgi.paper import language_model as language_model_
+from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.language_model import LanguageModel, train_language_model
+from dynet_vdgi.paper.network import new_graph
+from dynet_vdgi.paper.settings import LanguageModelSettings
 
 Sequences = list[tuple[int, ...]]
 
@@ -154,7 +156,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(phases, "LanguageModel", Watched)
+    monkeypatch.setattr(language_model_, "LanguageModel", Watched)
     settings = LanguageModelSettings(hidden_dim=5, epochs=2, batch_size=3, dropout=0.5)
     found = train_language_model(texts(), Vocabulary(TAGS), settings, seed=1)
     for sentence, value in found.items():
@@ -166,7 +168,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
 def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
     trained: list[Any] = []
     held_out: list[Any] = []
-    epoch, scored = phases._epoch, phases._nll
+    epoch, scored = language_model_._epoch, language_model_._nll
 
     def watched_epoch(model: Any, optimiser: Any, items: Any, *rest: Any) -> None:
         trained.append(list(items))
@@ -176,8 +178,8 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
         held_out.append(list(items))
         return scored(model, items, batch_size)
 
-    monkeypatch.setattr(phases, "_epoch", watched_epoch)
-    monkeypatch.setattr(phases, "_nll", watched_nll)
+    monkeypatch.setattr(language_model_, "_epoch", watched_epoch)
+    monkeypatch.setattr(language_model_, "_nll", watched_nll)
     every = [Encoded(tuple(tags), (0, 0, 0)) for tags in product(range(1, 5), repeat=3)][:40]
     settings = LanguageModelSettings(hidden_dim=3, epochs=2)
     train_language_model(every, Vocabulary(TAGS), settings, seed=1)
@@ -229,9 +231,9 @@ def test_the_fit_is_that_of_least_squares_with_forgetting():
         alpha, tau = fitted.value
         elbo = rng.normal(-20, 5, 4)
         assert fitted.score(sentence, elbo) == pytest.approx(elbo + alpha * value + tau)
-        weights = [*(phases.FORGET * weight for weight in weights), 1.0]
+        weights = [*(baseline.FORGET * weight for weight in weights), 1.0]
         for k in (0, 1):  # what of the start is never forgotten
-            weights[k] += phases.REMAINING * (1 - phases.FORGET)
+            weights[k] += baseline.REMAINING * (1 - baseline.FORGET)
         rows, targets = [*rows, [value, 1.0]], [*targets, -float(elbo.mean())]
         root = np.sqrt(weights)
         expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(targets) * root, rcond=None)[0]

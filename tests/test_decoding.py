@@ -9,13 +9,15 @@ import pytest
 from brute_force import is_tree
 from few import RandomBase, trees
 
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing import decoding
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import CrfEngine, Scores, ScoringEngine
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser import decoding, given_heads
+from dynet_vdgi.parser.crf_engine import CrfEngine
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.engine import Scores, ScoringEngine
 
 TEXT = [replace(one, heads=None) for one in trees(18, 30)]
 
@@ -32,16 +34,16 @@ def trees_of(engine, sentences, **options):
 def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine):
     found = find(engine, TEXT, margins=True)
     assert [each.heads for each in found] == trees_of(engine, TEXT)
-    assert trees_of(engine, TEXT) == [chart.expected_best(arcs) for arcs in engine.crf.marginals(TEXT)]
+    assert trees_of(engine, TEXT) == [eisner.expected_best(arcs) for arcs in engine.crf.marginals(TEXT)]
     for (tree, margins, _), sentence in zip(found, TEXT):
-        probabilities = chart.marginals(engine.crf.scores(sentence))[list(tree), range(len(tree))]
+        probabilities = eisner.marginals(engine.crf.scores(sentence))[list(tree), range(len(tree))]
         assert np.allclose(1 / (1 + np.exp(-margins)), probabilities, atol=1e-8)
 
 
 def test_given_heads_are_kept_and_certain(engine):
     given = [replace(one, heads=(len(one), *(FREE,) * (len(one) - 1))) for one in TEXT]
     for (tree, margins, _), one in zip(find(engine, given, margins=True, keep_heads=True), given):
-        assert tree == decoding.complete(engine.crf.scores(one), one.heads)
+        assert tree == given_heads.complete(engine.crf.scores(one), one.heads)
         assert tree[0] == len(one)
         assert margins[0] == np.max(margins) > 15
     free = [replace(one, heads=(FREE,) * len(one)) for one in TEXT]

@@ -11,11 +11,11 @@ import universal_toys as universal
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.runs import model_file, run_folder
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.models import model_file, run_folder
+from dynet_vdgi.parser.parser import How
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 LEARNT = "learnt from {} treebanks of {} languages; no tree of yours"
@@ -59,7 +59,7 @@ def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) 
     of_fast, of_run = vdgi.good("parse", "run", text, "--fast"), vdgi.good("parse", "run", text)
     assert of_fast.out == vdgi.good("parse", "alone", text).out != of_run.out
     assert (small in of_fast.err, small in of_run.err) == (True, False)
-    sentences = list(conllu.read(text))
+    sentences = list(reading.read(text))
     trees = [tree.heads for tree in dynet_vdgi.load("run", fast=True).pipe(sentences)]
     assert trees == [tree.heads for tree in dynet_vdgi.load("alone").pipe(sentences)]
 
@@ -87,7 +87,7 @@ def test_sentences_that_are_too_long_for_a_student_leave_the_run_without_one(vdg
 def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(vdgi: Vdgi, text: str) -> None:
     small = ["--set", "crf.log2_buckets=10", "--set", "parser.log2_buckets=10"]
     vdgi.good("train", "--train", text, "--trees", text, *small, "--out", "run")
-    sentences = [replace(s, heads=None, deprels=()) for s in conllu.read(text)]
+    sentences = [replace(s, heads=None, deprels=()) for s in reading.read(text)]
     parser, fast = (dynet_vdgi.load("run", fast=is_fast) for is_fast in (False, True))
     assert parser.is_exact
     assert not fast.is_exact

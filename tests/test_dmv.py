@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from taught import RULES, TEXT
 
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.settings.config import DmvSettings
-from dynet_vdgi.teachers.dmv import Dmv, DmvModel, Packed, fit
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.settings.settings import DmvSettings
+from dynet_vdgi.unsupervised.dmv import Dmv, fit
+from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)
@@ -46,7 +47,7 @@ def marginals_of(model, tags, potentials):
 
 
 def parse_all(model, tags, potentials):
-    return chart.expected_best_of_all(all_marginals(model, tags, potentials))
+    return eisner.expected_best_of_all(all_marginals(model, tags, potentials))
 
 
 def parse(model, tags, potentials):

@@ -19,11 +19,11 @@ import tiny
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.runs.run_folder import COLUMNS
-from dynet_vdgi.settings import presets
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.models.run_log import COLUMNS
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.settings import presets, values
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,7 +53,7 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_every_setting_has_a_description() -> None:
     rows = re.findall(r"^\| (`[^|]+?`) \|(.*)\|$", page("settings.md"), re.MULTILINE)
-    names = {f"`{place.name}`" for place in presets.every_setting()}
+    names = {f"`{place.name}`" for place in values.every_setting()}
     told = {name.replace(".…", "") for name, _ in rows}
     assert names <= told
     assert [name for name, cells in rows if not cells.split(" | ")[-1].strip()] == []
@@ -260,7 +260,7 @@ def test_the_architecture_page_names_what_there_is() -> None:
     """Modules, and `module.name` of functions, classes and constants in them."""
     text = page("architecture.md")
     paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
-    settings = {f"{section}.{key}" for _, section, key, _ in presets.every_setting()} | {"recipe"}
+    settings = {f"{section}.{key}" for _, section, key, _ in values.every_setting()} | {"recipe"}
     modules = set(re.findall(r"\b[\w/]+\.py\b", text))
     assert len(modules) > 20
     assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []

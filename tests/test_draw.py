@@ -18,14 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing import pictures
-from dynet_vdgi.drawing.pictures import DrawnTree, EmptyNode, MultiwordToken, svg_document
-from dynet_vdgi.drawing.text import draw
-from dynet_vdgi.drawing.text import text as text_of
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.drawing import layout
+from dynet_vdgi.drawing.layout import DrawnTree, EmptyNode, MultiwordToken
+from dynet_vdgi.drawing.svg import svg_document
+from dynet_vdgi.drawing.terminal import text as text_of
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system.names import column_count, columns
+from dynet_vdgi.evaluation.drawings import draw
+from dynet_vdgi.system.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
@@ -200,7 +201,7 @@ def test_a_word_too_long_for_the_line() -> None:
 
 
 def test_what_spoils_a_terminal_or_a_file_is_replaced() -> None:
-    assert pictures.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
+    assert layout.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
     for drawing in (text(["\x1bA"], ["\x07"], [0]), svg(["\x1bA"], ["\x07"], [0])):
         assert not any(unicodedata.category(c) == "Cc" for c in drawing.replace("\n", ""))
 
@@ -336,9 +337,9 @@ def test_all_trees_as_text(vdgi: Vdgi, files: Path) -> None:
     blocks = out.strip("\n").split("\n\n")
     assert [block.splitlines()[0] for block in blocks] == [
         f"sentence {k + 1} ({k}), gold.conllu:{sentence.source.line}"
-        for k, sentence in enumerate(conllu.read("gold.conllu"))
+        for k, sentence in enumerate(reading.read("gold.conllu"))
     ]
-    for block, sentence in zip(blocks, conllu.read("gold.conllu")):
+    for block, sentence in zip(blocks, reading.read("gold.conllu")):
         assert block.partition("\n")[2] == text(sentence.forms, sentence.tags, sentence.heads)
     vdgi.good("draw", "gold.conllu", "-o", "trees.txt")
     assert Path("trees.txt").read_text(encoding="utf-8") == out
@@ -467,7 +468,7 @@ SURE_LINES = (
 def labelled_tree(path: Path, notes: bool = True) -> Sentence:
     lines = SURE_LINES if notes else [line.rpartition("\t")[0] + "\t_" for line in SURE_LINES]
     path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
-    return next(iter(conllu.read(path)))
+    return next(iter(reading.read(path)))
 
 
 def test_relations_stand_over_arcs_and_behind_tags(tmp_path: Path) -> None:

@@ -21,19 +21,21 @@ import tiny
 from universal_toys import scorer as random_scorer
 from universal_toys import written_scorer
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
-from dynet_vdgi.recipes.few_trees import FewTreesSettings
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.recipes.universal import UniversalSettings
-from dynet_vdgi.runs.model_file import Arrays
-from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.settings.config import Settings, leaves, resources
-from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.presets import every_setting, from_dict, from_toml, load_settings, merge, nested
-from dynet_vdgi.universal import learning
+from dynet_vdgi.models.archive import Arrays
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.paper.settings import NeuralSettings
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
+from dynet_vdgi.settings.settings import Settings, leaves
+from dynet_vdgi.settings.values import every_setting, from_dict
+from dynet_vdgi.training.few_trees import FewTreesSettings
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+from dynet_vdgi.training.universal import UniversalSettings
+from dynet_vdgi.universal.learn import learning
 
 if sys.version_info >= (3, 11):
     import tomllib

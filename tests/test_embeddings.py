@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.embeddings import Embeddings, load
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.lexicon.vectors import Embeddings, load
 
 ROOT = Path(__file__).parents[1]
 WORDS = {"de": [0.5, -0.25, 3e-05], "la": [1.5, 2, -3], "été": [-0.125, 4, 7], "10\u00a0000": [9, 8, 7]}

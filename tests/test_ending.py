@@ -14,9 +14,10 @@ from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.system.processes import at_work, processes
-from dynet_vdgi.system.progress import ended_by_signals
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.system.locks import at_work
+from dynet_vdgi.system.signals import ended_by_signals
+from dynet_vdgi.system.workers import processes
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -15,15 +15,19 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_writing import render
-from dynet_vdgi.data.sentence import EVERY_WORD, Sentence
-from dynet_vdgi.evaluation import tables
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.protocols import EVERY_WORD
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import render
+from dynet_vdgi.evaluation import comparison as tables
 from dynet_vdgi.evaluation.attachment import evaluate
-from dynet_vdgi.evaluation.tables import compare, left_branching, mean, rules_only
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.evaluation.branching import left_branching
+from dynet_vdgi.evaluation.file_scores import mean
+from dynet_vdgi.evaluation.rules_only import rules_only
+from dynet_vdgi.evaluation.significance import compare
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 LANGUAGES = ("eu", "fr")
 
@@ -32,7 +36,7 @@ LANGUAGES = ("eu", "fr")
 def scored(folder: Path) -> Path:
     """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first sentence)."""
     tiny.write_gold_and_parse(Path("gold.conllu"), Path("b.conllu"))
-    sentences = list(conllu.read("gold.conllu"))
+    sentences = list(reading.read("gold.conllu"))
     write(sentences, [left_branching(len(sentence)) for sentence in sentences], Path("a.conllu"))
     return folder
 
@@ -118,7 +122,7 @@ def test_relations_have_intervals_and_p_too(vdgi: Vdgi, scored: Path) -> None:
 
 
 def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> None:
-    gold = list(conllu.read("gold.conllu"))
+    gold = list(reading.read("gold.conllu"))
     parses = [[left_branching(len(s)) for s in gold], [s.heads for s in gold]]
     reports = [evaluate(gold, heads, protocol=EVERY_WORD) for heads in parses]
     average = mean(reports)
@@ -190,7 +194,7 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
 @pytest.mark.slow
 def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
-    sentences = list(conllu.read(gold, heads="required"))
+    sentences = list(reading.read(gold, heads="required"))
     heads = rules_only(sentences, Prior(load_rules(rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
     write(sentences, heads, parse)

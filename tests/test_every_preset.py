@@ -11,13 +11,14 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.settings import config
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.settings.neural_settings import NeuralSettings
-from dynet_vdgi.settings.presets import every_setting, load_settings
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.paper.settings import NeuralSettings
+from dynet_vdgi.settings import settings as config
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.values import every_setting
 
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]
@@ -118,8 +119,8 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     Path("odd.conllu").write_text(odd_text, encoding="utf-8")
     odd = vdgi.good("-q", "parse", "run/model.vdgi", "odd.conllu", "-o", "odd.parsed.conllu")
     assert "warning: tag ODD (2 words) is unknown to the model and was ignored; " in odd.err
-    parsed = list(conllu.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
-    assert [sentence.forms for sentence in parsed] == [s.forms for s in conllu.read(str(text))]
+    parsed = list(reading.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
+    assert [sentence.forms for sentence in parsed] == [s.forms for s in reading.read(str(text))]
 
 
 def has_stage(settings: config.Settings, phase: str) -> bool:

@@ -13,18 +13,18 @@ import universal_toys as universal
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi import Tagger
-from dynet_vdgi.data import conllu, conllu_blocks
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import blocks, reading
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError, ModelError, UsageError
-from dynet_vdgi.parsing.choosing import look
-from dynet_vdgi.parsing.confidence import Calibration
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import SOURCES, Expectation, log_odds, on_line
-from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.parser.confidence import Calibration
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.expectation import SOURCES, Expectation, log_odds, on_line
+from dynet_vdgi.parser.outlook import look
+from dynet_vdgi.parser.parser import How, Parser
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import stored
 from dynet_vdgi.universal.stored import beginning
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 SHIFT, RIGHT_TAGS = "text/confidence_shift", "text/right_tags"
@@ -39,7 +39,7 @@ TOY = Expectation(
 
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
-    return list(conllu.read(DEMO))[:60]
+    return list(reading.read(DEMO))[:60]
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_advice_is_at_the_end_of_a_parse_and_below_the_table(
     assert bool(command) == is_told
     if command:
         vdgi.good(*command[1].split()[:-1], tmp_path / "ten.conllu")
-        assert len(list(conllu.read(tmp_path / "ten.conllu", heads="required"))) == 10
+        assert len(list(reading.read(tmp_path / "ten.conllu", heads="required"))) == 10
 
 
 def test_an_expectation_survives_its_arrays() -> None:
@@ -156,7 +156,7 @@ def test_the_outlook_is_the_line_at_the_mean_marginal(sentences: list[Sentence],
 
 
 def test_marginals_are_the_probabilities_of_the_heads(sentences: list[Sentence]) -> None:
-    from dynet_vdgi.grammar import chart
+    from dynet_vdgi.inference import eisner
 
     parser = Parser(
         universal.model(further=Calibration.fit([("X",)], [((0,), np.zeros(1))], [np.ones((2, 1))]).arrays())
@@ -164,7 +164,7 @@ def test_marginals_are_the_probabilities_of_the_heads(sentences: list[Sentence])
     parser = parser.adapted(sentences)
     bare = [parser._bare(s)[0] for s in sentences]
     for sentence, parse in zip(bare[:10], parser.parse_all(sentences, How(confidence=True))):
-        p = chart.marginals(parser.engine.scores([sentence]).arcs[0])
+        p = eisner.marginals(parser.engine.scores([sentence]).arcs[0])
         heads = parser.parse_all([sentence])[0].heads
         assert parse.marginals == pytest.approx([p[h, k] for k, h in enumerate(heads)], abs=1e-6)
 
@@ -211,7 +211,7 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     few.write_text("\n\n".join(whole.split("\n\n")[:3]) + "\n\n", encoding="utf-8")
     assert vdgi.good("parse", run, few, "--confidence").out == few.read_text(encoding="utf-8")
     text.write_text(text.read_text(encoding="utf-8").replace("\n\n", "\n\n\n"), encoding="utf-8")
-    monkeypatch.setattr(conllu_blocks, "WINDOW", 1)  # with two empty lines, each sentence is a window
+    monkeypatch.setattr(blocks, "WINDOW", 1)  # with two empty lines, each sentence is a window
     assert vdgi.good("parse", model, text, "--confidence").out == whole
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from shell import Vdgi, last_line, names_in
 
 from dynet_vdgi import cli
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.explanation import estimate, sentences_for_estimate
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.expectations import estimate, sentences_for_estimate
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 # Counted by hand
 
@@ -157,7 +157,7 @@ ESTIMATES = [
 def test_all_values_of_the_released_definition(
     data_dir: Path, expected: str, names: list[str], n_sentences: int
 ) -> None:
-    sentences = (sentence for name in names for sentence in conllu.read(data_dir / name, heads="required"))
+    sentences = (sentence for name in names for sentence in reading.read(data_dir / name, heads="required"))
     prepared = sentences_for_estimate(sentences)
     result = estimate(prepared.sentences, load_rules(rules_path("ud")))
     assert result.n_sentences == len(prepared.sentences) == n_sentences

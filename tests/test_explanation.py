@@ -8,20 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data.sentence import STANDARD, Sentence
-from dynet_vdgi.grammar.explanation import PartByPart, alternatives
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.settings.config import bundled, resources, rules_path
+from dynet_vdgi.conllu import filtering, reading
+from dynet_vdgi.conllu.protocols import STANDARD
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.explanation import PartByPart, alternatives
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import bundled, resources, rules_path
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 TABLES = sorted(bundled("rules"))
 
 
 def demo(count: int = 60) -> list[Sentence]:
-    text = list(conllu.read(str(DEMO), heads="ignored"))[:count]
-    return corpus.prepare(text, STANDARD).sentences
+    text = list(reading.read(str(DEMO), heads="ignored"))[:count]
+    return filtering.prepare(text, STANDARD).sentences
 
 
 CONJUNCTIONS_FIRST = [Sentence.of_tags(["CONJ", "VERB", "NOUN"])] * 50
@@ -158,7 +159,7 @@ def test_what_is_refused(vdgi, tmp_path: Path, arguments, status, message):
 
 
 def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
-    from dynet_vdgi.runs import model_file
+    from dynet_vdgi.models import model_file
 
     quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
     quick += ["--set", "parser.log2_buckets=10", "--train", str(DEMO), "--out", str(tmp_path / "run")]

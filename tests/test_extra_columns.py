@@ -13,11 +13,12 @@ from annotating import guessed, seen
 from shell import Vdgi
 
 import dynet_vdgi as vdgi_api
-from dynet_vdgi.annotation.marked import block, read_marked, write_marked
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.conllu_writing import to_conllu, write
+from dynet_vdgi.conllu.guess_marks import to_conllu
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.marked import block, read_marked, write_marked
 
 TEN = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 PARSEME = f"# global.columns = {TEN} PARSEME:MWE\n"
@@ -299,7 +300,7 @@ def test_a_file_that_nobody_changes_stays(put: Callable[..., str], folder: Path)
 
 
 def test_two_annotations_with_other_columns_are_not_mixed(put: Callable[..., str]) -> None:
-    from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication import Adjudication
 
     one, other = put(mwe(WORDS, "* " * 14), "one.cupt"), put(WORDS, "other.conllu")
     with pytest.raises(DataError, match="its columns after MISC are not those of the other file"):

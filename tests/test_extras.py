@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.system.names import how_to_install
+from dynet_vdgi.system.optional_packages import how_to_install
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
-from dynet_vdgi.grammar.facts import accepted, load_facts, parse_facts
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.table import CASES, ORDERS, Fact
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.explanation import COMPARED, idle_facts
+from dynet_vdgi.rules.facts import accepted, load_facts, parse_facts
+from dynet_vdgi.rules.measures import Text
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.rules.word_orders import CASES, ORDERS, Fact
+from dynet_vdgi.settings.bundled import rules_path
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")
 TEXT = [Sentence.of_tags(["VERB", "NOUN", "NOUN"])] * 200
@@ -177,7 +177,7 @@ QUICK = ["--preset", "best", "--set", "teacher.iterations=2",
 
 
 def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
-    from dynet_vdgi.runs import model_file
+    from dynet_vdgi.models import model_file
 
     for out, facts in (("with", ["--language-facts", "facts.txt"]), ("alone", [])):
         vdgi.good("train", "--train", "a.conllu", *QUICK, "--out", out, *facts)

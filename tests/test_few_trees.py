@@ -9,13 +9,13 @@ import pytest
 from brute_force import crosses, is_tree
 from few import RandomBase, trees
 
-from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.decoding import KeepError
-from dynet_vdgi.recipes.few_trees import FewTrees
-from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser.given_heads import KeepError
+from dynet_vdgi.training.few_trees import FewTrees
 
 TEXT = [replace(one, heads=None, deprels=()) for one in trees(18, 30)]
 GOLD = trees(18, 30)
@@ -27,7 +27,7 @@ def learner():
 
 def votes():
     """An unsupervised teacher's marginals."""
-    return [chart.marginals(RandomBase(3.0).potentials(sentence)) for sentence in TEXT]
+    return [eisner.marginals(RandomBase(3.0).potentials(sentence)) for sentence in TEXT]
 
 
 def accuracy(parsed):
@@ -37,7 +37,7 @@ def accuracy(parsed):
 def test_without_trees_the_student_learns_the_teachers_trees():
     learnt = learner().fit(TEXT, [], RandomBase(), votes())
     assert learnt.share == 1
-    taught = [chart.expected_best(marginals) for marginals in votes()]
+    taught = [eisner.expected_best(marginals) for marginals in votes()]
     agreed = [a == b for p, t in zip(learnt.predict(TEXT), taught) for a, b in zip(p.heads, t)]
     assert np.mean(agreed) > 0.8
 

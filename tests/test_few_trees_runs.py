@@ -15,24 +15,25 @@ import tiny
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.corpus import without_punctuation
-from dynet_vdgi.data.punctuation import heads_without, is_projective
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.recipes.few_trees import FewTrees
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.settings.config import DmvSettings, resources, rules_path
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.parser.parser import How
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.settings.settings import DmvSettings
+from dynet_vdgi.training.few_trees import FewTrees
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+from dynet_vdgi.unsupervised.dmv import Dmv
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

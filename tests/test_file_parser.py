@@ -17,24 +17,25 @@ import universal_toys
 from few import trees
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data import conllu, conllu_blocks
-from dynet_vdgi.data.conllu import sentence_of
-from dynet_vdgi.data.conllu_blocks import Block
-from dynet_vdgi.data.conllu_writing import render
-from dynet_vdgi.data.corpus import Vocabulary
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import blocks as conllu_blocks
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.blocks import Block
+from dynet_vdgi.conllu.reading import sentence_of
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import Vocabulary
+from dynet_vdgi.conllu.writing import render
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.model.network import Network
-from dynet_vdgi.parsing import parser as parser_module
-from dynet_vdgi.parsing.files import FileParser, parse_window
-from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.recipes.neural import NeuralEngine
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.paper.network import Network
+from dynet_vdgi.paper.recipe import NeuralEngine
+from dynet_vdgi.paper.settings import ModelSettings
+from dynet_vdgi.parser import parser as parser_module
+from dynet_vdgi.parser.files import FileParser, parse_window
+from dynet_vdgi.parser.parser import How, Parser, load
+from dynet_vdgi.relations.label_table import LabelTable
+from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import jit
 
@@ -188,11 +189,11 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
 def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path):
     """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
     demo = resources() / "demo"
-    parser = vdgi.train(list(islice(conllu.read(demo / "demo-ud-train.conllu"), 80)), "best")
+    parser = vdgi.train(list(islice(reading.read(demo / "demo-ud-train.conllu"), 80)), "best")
     name = str(demo / "demo-ud-test.conllu")
     FileParser(parser).parse([name], str(tmp_path / "parsed.conllu"))
-    sentences = list(conllu.read(name))
+    sentences = list(reading.read(name))
     expected = [sentence.heads for sentence in parser.pipe(sentences)]
-    assert [sentence.heads for sentence in conllu.read(tmp_path / "parsed.conllu")] == expected
+    assert [sentence.heads for sentence in reading.read(tmp_path / "parsed.conllu")] == expected
     bare = [replace(sentence, feats=(), xpos=()) for sentence in sentences]
     assert [sentence.heads for sentence in parser.pipe(bare)] != expected

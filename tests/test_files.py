@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, lines_of, read_text
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.system.files import atomic_bytes_writer, atomic_writer, expand, lines_of, read_text
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,10 +11,10 @@ import tiny
 import universal_toys as universal
 
 import dynet_vdgi
-from dynet_vdgi.annotation import session
 from dynet_vdgi.errors import DataError, ModelError
-from dynet_vdgi.parsing.choosing import RELATED_DISTANCE, RELATED_WORDS, Outlook
-from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.page.store import plain_text
+from dynet_vdgi.parser.outlook import RELATED_DISTANCE, RELATED_WORDS, Outlook
+from dynet_vdgi.parser.parser import Parser
 from dynet_vdgi.system import progress
 
 
@@ -33,7 +33,7 @@ def test_the_package_s_own_model_is_meant() -> None:
 def test_conllu_is_not_read_as_raw_text(toy: Parser) -> None:
     Path("tagged.conllu").rename("words.txt")
     with pytest.raises(DataError, match=r"words\.txt:2: this is CoNLL-U, not raw text"):
-        session.conllu_of("words.txt", None)
+        plain_text.conllu_of("words.txt", None)
 
 
 def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, toy: Parser) -> None:

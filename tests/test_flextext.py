@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
     err = vdgi.good("convert", "in.flextext", *options, "-o", "out.conllu").err
     lines = Path("out.conllu").read_text(encoding="utf-8").split("\n")
     rows = [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
-    assert len(list(conllu.read("out.conllu", tags="known"))) == lines.count("") - 1
+    assert len(list(reading.read("out.conllu", tags="known"))) == lines.count("") - 1
     return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from networks import TAGS, WORDS, network
 
-from dynet_vdgi.data.corpus import Encoded, Vocabulary
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.lockstep import GreedyParser
-from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.conllu.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.paper import greedy, per_sentence
+from dynet_vdgi.paper.greedy import GreedyParser
+from dynet_vdgi.paper.settings import ModelSettings
 
 
 def parser_of(arrays: dict[str, Any], word_dim: int = 0) -> GreedyParser:
@@ -30,7 +30,7 @@ def texts(count: int) -> list[Encoded]:
 @pytest.mark.parametrize("at_once", [1, 3, 64])
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_trees_are_those_of_the_reference_engine(monkeypatch, word_dim, at_once):
-    monkeypatch.setattr(lockstep, "AT_ONCE", at_once)
+    monkeypatch.setattr(greedy, "AT_ONCE", at_once)
     net = network(seed=8, scale=4.0, word_dim=word_dim)
     parser = parser_of(net.parameters.arrays(), word_dim)
     sentences = texts(60)

@@ -8,12 +8,12 @@ import pytest
 from annotating import seen
 from shell import Vdgi
 
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu_writing
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.conllu import guess_marks
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "demo-ud-dev.conllu"
 
@@ -60,11 +60,11 @@ def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:
     chosen, parsed, kept = (tmp_path / f"{name}.conllu" for name in ("chosen", "parsed", "kept"))
     vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
     chosen.write_text(chosen.read_text(encoding="utf-8").replace("\troot\t", "\troot:x\t"), encoding="utf-8")
-    assert not any(conllu_writing.is_guess(s.source.lines) for s in read(chosen) if s.source)
+    assert not any(guess_marks.is_guess(s.source.lines) for s in read(chosen) if s.source)
     vdgi("parse", "universal", chosen, "-o", parsed)
     vdgi("parse", "universal", chosen, "-o", kept, "--keep-heads")
-    assert all(conllu_writing.is_guess(s.source.lines) for s in read(parsed) if s.source)
-    assert not any(conllu_writing.is_guess(s.source.lines) for s in read(kept) if s.source)
+    assert all(guess_marks.is_guess(s.source.lines) for s in read(parsed) if s.source)
+    assert not any(guess_marks.is_guess(s.source.lines) for s in read(kept) if s.source)
 
 
 def test_chosen_sentences_are_opened_corrected_and_learnt_from(vdgi: Vdgi, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(vdgi: Vdgi, tmp_pa
     once = path.read_text(encoding="utf-8").replace("HeadBy=anna|LabelBy=anna|", "", 7)
     path.write_text(once, encoding="utf-8")
     sentences = list(read(path))
-    found = [conllu_writing.only_confirmed(sentence) for sentence in sentences]
+    found = [guess_marks.only_confirmed(sentence) for sentence in sentences]
     assert sum((sentence.heads or ()).count(FREE) for sentence in found) == 7
     assert sum(sentence.deprels.count("_") for sentence in found) == 7
     names = ["--train", DEMO, "--trees", path, "--out", tmp_path / "run", "--dry-run"]

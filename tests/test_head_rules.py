@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data import penn
+from dynet_vdgi.conllu import head_rules
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.settings.bundled import resources
 
 # Label, children, head under yamada-matsumoto, head under collins.
 CONSTITUENTS = (Path(__file__).parent / "tables" / "head_rules.txt").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def test_constituents_analysed_by_hand(line: str) -> None:
     label, *children, first, second = line.split()
     for name, head in (("yamada-matsumoto", first), ("collins", second)):
         expected = int(head) if head.isdigit() else children.index(head)
-        assert penn.load(name).head(label, children) == expected, name
+        assert head_rules.load(name).head(label, children) == expected, name
 
 
 def by_reading(name: str, label: str, children: Sequence[str]) -> int:
@@ -43,9 +43,9 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
     return head - 2 if moves else head
 
 
-@pytest.mark.parametrize("name", penn.names())
+@pytest.mark.parametrize("name", head_rules.names())
 def test_two_readings_of_a_table_agree(name: str) -> None:
-    rules = penn.load(name)
+    rules = head_rules.load(name)
     items = sorted({item for searches in rules.searches.values() for _, wanted in searches for item in wanted})
     rng = random.Random(1)
     n_moved = 0
@@ -64,9 +64,9 @@ def test_two_readings_of_a_table_agree(name: str) -> None:
 )
 def test_faulty_lines(line: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        penn.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
+        head_rules.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
     assert str(caught.value) == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(penn).failed == 0
+    assert doctest.testmod(head_rules).failed == 0

@@ -13,15 +13,15 @@ import pytest
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import without_punctuation
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.decoding import KeepError
-from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu.punctuation import is_projective, without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.models import model_file
+from dynet_vdgi.parser.given_heads import KeepError
+from dynet_vdgi.parser.parser import How
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))
@@ -99,7 +99,7 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
     assert base is not None
     for sentence, parse in zip(NEW, parser.parse_all(NEW, How(exact=True))):
         bare, places = without_punctuation(sentence)
-        heads = chart.expected_best(chart.marginals(base.potentials(bare)))
+        heads = eisner.expected_best(eisner.marginals(base.potentials(bare)))
         assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
 
 

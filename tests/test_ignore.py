@@ -9,9 +9,9 @@ from pathlib import Path
 import tiny
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo"
 COLUMNS = ("feats", "xpos", "forms", "punctuation")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from shell import ROOT, Vdgi
 
-from dynet_vdgi import validation
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.validation import udtools
 
 DEMO = ROOT / "resources" / "demo"
 FORMATS = ["flextext", "eaf", "sfm"]
@@ -71,9 +71,9 @@ def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(vdgi: Vd
     vdgi.good("parse", "universal", f"{ending}.conllu", "-o", "trees.conllu")
     vdgi("release", "UD_Velu-Demo", "--code", "qvl", "--name", "Demo", "trees.conllu", "--all")
     released = Path("UD_Velu-Demo/qvl_demo-ud-test.conllu")
-    sentences = list(conllu.read(released, heads="required"))
+    sentences = list(reading.read(released, heads="required"))
     assert (len(sentences), sum(map(len, sentences))) == (30, 226)
-    assert validation.messages([released.read_text(encoding="utf-8")], "", "2") == []
+    assert udtools.messages([released.read_text(encoding="utf-8")], "", "2") == []
     first = released.read_text(encoding="utf-8").split("\n\n")[0]
     for line in (
         "# speaker = Ami",

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 
-from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.decoding import KeepError, complete, conflict
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser.given_heads import KeepError, complete, conflict
 
 
 def fits(given, heads):
@@ -28,7 +28,7 @@ def test_there_is_a_reason_exactly_where_there_is_no_tree(n):
 def test_the_tree_has_most_expected_arcs_of_those_that_contain_what_is_given():
     scores = np.random.default_rng(2).normal(size=(6, 6))
     for given in ((FREE, 1, FREE, FREE, 3), (FREE, FREE, 0, FREE, FREE), (FREE,) * 5):
-        marginals = chart.marginals(chart.constrained(scores, given))
+        marginals = eisner.marginals(eisner.constrained(scores, given))
         trees = [tree for tree in projective_trees(5) if fits(given, tree)]
         expected = {tree: sum(marginals[h, d] for d, h in enumerate(tree)) for tree in trees}
         assert complete(scores, given) == max(expected, key=expected.get)

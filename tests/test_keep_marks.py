@@ -14,16 +14,20 @@ from few import RandomBase, trees
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.punctuation import is_projective, without_punctuation
-from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.parsing.around_marks import SLIGHT, with_given
-from dynet_vdgi.parsing.decoding import conflict, find
-from dynet_vdgi.parsing.engines import CrfEngine, Engine, Found, GreedyEngine, Scores, ScoringEngine, StudentEngine
-from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.conllu.punctuation import is_projective, without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser.around_marks import SLIGHT, with_given
+from dynet_vdgi.parser.crf_engine import CrfEngine
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine, Scores, ScoringEngine
+from dynet_vdgi.parser.given_heads import conflict
+from dynet_vdgi.parser.parser import How, Parser
+from dynet_vdgi.parser.student_engine import StudentEngine
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 60))
@@ -55,8 +59,8 @@ class Chain(GreedyEngine):
         result = []
         for s in sentences:
             given = s.heads if keep_heads and s.heads else (FREE,) * len(s)
-            arcs = chart.constrained(np.eye(len(s) + 1, k=1), given)
-            result.append(Found(chart.best(arcs), np.ones(len(s)) if margins else np.zeros(0)))
+            arcs = eisner.constrained(np.eye(len(s) + 1, k=1), given)
+            result.append(Found(eisner.best(arcs), np.ones(len(s)) if margins else np.zeros(0)))
         return result
 
 
@@ -127,7 +131,7 @@ def test_the_words_have_the_best_tree_that_the_scores_allow(kind: str) -> None:
         scores = engine.scores([Sentence(("a",) * len(words), ("NOUN",) * len(words))]).arcs[0]
         if not engine.finds_most_probable:
             own = [index[given[w - 1]] if given[w - 1] != FREE else FREE for w in words]
-            scores = np.pad(chart.marginals(chart.constrained(scores, own)), ((0, 0), (1, 0)))
+            scores = np.pad(eisner.marginals(eisner.constrained(scores, own)), ((0, 0), (1, 0)))
 
         def total(tree: tuple[int, ...], scores=scores, words=words, index=index) -> float:
             return sum(scores[index[tree[w - 1]], index[w]] for w in words)

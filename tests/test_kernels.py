@@ -9,30 +9,30 @@ import numpy as np
 import pytest
 from few import RandomBase
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels import label_table
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.relations import label_table
+from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.settings.config import resources, rules_path
-from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.system.jit import Kernel
-from dynet_vdgi.tagging.spelling import WordTypes
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.words.tagger.spelling import WordTypes
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 
 def of_charts(trees):
     rng, found = np.random.default_rng(1), []
     for n in (1, 2, 9):
         scores = rng.normal(size=(n + 1, n + 1))
-        found += [chart.marginals(scores), chart.log_partition(scores)]
-        found += [chart.best(scores), chart.expected_best_of_all([chart.marginals(scores)] * 2)]
+        found += [eisner.marginals(scores), eisner.log_partition(scores)]
+        found += [eisner.best(scores), eisner.expected_best_of_all([eisner.marginals(scores)] * 2)]
     huge = 1e4 * rng.normal(size=(8, 8))  # sums must be scaled
-    return [*found, chart.marginals(huge)]
+    return [*found, eisner.marginals(huge)]
 
 
 def of_the_word_perceptron(trees):

@@ -10,13 +10,14 @@ import pytest
 from by_numba import ByNumba
 from few import trees
 
-from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.grammar.statistics import VerbOrder
-from dynet_vdgi.labels import kernels
-from dynet_vdgi.labels.label_table import LABELS, Inventory, LabelTable, load, relation_of
-from dynet_vdgi.labels.labeller import FLOOR, Labeller
+from dynet_vdgi.relations import kernels
+from dynet_vdgi.relations.inventory import Inventory
+from dynet_vdgi.relations.label_table import LABELS, LabelTable, load, relation_of
+from dynet_vdgi.relations.labeller import FLOOR, Labeller
+from dynet_vdgi.rules.measures import VerbOrder
 
 kernels = ByNumba(kernels)
 

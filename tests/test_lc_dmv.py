@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import taught
 
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.rivals.lc_dmv import LcDmv, SharedFeatures, expected_counts
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
 

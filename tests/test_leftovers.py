@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from shell import ROOT, names_in
 
-from dynet_vdgi.data import files, leftovers
+from dynet_vdgi.system import files, leftovers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is removed on this system")
 

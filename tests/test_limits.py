@@ -9,31 +9,31 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data import conllu, expressions, penn
-from dynet_vdgi.data.files import read_text
-from dynet_vdgi.data.sentence import STANDARD
+from dynet_vdgi.conllu import expressions, penn, reading
+from dynet_vdgi.conllu.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation import treebank_check
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.taught import RECIPE, TaughtSettings
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.relations.label_table import LabelTable
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import read_toml
-from dynet_vdgi.system import names
+from dynet_vdgi.system import limits
+from dynet_vdgi.system.files import read_text
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.taught import RECIPE, TaughtSettings
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 
 
 @pytest.fixture
 def low(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(names.VARIABLE, "line=20_000, sentence=1000 words=3 table=100 tags=3")
+    monkeypatch.setenv(limits.VARIABLE, "line=20_000, sentence=1000 words=3 table=100 tags=3")
 
 
 def fault_of(path: Path) -> str:
     """The one fault of a CoNLL-U file, without the hint."""
     faults: list[DataError] = []
-    list(conllu.read(path, on_error=faults.append))
+    list(reading.read(path, on_error=faults.append))
     (fault,) = faults
     return f"{fault.line}: {fault.message}"
 
@@ -68,7 +68,7 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
 
 
 def test_words_in_the_column_of_tags_are_not_learnt_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(names.VARIABLE, "tags=3")
+    monkeypatch.setenv(limits.VARIABLE, "tags=3")
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")
@@ -105,8 +105,8 @@ def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(t
 def test_security_md_has_every_limit_with_its_default() -> None:
     text = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
     rows = re.findall(r"^  \| `(\w+)` \| [^|]+ \| ([\d,]+) \|$", text, re.MULTILINE)
-    assert {name: int(number.replace(",", "")) for name, number in rows} == names.DEFAULTS
-    assert len(rows) == len(names.DEFAULTS)
+    assert {name: int(number.replace(",", "")) for name, number in rows} == limits.DEFAULTS
+    assert len(rows) == len(limits.DEFAULTS)
 
 
 def test_security_md_names_what_there_is() -> None:
@@ -120,7 +120,7 @@ def test_security_md_names_what_there_is() -> None:
 
 
 def test_security_md_says_how_long_connections_and_queries_may_take() -> None:
-    connections = pytest.importorskip("dynet_vdgi.annotation.connections", reason="uvicorn is not installed")
+    connections = pytest.importorskip("dynet_vdgi.page.web.connections", reason="uvicorn is not installed")
     text = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
     assert f"closed after {connections.SECONDS:.0f} seconds" in text
     assert expressions.SECONDS == 2

@@ -9,9 +9,9 @@ import pytest
 from networks import gradients, network, relative_difference, sentence
 
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.network import forcing, new_graph, sampling
-from dynet_vdgi.settings.neural_settings import TrainSettings
+from dynet_vdgi.paper import lockstep, per_sentence
+from dynet_vdgi.paper.network import forcing, new_graph, sampling
+from dynet_vdgi.paper.settings import TrainSettings
 
 EITHER = pytest.mark.parametrize("merge", [True, False])
 LEXICALISED_OR_NOT = pytest.mark.parametrize("word_dim", [0, 3])

@@ -21,11 +21,12 @@ import tiny
 from shell import Vdgi, last_line, training_arguments
 from tiny import same_arrays
 
-from dynet_vdgi.data.corpus import Vocabulary
+from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import Amount, DataFile, ModelFile, Provenance
+from dynet_vdgi.models import archive as archive_
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import Amount, DataFile, ModelFile, Provenance
+from dynet_vdgi.rules.rules import parse_rules
 
 _MEMBERS = "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
 MEMBERS = tuple(_MEMBERS.split())
@@ -343,7 +344,7 @@ def test_damaged_member(saved: Path, what: str) -> None:
 
 @pytest.mark.parametrize("member", ["parameters.npz", "vocabulary.json", "inside"])
 def test_what_unpacks_to_far_more_is_refused_before(saved: Path, member: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_file, "ALWAYS_FAIR", 100_000)
+    monkeypatch.setattr(archive_, "ALWAYS_FAIR", 100_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))
     path = rewritten(saved, parameters_npz=buffer.getvalue())

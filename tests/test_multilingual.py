@@ -13,13 +13,14 @@ from shell import last_line
 from tiny import same_arrays
 
 from dynet_vdgi import cli
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.sentence import STANDARD, Sentence
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.taught import balanced
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import resources, rules_path
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.filtering import prepare
+from dynet_vdgi.conllu.protocols import STANDARD
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.models import model_file
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.training.taught import balanced
 
 DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
@@ -52,7 +53,7 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes):
 
 def test_the_model_file_says_which_languages(both, vdgi):
     meta = model_file.load(both).meta
-    read = [prepare(conllu.read(name), STANDARD, 40, 2) for name in (TRAIN, DEV)]
+    read = [prepare(reading.read(name), STANDARD, 40, 2) for name in (TRAIN, DEV)]
     numbers = [{"sentences": len(part.sentences), "words": part.n_words} for part in read]
     assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
     assert meta["trained_on"] == {name: sum(part[name] for part in numbers) for name in numbers[0]}

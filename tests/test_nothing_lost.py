@@ -13,9 +13,9 @@ import pytest
 import tiny
 from shell import ROOT, Vdgi, names_in
 
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.system import files
 
 
 @pytest.fixture

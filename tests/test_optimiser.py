@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.model.layers import Parameters
-from dynet_vdgi.settings.neural_settings import TrainSettings
-from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.paper.layers import Parameters
+from dynet_vdgi.paper.optimiser import AdaGrad
+from dynet_vdgi.paper.settings import TrainSettings
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 

@@ -11,11 +11,11 @@ import tiny
 from annotating import guessed
 from shell import Vdgi
 
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.conllu_blocks import ignoring_feats
-from dynet_vdgi.data.formats import feats_format
+from dynet_vdgi.conllu.faults import ignoring_feats
+from dynet_vdgi.conllu.formats import feats_format
+from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.page.store.session import Session
 
 WORDS = ("Mae", "hi", "oer", ",", "łódź", "नदी", "l'eau", "well-known", "2016", "A.", "x/y", "—", "(", "ნ", "he;re")
 TAGS = ("VB", "PRP", "JJ", "NN", "IN", "DT", "CD", "NNP", "RB", ".")

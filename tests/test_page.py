@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).with_name("page")
-PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"
+PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "page" / "static"
 
 NODE = shutil.which("node")
 OLDEST = 18

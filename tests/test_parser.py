@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import cli
-from dynet_vdgi.data.conllu_writing import write
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.punctuation import is_projective
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs import model_file
+from dynet_vdgi.models import model_file
+from dynet_vdgi.parser.parser import Parser
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from said import arcs, prior, said, tagged
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.parts.nominals import objects
-from dynet_vdgi.grammar.parts.verbs import predicate_of
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.grammar.table import Fact
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.parts.phrases import objects
+from dynet_vdgi.rules.parts.predicates import predicate_of
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.rules.word_orders import Fact
+from dynet_vdgi.settings.bundled import rules_path
 
 
 # ------------------------------------------------------------------------------------------- order

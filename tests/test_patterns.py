@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from dynet_vdgi.grammar import views
-from dynet_vdgi.grammar.table import Syntax, parse_setting
-from dynet_vdgi.grammar.views import Group, Pattern
+from dynet_vdgi.rules import symbols
+from dynet_vdgi.rules.part_settings import Syntax, parse_setting
+from dynet_vdgi.rules.patterns import Group, Pattern
 
 SYNTAX = Syntax(("words", "heads"), {"within": "number", "over": "tags", "by": "names"})
 
@@ -119,4 +119,4 @@ def test_faults_in_a_line_are_named(value, message):
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(views).failed == 0
+    assert doctest.testmod(symbols).failed == 0

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import penn
-from dynet_vdgi.data.penn import Tree, read
-from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.conllu import head_rules, penn
+from dynet_vdgi.conllu.penn import Tree, read
+from dynet_vdgi.conllu.punctuation import is_projective
 from dynet_vdgi.errors import DataError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
@@ -159,10 +159,10 @@ def spans(tree: Tree, start: int = 1) -> list[range]:
     return [*result, range(start, end)]
 
 
-@pytest.mark.parametrize("name", penn.names())
+@pytest.mark.parametrize("name", head_rules.names())
 @given(tree=CONSTITUENTS)
 def test_every_constituent_hangs_on_one_word(name: str, tree: Tree) -> None:
-    heads = penn.heads(tree, penn.load(name))
+    heads = penn.heads(tree, head_rules.load(name))
     assert is_projective(heads)
     assert heads.count(0) == 1
     for span in spans(tree):
@@ -189,8 +189,8 @@ def test_every_constituent_hangs_on_one_word(name: str, tree: Tree) -> None:
 )
 def test_heads_by_hand(trees_of: TreesOf, text: str, ours: list[int], theirs: list[int]) -> None:
     (tree,) = trees_of(text)
-    assert penn.heads(tree, penn.load("yamada-matsumoto")) == ours
-    assert penn.heads(tree, penn.load("collins")) == theirs
+    assert penn.heads(tree, head_rules.load("yamada-matsumoto")) == ours
+    assert penn.heads(tree, head_rules.load("collins")) == theirs
 
 
 # CoNLL-U
@@ -217,7 +217,7 @@ def test_a_block_of_conllu(trees_of: TreesOf) -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(penn).failed == 0
+    assert doctest.testmod(head_rules).failed == 0
 
 
 # The sample of sections 00 and 01: treebank/combined/*.mrg, and its dependencies, dependency_treebank/*.dp
@@ -236,7 +236,7 @@ def sample(data_dir: Path) -> Path:
 @pytest.fixture(scope="module")
 def blocks(sample: Path) -> dict[str, str]:
     """The sentences in CoNLL-U, by sent_id."""
-    rules = penn.load("yamada-matsumoto")
+    rules = head_rules.load("yamada-matsumoto")
     punctuation = penn.POLICIES["standard"]
     return {
         (sent_id := f"{path.stem}-{number}"): penn.conllu_block(

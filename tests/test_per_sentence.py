@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from networks import WORDS, error_of_gradient, gradients, network, relative_difference, sentence
 
-from dynet_vdgi.data.corpus import Encoded
-from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.network import forcing, new_graph, sampling
-from dynet_vdgi.model.per_sentence import draw, greedy
+from dynet_vdgi.conllu.vocabulary import Encoded
+from dynet_vdgi.paper import per_sentence
+from dynet_vdgi.paper.network import forcing, new_graph, sampling
+from dynet_vdgi.paper.per_sentence import draw, greedy
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])

@@ -24,20 +24,15 @@ from networks import (
     written_out,
 )
 
-from dynet_vdgi.data.corpus import Encoded
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.per_sentence import Samples
-from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings
-from dynet_vdgi.variational.optimiser import AdaGrad
-from dynet_vdgi.variational.phases import (
-    Baseline,
-    Finetuning,
-    Lambda,
-    Pretraining,
-    RuleCounts,
-    dual_gradient,
-)
+from dynet_vdgi.conllu.vocabulary import Encoded
+from dynet_vdgi.paper import lockstep, per_sentence
+from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.optimiser import AdaGrad
+from dynet_vdgi.paper.per_sentence import Samples
+from dynet_vdgi.paper.phases import Finetuning, Pretraining
+from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient
+from dynet_vdgi.paper.settings import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.rules.rules import parse_rules
 
 TAGS = ("DET", "NOUN", "VERB")
 RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")

@@ -8,10 +8,10 @@ from brute_force import dual, projective_trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.corpus import Encoded
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.settings.neural_settings import PosteriorSettings
-from dynet_vdgi.variational.phases import Lambda, RuleCounts, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.conllu.vocabulary import Encoded
+from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.paper.settings import PosteriorSettings
+from dynet_vdgi.rules.rules import parse_rules
 
 CASES = st.integers(0, 10_000)
 

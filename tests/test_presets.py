@@ -13,18 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
-from dynet_vdgi.settings.config import DmvSettings, bundled, rules_path
-from dynet_vdgi.settings.presets import (
-    from_toml,
-    load_settings,
-    merge,
-    parse_assignment,
-    preset_names,
-    read_toml,
-)
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import bundled, rules_path
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge, parse_assignment, preset_names, read_toml
+from dynet_vdgi.settings.settings import DmvSettings
+from dynet_vdgi.training.taught import TaughtSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.grammar.statistics import Statistics
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.rules.statistics import Statistics
+from dynet_vdgi.settings.bundled import rules_path
 
 NAMES = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 UPOS = NAMES.split()

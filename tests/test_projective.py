@@ -6,12 +6,12 @@ import brute_force
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation.tables import break_ties, rules_only
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.evaluation.rules_only import break_ties, rules_only
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def score(matrix, tree):
@@ -22,7 +22,7 @@ def score(matrix, tree):
 def test_the_best_of_all_trees_is_found(n):
     matrices = np.random.default_rng(n).normal(size=(40, n + 1, n + 1))
     trees = brute_force.projective_trees(n)
-    for matrix, heads in zip(matrices, map(chart.best, matrices)):
+    for matrix, heads in zip(matrices, map(eisner.best, matrices)):
         assert heads in trees
         assert score(matrix, heads) == pytest.approx(max(score(matrix, tree) for tree in trees))
 
@@ -30,12 +30,12 @@ def test_the_best_of_all_trees_is_found(n):
 def test_one_root_even_if_several_would_score_more():
     matrix = np.zeros((5, 5))
     matrix[0, :] = 10.0
-    assert chart.best(matrix).count(0) == 1
+    assert eisner.best(matrix).count(0) == 1
 
 
 def test_ties_fall_at_random_and_repeat_with_the_seed():
     flat = [np.zeros((4, 4))] * 200
-    first = [[chart.best(break_ties(m, rng)) for m in flat] for rng in map(np.random.default_rng, (1, 1, 2))]
+    first = [[eisner.best(break_ties(m, rng)) for m in flat] for rng in map(np.random.default_rng, (1, 1, 2))]
     assert first[0] == first[1] != first[2]
     assert set(first[0]) == set(brute_force.projective_trees(3))
 
@@ -47,12 +47,12 @@ def test_rules_only_finds_the_tree_with_most_rules():
 
 
 def test_rules_only_on_basque_is_as_measured_before(data_dir):
-    from dynet_vdgi.data import conllu, corpus, sentence
+    from dynet_vdgi.conllu import filtering, protocols, reading
     from dynet_vdgi.evaluation.attachment import score as attachment_score
-    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.rules.rules import load_rules
 
     path = data_dir / "ud14" / "eu-ud-test.conllu"
-    sentences = corpus.prepare(conllu.read(str(path)), sentence.STANDARD, max_len=15).sentences
+    sentences = filtering.prepare(reading.read(str(path)), protocols.STANDARD, max_len=15).sentences
     prior = Prior(load_rules(rules_path("ud")))
     dda = attachment_score(sentences, rules_only(sentences, prior, 0)).dda
     assert 0.505 < dda < 0.525  # 51.5 is the mean of five seeds; "first split wins" would give 53.2

@@ -21,11 +21,11 @@ from annotating import seen
 from shell import Vdgi
 
 from dynet_vdgi import cli
-from dynet_vdgi.annotation.marked import block
-from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.models import model_file
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.marked import block
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "welsh-tagged.conllu"
 FOLDERS = ("bugs", "bugs-2")

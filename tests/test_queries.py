@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, Vdgi
 
-from dynet_vdgi.data import expressions
-from dynet_vdgi.data.expressions import Expression
-from dynet_vdgi.data.queries import COLUMNS, conditions, hint, words_of
+from dynet_vdgi.conllu import expressions
+from dynet_vdgi.conllu.expressions import Expression
+from dynet_vdgi.conllu.queries import COLUMNS, conditions, hint, words_of
 from dynet_vdgi.errors import UsageError
 
 ROWS = [

@@ -12,13 +12,13 @@ import pytest
 from shell import ROOT, Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu, raw_text
+from dynet_vdgi.conllu import raw_text, reading
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.recipes import run as run_module
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import model_path
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser as tokeniser_file
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.run_folder import model_path
+from dynet_vdgi.training import run as run_module
+from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tokeniser import files as tokeniser_file
 
 DEMO = ROOT / "resources" / "demo" / "demo-ud-train.conllu"
 N_SENTENCES = 40
@@ -120,7 +120,7 @@ def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tm
     vdgi.good(*arguments, "-o", tmp_path / "out.conllu")
     vdgi.good(*arguments, "--retag", "-o", tmp_path / "again.conllu")
     found, again, right = (
-        [tag for sentence in conllu.read(path) for tag in sentence.tags]
+        [tag for sentence in reading.read(path) for tag in sentence.tags]
         for path in (tmp_path / "out.conllu", tmp_path / "again.conllu", "tagged.conllu")
     )
     wrong = next(n for n, tag in enumerate(right) if tag == "NOUN")
@@ -191,7 +191,7 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
 def run(made: Path) -> Path:
     """A run on text of which half has no tags, and which keeps tokeniser and tagger."""
     text = (made / "tagged.conllu").read_text(encoding="utf-8")
-    n_words = sum(map(len, conllu.read(made / "tagged.conllu")))
+    n_words = sum(map(len, reading.read(made / "tagged.conllu")))
     (made / "half.conllu").write_text(without_tags(text, keep=n_words // 2), encoding="utf-8")
     arguments = {"tokeniser": made / "my.tokeniser", "tagger": made / "my.tagger"}
     dynet_vdgi.train(made / "half.conllu", "universal", out=made / "run", **arguments)
@@ -238,7 +238,7 @@ def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) 
     found = dynet_vdgi.load(run).parse_text(text)
     vdgi.good("parse", "run", "raw.txt", "-o", tmp_path / "out.conllu")
     assert [(s.forms, s.tags, s.heads) for s in found] == [
-        (s.forms, s.tags, s.heads) for s in conllu.read(tmp_path / "out.conllu")
+        (s.forms, s.tags, s.heads) for s in reading.read(tmp_path / "out.conllu")
     ]
     parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
     assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
@@ -262,7 +262,7 @@ def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vd
 # ------------------------------------------------------------------------------------------- learnt by a run
 def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) -> None:
     text = Path("tagged.conllu").read_text(encoding="utf-8")
-    n_words = sum(map(len, conllu.read("tagged.conllu")))
+    n_words = sum(map(len, reading.read("tagged.conllu")))
     Path("most.conllu").write_text(without_tags(text, keep=3 * n_words // 4), encoding="utf-8")
     done = vdgi.good(
         "train", "--train", "most.conllu", "--raw", "raw.txt", "--preset", "universal", "--out", "by_command"
@@ -270,10 +270,10 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) ->
     model = model_file.load("by_command/model.vdgi")
     assert set(model.steps) == {"tokeniser", "tagger"}
     told = vdgi.good("info", "by_command").out
-    n_known = sum(tag != "_" for s in conllu.read("most.conllu", tags="known") for tag in s.tags)
-    n_words = sum(map(len, conllu.read("most.conllu", tags="known")))
+    n_known = sum(tag != "_" for s in reading.read("most.conllu", tags="known") for tag in s.tags)
+    n_words = sum(map(len, reading.read("most.conllu", tags="known")))
     vdgi.good("tokenize", "by_command", "raw.txt", "-o", "tokens.conllu")
-    n_raw = sum(map(len, conllu.read("tokens.conllu", tags="known")))
+    n_raw = sum(map(len, reading.read("tokens.conllu", tags="known")))
     assert f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without" in done.err
     assert f"{n_words - n_known + n_raw:,} words tagged by a tagger learnt in this run, which finds" in told
     assert "raw.txt  sha256" in told

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data import conllu, raw_text
-from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence, escaped, read_documents, unescaped
+from dynet_vdgi.conllu import raw_text, reading
+from dynet_vdgi.conllu.raw_text import Document, Token, TokenisedSentence, escaped, read_documents, unescaped
 from dynet_vdgi.errors import DataError
 
 
@@ -102,7 +102,7 @@ def test_what_is_written_has_the_comments_of_ud_and_reads_as_conllu(tmp_path: Pa
     path = tmp_path / "tagged.conllu"
     path.write_text(raw_text.conllu(document).replace("\t_\t_\t", "\t_\tX\t", 5), encoding="utf-8")
     with pytest.raises(DataError, match=r"UPOS"):  # of the range, which must have none
-        list(conllu.read(path))
+        list(reading.read(path))
 
 
 @pytest.mark.parametrize("text", ["", " ", "a|b", "\\", "\\s", "\\\\s\\", "\x00\x1f\u2028\ufeff\u00a0", "\\u0041"])

@@ -13,12 +13,12 @@ from shell import Vdgi
 
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import cli
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.explanation import idle_facts
-from dynet_vdgi.grammar.facts import parse_facts
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.explanation import idle_facts
+from dynet_vdgi.rules.facts import parse_facts
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
@@ -100,7 +100,7 @@ def facts_file() -> str:
 
 def test_the_facts_that_it_shows_do_something() -> None:
     rules = load_rules(rules_path("best"))
-    text = list(conllu.read(DEMO / "demo-ud-dev.conllu", heads="ignored"))
+    text = list(reading.read(DEMO / "demo-ud-dev.conllu", heads="ignored"))
     assert idle_facts(rules, text, parse_facts(facts_file(), rules)) == []
 
 
@@ -116,7 +116,7 @@ def test_the_drawn_tree_is_what_the_program_prints(folder: Path, vdgi: Vdgi) -> 
 
 def shortest(part: str, n_sentences: int) -> list[Sentence]:
     """The shortest sentences of a part of the demo treebank, so that training is quick."""
-    every = [s for s in conllu.read(DEMO / f"demo-ud-{part}.conllu") if len(s) > 3]
+    every = [s for s in reading.read(DEMO / f"demo-ud-{part}.conllu") if len(s) > 3]
     return sorted(every, key=len)[:n_sentences]
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from dynet_vdgi import cli
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import Vocabulary
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model.network import Network
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.vocabulary import Vocabulary
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.paper.network import Network
+from dynet_vdgi.rules.rules import parse_rules
 from dynet_vdgi.settings.presets import load_settings
 
 LANGUAGES = ("eu", "fr")
@@ -56,7 +56,7 @@ def test_only_heads_and_relations_change(data_dir, model, tmp_path, monkeypatch,
     assert without_arcs(parsed) == without_arcs(data)
     assert parsed != data
     # The reader accepts only trees with one root.
-    assert len(list(conllu.read(str(out), heads="required"))) == 200
+    assert len(list(reading.read(str(out), heads="required"))) == 200
 
 
 def test_compressed_in_and_out(data_dir, model, tmp_path):

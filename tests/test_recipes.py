@@ -8,12 +8,13 @@ import pytest
 from few import trees
 from tiny import same_arrays
 
+from dynet_vdgi import errors
 from dynet_vdgi.api import train
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import RECIPES
+from dynet_vdgi.models import model_file
+from dynet_vdgi.parser.parser import load
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.registry import RECIPES
 
 TEXT = trees(60)
 
@@ -39,7 +40,7 @@ def test_a_model_of_a_recipe_that_is_not_here_is_refused(tmp_path: object, toys:
     path = f"{tmp_path}/toy.vdgi"
     train(TEXT, settings={"recipe": "toy"}).save(path)
     del RECIPES._places["toy"]
-    with pytest.raises(model_file.ModelError, match="of an unknown recipe, 'toy'"):
+    with pytest.raises(errors.ModelError, match="of an unknown recipe, 'toy'"):
         load(path)
 
 

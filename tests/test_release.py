@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, Vdgi
 
-from dynet_vdgi import validation
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import files
+from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.release import split as splitting
 from dynet_vdgi.release.split import PARTS, shortfall, split
+from dynet_vdgi.system import files
+from dynet_vdgi.validation import udtools
 
 needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
 
@@ -73,7 +73,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A validator that has nothing to say."""
-    monkeypatch.setattr(validation, "messages", lambda texts, language="", level="": [])
+    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
 
 
 def write(name: str, *texts: str) -> str:
@@ -151,7 +151,7 @@ def test_errors_are_listed_by_rule_with_the_first_place_in_the_annotated_file(vd
 def test_without_the_validator_the_release_is_written_and_the_message_says_how_to_get_it(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation, "command", lambda language="", level="": None)
+    monkeypatch.setattr(udtools, "command", lambda language="", level="": None)
     write("a.conllu", sentence("x"))
     found = vdgi("release", "R", *NAMED, "a.conllu")
     assert (found.status, "is not installed: " in found.err, "validate" in found.err) == (2, True, True)
@@ -428,7 +428,7 @@ def test_statistics_count_what_ud_counts(vdgi: Vdgi, folder: Path) -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(vdgi: Vdgi, folder: Path) -> None:
     pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
-    from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication import Adjudication
 
     write("a.conllu", sentence("x"), sentence("y"))
     write("b.conllu", sentence("x", by="ben"), sentence("y", by="ben").replace("nsubj", "obj"))

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi
 
-from dynet_vdgi import validation
-from dynet_vdgi.data.sentence import sent_id_of
+from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.release.statistics import stats_xml
+from dynet_vdgi.validation import udtools
 
 needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
 needs_langcodes = pytest.mark.skipif(
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A validator that has nothing to say."""
-    monkeypatch.setattr(validation, "messages", lambda texts, language="", level="": [])
+    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
 
 
 def sentence(name: str = "", noun: str = "Dogs", comments: str = "", by: str = BY, heads: str = "202") -> str:
@@ -258,7 +258,7 @@ def test_a_release_with_such_a_form_has_statistics_that_can_be_read(vdgi: Vdgi, 
 @pytest.mark.usefixtures("unchecked")
 def test_both_annotators_are_credited_in_what_was_decided_between_their_files(vdgi: Vdgi) -> None:
     pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
-    from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication import Adjudication
 
     def marked(by: str, relation: str = "nsubj") -> str:
         return sentence("x", by=f"HeadBy={by}|LabelBy={by}").replace("nsubj", relation)
@@ -285,7 +285,7 @@ CODES = (
 @needs_langcodes
 @pytest.mark.parametrize(("code", "wanted"), [f"{pair} ".split(" ")[:2] for pair in CODES.split(", ")])
 def test_a_code_that_is_not_the_one_of_ud_is_told_that(code: str, wanted: str) -> None:
-    assert validation.code_in_ud(code) == wanted
+    assert udtools.code_in_ud(code) == wanted
 
 
 @needs_langcodes

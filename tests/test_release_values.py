@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi import validation
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.release.metadata import LONGEST, SHORTEST, expectations, genres, values_in
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.validation import udtools
 
 GENRES = """academic bible blog email fiction government grammar-examples learner-essays legal medical news nonfiction
     poetry reviews social spoken web wiki"""
@@ -202,7 +202,7 @@ def test_status_0_means_that_ud_takes_the_readme(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, summary: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(validation, "messages", lambda texts, language="", level="": [])
+    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
     Path("a.conllu").write_text("".join(map(SENTENCE.format, range(40))), encoding="utf-8")
     assert vdgi("release", *ARGUMENTS).status == 4
     written(Path("R/not-to-release/release.toml"), Summary=summary)
@@ -215,7 +215,7 @@ def test_a_treebank_below_the_size_that_ud_takes_at_all_is_told_so(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(validation, "messages", lambda texts, language="", level="": [])
+    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
     Path("a.conllu").write_text("".join(map(SENTENCE.format, range(19))), encoding="utf-8")
     message = "too small to be published: it has 19 sentences and 57 words, UD asks for 20 sentences and 100 words"
     assert message in vdgi("release", *ARGUMENTS).err
@@ -223,7 +223,7 @@ def test_a_treebank_below_the_size_that_ud_takes_at_all_is_told_so(
 
 def test_the_licence_zero_gets_its_text(vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(validation, "messages", lambda texts, language="", level="": [])
+    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
     Path("a.conllu").write_text(SENTENCE.format(1), encoding="utf-8")
     vdgi("release", *ARGUMENTS)
     written(Path("R/not-to-release/release.toml"), License="CC0 1.0")

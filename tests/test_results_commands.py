@@ -14,7 +14,7 @@ import pytest
 
 from dynet_vdgi import cli
 from dynet_vdgi.experiments import plan
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 
 ROOT = Path(__file__).parents[1]

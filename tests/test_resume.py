@@ -11,10 +11,10 @@ from shell import interrupt_at
 from tiny import Run, assert_same_run
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.paper import trainer
 from dynet_vdgi.settings.presets import merge
-from dynet_vdgi.variational import trainer
 
 # Resuming
 

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.punctuation import is_mark
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.punctuation import is_mark
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.tagging import retagger
-from dynet_vdgi.tagging.retagger import LearningText, Retagger, Said, input_of
-from dynet_vdgi.tagging.spelling import TypeMeans, WordTypes
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tagging.tagger_file import members
-from dynet_vdgi.tagging.word_numbers import BANDS, N_NUMBERS, CountedWords
-from dynet_vdgi.universal.channels import N_TAGS
+from dynet_vdgi.models import archive
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.universal.encoding import N_TAGS
+from dynet_vdgi.words.tagger import retagger
+from dynet_vdgi.words.tagger.files import members
+from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said, input_of
+from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tagger.word_numbers import BANDS, N_NUMBERS, CountedWords
 
 ODD = [
     ("-", "Ba", ",", "ba", "BA", "baba", "!"),
@@ -37,7 +37,7 @@ ODD = [
 
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
-    return list(conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="ignored"))[:60]
+    return list(reading.read(resources() / "demo" / "demo-ud-train.conllu", heads="ignored"))[:60]
 
 
 @pytest.fixture(scope="module")
@@ -292,10 +292,10 @@ def test_taggers_of_many_words_and_of_earlier_files_are_not_retagged(
     assert Tagger.load(path).learnt.text == tagger.learnt.text
     with zipfile.ZipFile(path) as z:
         files = {name: z.read(name) for name in z.namelist() if name != "text.json"}
-    model_file.write(path, files)
+    archive.write(path, files)
     earlier = Tagger.load(path)
     assert earlier.learnt.text is None
-    monkeypatch.setattr("dynet_vdgi.tagging.tagger.MOST_RETAGGED", 10)
+    monkeypatch.setattr("dynet_vdgi.words.tagger.tagger.MOST_RETAGGED", 10)
     monkeypatch.setattr(retagger, "FILE", tmp_path / "none")
     many = Tagger().fit(sentences[:20], sentences[20:50])
     assert many.predict(test) == earlier.predict(test)
@@ -311,7 +311,7 @@ def test_what_a_tagger_keeps_of_its_text_is_checked(tagger: Tagger, tmp_path: Pa
         [],
         {"tagged": [["a"]], "tags": [["X", "X"]]},
     ):
-        model_file.write(tmp_path / "my.tagger", {**files, "text.json": json.dumps(text).encode()})
+        archive.write(tmp_path / "my.tagger", {**files, "text.json": json.dumps(text).encode()})
         with pytest.raises(ModelError, match=r"text\.json"):
             Tagger.load(tmp_path / "my.tagger")
 
@@ -343,8 +343,8 @@ def test_damaged_retaggers_are_refused(
     def write(change: dict[str, Any], told: dict[str, Any] = meta, name: str = "weights.npz") -> None:
         path = tmp_path / str(len(list(tmp_path.iterdir())))
         weights = {key: value for key, value in {**arrays, **change}.items() if value is not None}
-        content = {"meta.json": json.dumps(told).encode(), name: model_file.npz(weights)}
-        model_file.write(path, content)
+        content = {"meta.json": json.dumps(told).encode(), name: archive.npz(weights)}
+        archive.write(path, content)
         monkeypatch.setattr(retagger, "FILE", path)
 
     write({})

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import count, load_rules, parse_rules
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.rules import count, load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 UD = (
     "ROOT>VERB ROOT>NOUN VERB>NOUN VERB>ADV VERB>VERB VERB>AUX "

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.grammar.facts import parse_facts
-from dynet_vdgi.grammar.parts import KINDS
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.grammar.statistics import MEASURES, TOLD
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.facts import parse_facts
+from dynet_vdgi.rules.measures import MEASURES, TOLD
+from dynet_vdgi.rules.parts import KINDS
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 PAGE = (Path(__file__).parents[1] / "docs" / "rules.md").read_text(encoding="utf-8")
 

@@ -14,10 +14,10 @@ import tiny
 from shell import ROOT, last_line, names_in
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import FEW, run
-from dynet_vdgi.runs import model_file
+from dynet_vdgi.models import model_file
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import FEW, run
 
 SMALL: dict[str, Any] = {"parser": {"log2_buckets": 8}, "teacher": {"iterations": 2, "valence_iterations": 1}}
 RULES = "ROOT VERB 0.5\nVERB NOUN 0.5\n"

@@ -9,15 +9,16 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
-from dynet_vdgi.evaluation.tables import RULES_ONLY, evaluate_baselines
-from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import model_path, rules_named
+from dynet_vdgi.evaluation.file_scores import evaluate_baselines
+from dynet_vdgi.evaluation.rules_only import RULES_ONLY
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.run_folder import model_path, rules_named
+from dynet_vdgi.rules.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.settings.bundled import rules_path
 
 MINE = "ROOT NOUN 0.5\nVERB DET 0.5\n"
 
@@ -61,7 +62,7 @@ def test_the_column_of_the_rules_is_that_of_the_model(run: Path) -> None:
 
 
 def dda_of(rules: RuleSet) -> float:
-    gold = GoldTrees.of(conllu.read("gold.conllu"))
+    gold = GoldTrees.of(reading.read("gold.conllu"))
     return evaluate_baselines(gold, rules, by=())[RULES_ONLY].total.dda
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import written_out
 
-from dynet_vdgi.variational.phases import rl_c, rl_pc, rl_sn
+from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_sn
 
 EITHER = pytest.mark.parametrize("form", ["paper", "released"])
 EIGHTHS = st.integers(-800, 800).map(lambda x: x / 8)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.evaluation import tables
-from dynet_vdgi.evaluation.tables import compare
+from dynet_vdgi.evaluation import significance
+from dynet_vdgi.evaluation.significance import compare
 
 # Four sentences of two systems: words right and words.
 OURS, THEIRS, WORDS = [3, 1, 4, 2], [1, 2, 3, 0], [5, 2, 6, 4]
@@ -131,12 +131,12 @@ def test_many_equal_sentences_are_drawn_together(monkeypatch: pytest.MonkeyPatch
     """As precisely as one by one, whatever is drawn in one go, and pairs of systems remain pairs."""
     right, words = np.tile([4, 1, 2, 3], 200), np.tile([5, 2, 4, 3], 200)
     found = compare([right, right - 1], words)
-    monkeypatch.setattr(tables, "_CELLS", 37)
+    monkeypatch.setattr(significance, "_CELLS", 37)
     assert compare([right, right - 1], words) == found
-    monkeypatch.setattr(tables, "_AS_LONG", len(words))
+    monkeypatch.setattr(significance, "_AS_LONG", len(words))
     for one, other in zip(found[0], compare([right, right - 1], words)[0]):
         assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=0.002)
         assert one != other
     rows = np.column_stack([right, words]).astype(float)
-    sums = tables._resampled_sums(rows, 4000, seed=2)
+    sums = significance._resampled_sums(rows, 4000, seed=2)
     assert np.cov(sums.T) == pytest.approx(np.cov(rows.T) * len(rows), rel=0.1)

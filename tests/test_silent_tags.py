@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.grammar.rules import FEWEST_ALIKE, MOST_ALIKE, MOST_OF_X, uninformative, uninformative_warnings
-from dynet_vdgi.parsing.choosing import look
-from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.parser.outlook import look
+from dynet_vdgi.parser.parser import load
+from dynet_vdgi.rules.tag_warnings import FEWEST_ALIKE, MOST_ALIKE, MOST_OF_X, uninformative, uninformative_warnings
+from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "welsh-tagged.conllu"
 SILENT, LITTLE = "the tags say next to nothing", "have the tag X, which says nothing: fewer heads"
@@ -75,7 +75,7 @@ def test_nothing_is_expected_of_a_text_whose_tags_say_nothing(vdgi: Vdgi, folder
     for where in (expected.err, parsed.err, checked.out, chosen.err, trained.err):
         assert where.count(f"{SILENT}: 100.0 % of the words have the tag {tag}") == 1
         assert "vdgi tag MODEL FILE --retag" in where
-    assert look(load("universal"), conllu.read(text)).shares == []
+    assert look(load("universal"), reading.read(text)).shares == []
 
 
 def test_a_text_with_some_x_has_a_number_and_a_warning(vdgi: Vdgi, folder: Path) -> None:

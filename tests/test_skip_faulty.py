@@ -10,7 +10,7 @@ import pytest
 import tiny
 from shell import ROOT, Vdgi
 
-from dynet_vdgi.data import conllu_blocks
+from dynet_vdgi.conllu import blocks as conllu_blocks
 
 MALFORMED = ROOT / "tests" / "malformed"
 GOOD = [part + "\n\n" for part in tiny.treebank(12, heads=True).strip("\n").split("\n\n")]

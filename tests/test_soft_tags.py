@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.soft_tags import SoftTags
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import UniversalEngine
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.universal import expected
-from dynet_vdgi.universal.channels import TAGS
-from dynet_vdgi.universal.expected import soft_text
+from dynet_vdgi.conllu import filtering, protocols
+from dynet_vdgi.conllu import reading as conllu
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.soft_tags import SoftTags
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.universal_engine import UniversalEngine
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.universal import soft_flags
+from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.scorer import TextScorer, flags_of_arcs
+from dynet_vdgi.universal.soft_flags import soft_text
 from dynet_vdgi.universal.stored import Measures
 from tests import universal_toys
 from tests.by_numba import ByNumba
@@ -35,7 +35,7 @@ def certain(sentence: Sentence) -> Sentence:
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
     read = conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
-    return list(corpus.prepare(read, protocols.STANDARD).sentences)[:60]
+    return list(filtering.prepare(read, protocols.STANDARD).sentences)[:60]
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +143,10 @@ def test_the_kernel_and_python_agree(in_text):
     soft = text.soft
     words = soft.chances, soft.n_tags, soft.tag, soft.chance, soft.values, soft.ends, text.gaps
     found = []
-    for function in (expected.score_soft_arcs.plain, ByNumba(expected).score_soft_arcs):
+    for function in (soft_flags.score_soft_arcs.plain, ByNumba(soft_flags).score_soft_arcs):
         found.append(np.zeros(5 * 90, np.float32))
         pairs, hidden = np.zeros(in_text._tables[:, 0].shape, np.float32), np.zeros(len(w["arc.bias"]), np.float32)
-        room = *expected.soft_workspace(9), pairs, hidden
+        room = *soft_flags.soft_workspace(9), pairs, hidden
         function(*map(np.ascontiguousarray, parts), *words, *room, text.start, found[-1])
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)
 
@@ -186,7 +186,7 @@ def test_words_with_given_tags_are_certain():
 
 def test_guesses_follow_their_words():
     sentence = replace(doubtful(3, 4), tags=("NOUN", "PUNCT", "VERB", "PUNCT"), forms=("a", ",", "b", "."))
-    from dynet_vdgi.data.punctuation import without_punctuation
+    from dynet_vdgi.conllu.punctuation import without_punctuation
 
     bare, _ = without_punctuation(sentence)
     np.testing.assert_array_equal(bare.soft.chances, sentence.soft.chances[[0, 2]])

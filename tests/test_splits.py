@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from annotating import seen, written
 
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.splits import WordSplit
+from dynet_vdgi.page.learn.splits import WordSplit
+from dynet_vdgi.page.store.session import Session
 
 
 def text_of(*tokens: str) -> str:

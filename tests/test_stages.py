@@ -11,11 +11,11 @@ import tiny
 from shell import interrupt_at, interrupt_saving
 from tiny import Changes, Run, assert_same_run, same_arrays
 
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.variational import trainer as trainer_module
-from dynet_vdgi.variational.phases import Finetuning, Pretraining
-from dynet_vdgi.variational.trainer import Stage, Trainer, stages
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.paper import trainer as trainer_module
+from dynet_vdgi.paper.phases import Finetuning, Pretraining
+from dynet_vdgi.paper.trainer import Stage, Trainer, stages
 
 # Which stages there are
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation import tables as files
+from dynet_vdgi.evaluation import published as files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 
 X = (
     "1 De den pn PN UTR|SIN 2 SS _ _\n2 gick gå vb VB PRT|AKT 0 ROOT _ _\n"
@@ -155,7 +155,7 @@ def test_malt_and_mst_give_the_same_words_and_trees(vdgi: Vdgi, folder: Path, te
 )
 def test_tables_with_headings_are_read_by_them(vdgi: Vdgi, folder: Path, text: str) -> None:
     converted(vdgi, text)
-    sentences = list(conllu.read("out.conllu", heads="required"))
+    sentences = list(reading.read("out.conllu", heads="required"))
     assert [(one.forms, one.tags, one.heads, one.deprels) for one in sentences] == [
         (("Dogs", "bark"), ("NOUN", "VERB"), (2, 0), ("nsubj", "root")),
         (("Go",), ("VERB",), (0,), ("root",)),
@@ -242,7 +242,7 @@ def test_odd_tables_are_read_and_sound(
 ) -> None:
     converted(vdgi, text, *options)
     assert [row[0] for row in rows()] == forms
-    assert len(list(conllu.read("out.conllu", tags="known"))) == 1
+    assert len(list(reading.read("out.conllu", tags="known"))) == 1
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -6,10 +6,10 @@ import logging
 
 import pytest
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.tagging.lemmas import TagList
-from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.tagger import Tagger
 
 RAW = [
     Sentence(words.split(), ["_"] * len(words.split()))

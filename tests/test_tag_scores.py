@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.tagging.tag_scores import scores_of
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.words.tagger.tag_scores import scores_of
 
 GOLD = Sentence(
     ("Mae", "hi", "oer", "_"),
@@ -53,7 +53,7 @@ def test_a_column_that_gold_does_not_have_has_no_score() -> None:
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from dynet_vdgi.tagging.tagger import Tagger
+    from dynet_vdgi.words.tagger.tagger import Tagger
 
     path = tmp_path_factory.mktemp("tagger") / "welsh.tagger"
     Tagger().fit(list(read(DEMO))).save(path)

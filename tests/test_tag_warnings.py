@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules, tag_warnings, unknown_tags, unknown_to_model
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.rules.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.rules.tag_warnings import tag_warnings, unknown_tags, unknown_to_model
+from dynet_vdgi.settings.bundled import resources
 
 TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
 

@@ -12,19 +12,16 @@ import numpy as np
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.data import raw_text
-from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu.blocks import blocks
+from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import (
-    TypeMeans,
-    WordTypes,
-)
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising.tokeniser import Tokeniser
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.words.tagger.lemmas import applied, known_lemmas, rule_of
+from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 
 
 def made(n_sentences, seed=1):

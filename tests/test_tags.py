@@ -9,13 +9,14 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import prepare
-from dynet_vdgi.data.punctuation import without_punctuation
-from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.filtering import prepare
+from dynet_vdgi.conllu.protocols import AS_RELEASED, STANDARD
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings import config
+from dynet_vdgi.models import model_file
+from dynet_vdgi.settings import settings
 
 XPOS = ["--set", "data.tags=xpos"]
 BEST = ["--preset", "best"]
@@ -54,13 +55,13 @@ def files(folder: Path) -> Path:
 def train(vdgi: Vdgi, text: str, out: str, *options: str) -> Path:
     """A small model of a file, under the rules of rules.txt."""
     vdgi.good("train", "--train", text, "--rules", "rules.txt", *tiny.SMALL_OPTIONS, *options, "--out", out)
-    return Path(out, config.MODEL_NAME)
+    return Path(out, settings.MODEL_NAME)
 
 
 # ------------------------------------------------------------------------------------------- reading
 def test_the_column_is_chosen(files: Path) -> None:
-    by_upos, by_xpos = (list(conllu.read("both.conllu", tags=tags)) for tags in ("upos", "xpos"))
-    assert by_upos == list(conllu.read("both.conllu"))
+    by_upos, by_xpos = (list(reading.read("both.conllu", tags=tags)) for tags in ("upos", "xpos"))
+    assert by_upos == list(reading.read("both.conllu"))
     for universal, penn in zip(by_upos, by_xpos):
         assert universal.upos == ()
         assert penn.upos == universal.tags
@@ -73,15 +74,15 @@ def test_the_column_must_be_filled(folder: Path) -> None:
     Path("gap.conllu").write_text(text, encoding="utf-8")
     line = next(number for number, line in enumerate(text.split("\n"), 1) if "\tVERB\t_\t" in line)
     with pytest.raises(DataError) as caught:
-        list(conllu.read("gap.conllu", tags="xpos"))
+        list(reading.read("gap.conllu", tags="xpos"))
     assert str(caught.value) == f"gap.conllu:{line}: {MISSING}"
     told: list[DataError] = []
-    kept = list(conllu.read("gap.conllu", tags="xpos", on_error=told.append))
+    kept = list(reading.read("gap.conllu", tags="xpos", on_error=told.append))
     assert (len(told), len(kept)) == (3, 9)
-    assert len(list(conllu.read("gap.conllu"))) == 12
+    assert len(list(reading.read("gap.conllu"))) == 12
     Path("gap.conllu").write_text(BOTH.replace("\tVERB\tVBD\t", "\t_\tVBD\t"), encoding="utf-8")
     with pytest.raises(DataError, match="column 4 .UPOS. is missing"):
-        list(conllu.read("gap.conllu"))
+        list(reading.read("gap.conllu"))
 
 
 def test_upos_tells_what_is_punctuation() -> None:
@@ -115,7 +116,7 @@ def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Pa
         for model, text in ((penn, "both.conllu"), (same, "swapped.conllu")):
             result = vdgi.good("parse", model, text, "-o", "out.conllu", *options)
             assert "unknown to the model" not in result.err
-            trees.append([sentence.heads for sentence in conllu.read("out.conllu")])
+            trees.append([sentence.heads for sentence in reading.read("out.conllu")])
         assert trees[0] == trees[1]
 
 

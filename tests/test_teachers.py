@@ -14,15 +14,16 @@ from taught import RULES, TEXT, prepared, tagged
 
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.taught import teacher_of_kind
-from dynet_vdgi.recipes.universal import UniversalTeacherSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
-from dynet_vdgi.settings.config import DmvSettings, NoTeacher, rules_path
-from dynet_vdgi.settings.presets import every_setting
-from dynet_vdgi.teachers.common import SymbolTeacher
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.settings import DmvSettings, NoTeacher
+from dynet_vdgi.settings.values import every_setting
+from dynet_vdgi.training.taught import teacher_of_kind
+from dynet_vdgi.training.universal_teacher import UniversalTeacherSettings
+from dynet_vdgi.unsupervised.dmv import Dmv
+from dynet_vdgi.unsupervised.teacher import SymbolTeacher
 
 Make = Callable[[], SymbolTeacher[Any]]
 

@@ -9,18 +9,22 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import build_vocabulary, prepare
-from dynet_vdgi.data.sentence import STANDARD, Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.filtering import prepare
+from dynet_vdgi.conllu.protocols import STANDARD
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.taught import teach, teacher_of_kind
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import Material, RunLog
-from dynet_vdgi.settings.config import DmvSettings, TeacherSettings, resources, rules_path
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.settings import DmvSettings, TeacherSettings
+from dynet_vdgi.training.taught import teach, teacher_of_kind
+from dynet_vdgi.unsupervised.dmv import Dmv
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")
@@ -31,7 +35,7 @@ def dda_of(vdgi: Vdgi, model: Path, folder: Path) -> float:
     """Of the demo's test sentences under the protocol `standard`, through `vdgi parse`."""
     parsed = folder / "parsed.conllu"
     vdgi.good("-q", "parse", model, TEST, "-o", parsed)
-    gold, mine = (prepare(conllu.read(name), STANDARD).sentences for name in (TEST, str(parsed)))
+    gold, mine = (prepare(reading.read(name), STANDARD).sentences for name in (TEST, str(parsed)))
     return score(gold, [sentence.heads or () for sentence in mine]).dda
 
 
@@ -53,7 +57,7 @@ def material(**texts: list[Sentence]) -> Material:
 
 def demo(first: int, last: int, *, is_mirrored: bool = False) -> list[Sentence]:
     """Some of the demo's training sentences without trees and punctuation; or those of its mirror image."""
-    text = prepare(conllu.read(TRAIN), STANDARD, 12, 2).sentences[first:last]
+    text = prepare(reading.read(TRAIN), STANDARD, 12, 2).sentences[first:last]
     step = -1 if is_mirrored else 1
     return [Sentence(sentence.forms[::step], sentence.tags[::step]) for sentence in text]
 
@@ -116,7 +120,7 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
 
 
 def test_taught_sentences_forget_their_own_trees() -> None:
-    text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
+    text = prepare(reading.read(TEST), STANDARD, 10, 2).sentences[:40]
     rules = load_rules(rules_path("strict"))
     bare = [Sentence(s.forms, s.tags) for s in text]
     first, again = (Dmv().fit(some, Prior.of_text(rules, some)).predict(some) for some in (text, bare))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.data.corpus import words_in as sentences
+from dynet_vdgi.conllu.corpus import words_in as sentences
 
 TREEBANK = """# text = The dog barks .
 1\tThe\t_\tDET\t_\t_\t2\tdet\t_\t_

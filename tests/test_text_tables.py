@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.system.names import aligned, columns, markdown
+from dynet_vdgi.system.text_tables import aligned, columns, markdown
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=6)
 

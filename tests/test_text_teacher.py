@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.universal.channels import ROOT, TAG, encode
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.universal.encoding import ROOT, TAG, encode
 from dynet_vdgi.universal.stored import Measures
-from dynet_vdgi.universal.typology import (
+from dynet_vdgi.universal.text_teacher import (
     FLOOR,
     LONGEST,
     LONGEST_SENTENCE,
@@ -21,6 +20,7 @@ from dynet_vdgi.universal.typology import (
     objects_come_first,
     taught,
 )
+from dynet_vdgi.unsupervised.dmv import Dmv
 from tests.universal_toys import FEATURES
 from tests.universal_toys import scorer as toy_scorer
 

@@ -11,17 +11,19 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.annotation.session import by_rule
-from dynet_vdgi.data import raw_text
-from dynet_vdgi.data.raw_text import Document, read_documents
+from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu.raw_text import Document, read_documents
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs import model_file
+from dynet_vdgi.models import archive
+from dynet_vdgi.page.store.plain_text import by_rule
 from dynet_vdgi.system.jit import as_python
-from dynet_vdgi.tagging.crf import Items, Tokens
-from dynet_vdgi.tokenising import features, tokeniser, whole
-from dynet_vdgi.tokenising.features import Seen, symbols_of
-from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
-from dynet_vdgi.tokenising.whole import Splitter, wholes
+from dynet_vdgi.words.tagger.crf import Items, Tokens
+from dynet_vdgi.words.tokeniser import features, files, tokeniser, whole
+from dynet_vdgi.words.tokeniser.seen import Seen
+from dynet_vdgi.words.tokeniser.splitter import Splitter
+from dynet_vdgi.words.tokeniser.symbols import symbols_of
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser, passages
+from dynet_vdgi.words.tokeniser.whole import wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
 WORDS = {"du": "de le", "au": "à le", "dammelo": "dam me lo", "auquel": "à lequel"}
@@ -300,7 +302,7 @@ def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: p
         path = tmp_path / f"{form}.conllu"
         path.write_text(accented(treebank(), form), encoding="utf-8")
         learnt = Tokeniser.fit(read_documents([path]), iterations=25)
-        texts[form] = tokeniser.members(learnt, tokeniser.Made())
+        texts[form] = files.members(learnt, files.Made())
     assert texts["NFC"] == texts["NFD"]
     raw = "Le châté auquél tràin dort. Le pâin du chïeñ 20 000 dort! ÀÉÎ auquéls 각"
     documents = [learnt.tokenise(unicodedata.normalize(form, raw)) for form in ("NFC", "NFD")]
@@ -447,8 +449,8 @@ def test_what_the_training_text_cuts_between_digits_is_cut(tmp_path: Path) -> No
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"range", "slash"}
     assert not learnt.cuts_brackets
-    model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
-    for each in (learnt, tokeniser.load(tmp_path / "my")):
+    archive.write(tmp_path / "my", files.members(learnt, files.Made()))
+    for each in (learnt, files.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("7) chat dort 2014-2025 88/101."))
         forms = [form for form, _ in sentence]
         assert forms == ["7)", "chat", "dort", "2014", "-", "2025", "88", "/", "101", "."]
@@ -472,8 +474,8 @@ def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(
         (tmp_path / "text.conllu").write_text(text, encoding="utf-8")
         learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
         assert learnt.cuts_brackets is not glued
-        model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
-        assert tokeniser.load(tmp_path / "my").cuts_brackets is not glued
+        archive.write(tmp_path / "my", files.members(learnt, files.Made()))
+        assert files.load(tmp_path / "my").cuts_brackets is not glued
         if not glued:
             (sentence,) = sentences_of(learnt.tokenise("Le pain 30) dort."))
             assert [form for form, _ in sentence] == ["Le", "pain", "30", ")", "dort", "."]
@@ -529,8 +531,8 @@ def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
     (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"number"}
-    model_file.write(tmp_path / "my", tokeniser.members(learnt, tokeniser.Made()))
-    for each in (learnt, tokeniser.load(tmp_path / "my")):
+    archive.write(tmp_path / "my", files.members(learnt, files.Made()))
+    for each in (learnt, files.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
         assert [form for form, _ in sentence] == ["Le", "pain", "dort", "14", ",", "25", "12:30", "."]
 
@@ -567,13 +569,13 @@ def test_compiled_and_uncompiled_features_are_equal() -> None:
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
-    model_file.write(path, tokeniser.members(learnt, tokeniser.Made()))
+    archive.write(path, files.members(learnt, files.Made()))
     return path
 
 
 def test_a_file_gives_the_tokeniser_back(file: Path, learnt: Tokeniser, documents: list[Document]) -> None:
     text = documents[0].text + "(Autrement.) auxquels, M. 3!"
-    assert tokeniser.load(file).tokenise(text) == learnt.tokenise(text)
+    assert files.load(file).tokenise(text) == learnt.tokenise(text)
 
 
 def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
@@ -582,7 +584,7 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
     for seed in range(60):
         path.write_bytes(mutations.model(content, random.Random(seed)))
         try:
-            raw_text.conllu(tokeniser.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
+            raw_text.conllu(files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
         except ModelError as error:
             refused.append(str(error))
     assert len(refused) > 20

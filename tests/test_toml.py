@@ -13,7 +13,7 @@ from shell import ROOT
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.experiments import plan
-from dynet_vdgi.release.folder import values_in
+from dynet_vdgi.release.metadata import values_in
 from dynet_vdgi.settings.presets import from_toml, load_settings, read_toml
 from dynet_vdgi.system import toml
 

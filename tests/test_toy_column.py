@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from annotating import guessed, seen, written
 
-from dynet_vdgi.annotation import changes
-from dynet_vdgi.annotation.marked import ChangeError
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import shown_sentence
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text import changes
+from dynet_vdgi.page.text.marked import ChangeError
+from dynet_vdgi.page.web.shown import shown_sentence
 
 
 # The toy: glosses in MISC are words of small letters.

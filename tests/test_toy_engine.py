@@ -10,10 +10,11 @@ import tiny
 from few import trees
 
 from dynet_vdgi.api import train
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.parsing.parser import How, KeepError
-from dynet_vdgi.settings.config import RECIPES
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.parser.given_heads import KeepError
+from dynet_vdgi.parser.parser import How
+from dynet_vdgi.settings.registry import RECIPES
 
 
 def test_an_engine_from_outside_does_all_that_others_do(monkeypatch, folder, vdgi):

@@ -9,8 +9,9 @@ import pytest
 from few import trees
 
 from dynet_vdgi.api import train
-from dynet_vdgi.settings.config import TEACHERS, TeacherKind, TeacherSettings
-from dynet_vdgi.teachers.common import Teacher
+from dynet_vdgi.settings.registry import TEACHERS
+from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
+from dynet_vdgi.unsupervised.teacher import Teacher
 
 
 class ChainSettings(TeacherSettings, frozen=True, tag_field="kind", tag="chain"):

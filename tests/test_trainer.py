@@ -13,11 +13,11 @@ from tiny import Run
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.evaluation.tables import left_branching, right_branching
-from dynet_vdgi.model.layers import NetworkAdaGrad
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import RunLog, console_row, heading
-from dynet_vdgi.variational.trainer import minibatches
+from dynet_vdgi.evaluation.branching import left_branching, right_branching
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.run_log import RunLog, console_row, heading
+from dynet_vdgi.paper.minibatches import minibatches
+from dynet_vdgi.paper.optimiser import NetworkAdaGrad
 
 # Minibatches
 

@@ -13,20 +13,20 @@ from networks import gradients, network, relative_difference, sentence
 from shell import Vdgi, names_in
 from tiny import same_arrays
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.grammar.chart import oracle
-from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.lockstep import GreedyParser
-from dynet_vdgi.model.network import forcing, new_graph
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import Provenance
-from dynet_vdgi.runs.run_folder import Material
-from dynet_vdgi.settings.neural_settings import TrainSettings
-from dynet_vdgi.variational.phases import Supervised
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import Provenance
+from dynet_vdgi.paper import lockstep, per_sentence
+from dynet_vdgi.paper.greedy import GreedyParser
+from dynet_vdgi.paper.network import forcing, new_graph
+from dynet_vdgi.paper.phases import Supervised
+from dynet_vdgi.paper.settings import TrainSettings
+from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.paper.transitions import oracle
 
 # Gradients
 

@@ -25,8 +25,8 @@ import universal_toys
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser
+from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tokeniser import files
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 VARYING = [
@@ -77,7 +77,7 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     dynet_vdgi.train(folder / "bare.conllu", "best", settings=quick, out=folder / "best")
     universal_toys.saved(folder / "toy.vdgi")
     Tagger().fit(folder / "good.conllu").save(folder / "my.tagger")
-    tokeniser.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
+    files.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
     return folder
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.grammar.chart import Action, State, oracle
+from dynet_vdgi.paper.transitions import Action, State, oracle
 
 DERIVATIONS = {1: 1, 2: 2, 3: 8, 4: 40, 5: 224, 6: 1344, 7: 8448}
 TREES = {1: 1, 2: 2, 3: 7, 4: 30, 5: 143, 6: 728, 7: 3876}

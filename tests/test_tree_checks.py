@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.recipes.inputs import tell_of_relations, tell_of_tags
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.training.gold_trees import tell_of_relations, tell_of_tags
 
 DEMO = resources() / "demo"
 

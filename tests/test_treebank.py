@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.corpus import Dropped, prepare
-from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import AS_RELEASED, STANDARD, Sentence, protocol_of
-from dynet_vdgi.evaluation.tables import left_branching, right_branching
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.filtering import Dropped, prepare
+from dynet_vdgi.conllu.protocols import AS_RELEASED, STANDARD, protocol_of
+from dynet_vdgi.conllu.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.evaluation.branching import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr")
 
@@ -293,7 +294,7 @@ def per_cent_right(sentences: list[Sentence], parser: Callable[[int], tuple[int,
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_counts_and_baselines_of_the_test_sets(language: str, data_dir: Path) -> None:
     path = data_dir / "ud14" / f"{language}-ud-test.conllu"
-    everything = prepare(conllu.read(path, heads="required"), STANDARD).sentences
+    everything = prepare(reading.read(path, heads="required"), STANDARD).sentences
     for max_len in (15, 40, None):
         sentences = prepare(everything, STANDARD, max_len).sentences
         projective = [s for s in sentences if is_projective(s.heads)]
@@ -315,7 +316,7 @@ def test_counts_and_baselines_of_the_test_sets(language: str, data_dir: Path) ->
 def test_released_code_keeps_these_french_sentences(
     split: str, n_all: int, n_kept: int, n_words: int, n_punctuation: int, data_dir: Path
 ) -> None:
-    sentences = conllu.read(data_dir / "ud14" / f"fr-ud-{split}.conllu", heads="required")
+    sentences = reading.read(data_dir / "ud14" / f"fr-ud-{split}.conllu", heads="required")
     result = prepare(sentences, AS_RELEASED)
     assert (len(result.sentences), result.n_words) == (n_kept, n_words)
     assert [d.sentences for d in result.dropped] == [n_all - n_kept]

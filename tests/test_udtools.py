@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi.data import conllu
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import DataError
 
 pytestmark = pytest.mark.skipif(
@@ -128,7 +128,7 @@ def said_of(path: Path) -> tuple[list[DataError], list[str]]:
     """Faults and repairs of a file."""
     faults: list[DataError] = []
     repairs: list[str] = []
-    list(conllu.read(path, on_error=faults.append, on_repair=lambda repair: repairs.append(str(repair))))
+    list(reading.read(path, on_error=faults.append, on_repair=lambda repair: repairs.append(str(repair))))
     return faults, repairs
 
 

@@ -13,15 +13,16 @@ import universal_toys as universal
 from shell import finished
 
 import dynet_vdgi
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.decoding import find
-from dynet_vdgi.parsing.engines import SOURCES, Expectation, UniversalEngine
-from dynet_vdgi.parsing.parser import How, Parser
-from dynet_vdgi.runs import model_file, run_folder
-from dynet_vdgi.settings.config import bundled, resources
+from dynet_vdgi.models import model_file, run_folder
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.expectation import SOURCES, Expectation
+from dynet_vdgi.parser.parser import How, Parser
+from dynet_vdgi.parser.universal_engine import UniversalEngine
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.universal.stored import STRENGTH, Measures, scorer_of
 
@@ -32,7 +33,7 @@ N_SENTENCES = 60
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
     """Sentences with FEATS, punctuation and relations, the tag CONJ among their tags."""
-    return list(conllu.read(DEMO))[:N_SENTENCES]
+    return list(reading.read(DEMO))[:N_SENTENCES]
 
 
 @pytest.fixture
@@ -214,7 +215,7 @@ def test_given_heads_are_kept(parser, sentences):
 
 
 def test_decoding_have_the_most_heads_expected_to_be_right(parser, sentences):
-    from dynet_vdgi.grammar import chart
+    from dynet_vdgi.inference import eisner
 
     measured = parser.adapted(sentences)
     engine = measured.engine
@@ -222,8 +223,8 @@ def test_decoding_have_the_most_heads_expected_to_be_right(parser, sentences):
     few = [replace(s, gaps=()) for s in [measured._bare(s)[0] for s in sentences[:20]]]
     exact = [parse.heads for parse in measured.parse_all(few, How(exact=True))]
     scores = [engine.scores([sentence]).arcs[0] for sentence in few]
-    assert exact == [chart.expected_best(chart.marginals(each)) for each in scores]
-    assert [each.heads for each in find(engine, few)] == [chart.best(each) for each in scores] != exact
+    assert exact == [eisner.expected_best(eisner.marginals(each)) for each in scores]
+    assert [each.heads for each in find(engine, few)] == [eisner.best(each) for each in scores] != exact
 
 
 # ------------------------------------------------------------------------------------------- streams
@@ -298,7 +299,7 @@ def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi):
     vdgi.good("train", *options, "--out", again)
     model, equal = (model_file.load(folder / "model.vdgi") for folder in (run, again))
     assert {name: each.trees for name, each in model.provenance.treebanks.items()} == {
-        "xx": len(list(conllu.read(train))), "yy": N_SENTENCES,
+        "xx": len(list(reading.read(train))), "yy": N_SENTENCES,
     }  # fmt: skip
     n_trees = sum(each.trees for each in model.provenance.treebanks.values())
     assert model.provenance.gold_trees == (

@@ -14,18 +14,18 @@ from universal_toys import written_scorer
 
 import dynet_vdgi
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.parsing.parser import How
-from dynet_vdgi.recipes.universal import UniversalTeacher
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.universal.channels import RELATIONS
-from dynet_vdgi.universal.stored import FLATTER, TextBase, text_base
+from dynet_vdgi.few_trees.arc_crf import ArcCrf
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser.parser import How
+from dynet_vdgi.relations.label_table import LABELS
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.training.universal_teacher import UniversalTeacher
+from dynet_vdgi.universal.encoding import RELATIONS
+from dynet_vdgi.universal.text_base import FLATTER, TextBase, text_base
 
 GOLD = [replace(one, gaps=()) for one in trees(24)]
 TEXT = [replace(one, heads=None, deprels=()) for one in GOLD]
@@ -54,7 +54,7 @@ def test_potentials_are_the_scorers_log_probabilities_and_a_share_of_the_tables(
 
 def test_a_sentence_has_the_same_potentials_alone_and_among_others(monkeypatch):
     together = list(base().all_potentials(TEXT))
-    monkeypatch.setattr("dynet_vdgi.universal.stored.WORDS", 10)
+    monkeypatch.setattr("dynet_vdgi.universal.text_base.WORDS", 10)
     for sentence, ours, theirs in zip(TEXT, together, base().all_potentials(TEXT)):
         (alone,) = base().all_potentials([sentence])
         assert alone == pytest.approx(ours, abs=1e-5)
@@ -79,7 +79,7 @@ def test_the_crf_sums_over_all_trees_weighted_by_the_scorer_and_the_features():
 def test_without_trees_the_crf_parses_as_the_scorer_does():
     teacher = UniversalTeacher(SCORER, 0.0).fit(TEXT, TABLE)
     crf = ArcCrf(log2_buckets=10).fit([], teacher.start(TEXT, TABLE))
-    assert [chart.expected_best(arcs) for arcs in crf.marginals(TEXT)] == teacher.heads(TEXT)
+    assert [eisner.expected_best(arcs) for arcs in crf.marginals(TEXT)] == teacher.heads(TEXT)
     for ours, theirs in zip(crf.marginals(TEXT), teacher.marginals(TEXT)):
         assert ours == pytest.approx(theirs)
 
@@ -113,7 +113,7 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     parser.save(tmp_path / "few.vdgi")
     again = dynet_vdgi.load(tmp_path / "few.vdgi")
     crf = ArcCrf(log2_buckets=10, rate=0.05).fit(GOLD[:6], base(0.2))
-    exact = [chart.expected_best(arcs) for arcs in crf.marginals(TEXT)]
+    exact = [eisner.expected_best(arcs) for arcs in crf.marginals(TEXT)]
     for one in (parser, again):
         assert [parse.heads for parse in one.parse_all(TEXT, How(exact=True))] == exact
     assert [again(s.forms, s.tags).heads for s in TEXT] == [parser(s.forms, s.tags).heads for s in TEXT]

@@ -9,15 +9,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.universal.arc_network import UniversalNetwork, dy
-from dynet_vdgi.universal.channels import RELATIONS, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import LearningSource, batch_of, drawn, with_faults
-from dynet_vdgi.universal.learning import FaultSettings
-from dynet_vdgi.universal.scorer import LayerSizes, Scorer, TextScorer
-from dynet_vdgi.universal.typology import Profile, taught
+from dynet_vdgi.conllu import filtering, protocols, reading
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
+from dynet_vdgi.universal.layers import LayerSizes
+from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, drawn, with_faults
+from dynet_vdgi.universal.learn.invented import FaultSettings
+from dynet_vdgi.universal.learn.network import UniversalNetwork, dy
+from dynet_vdgi.universal.scorer import Scorer, TextScorer
+from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
 NO_FAULTS = FaultSettings(wrong_tags=0.0, no_features=0.0, no_punctuation=0.0, no_frequencies=0.0)
@@ -25,8 +26,8 @@ NO_FAULTS = FaultSettings(wrong_tags=0.0, no_features=0.0, no_punctuation=0.0, n
 
 @pytest.fixture(scope="module")
 def sentences() -> list[Any]:
-    read = conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
-    return list(corpus.prepare(read, protocols.STANDARD).sentences)[:80]
+    read = reading.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
+    return list(filtering.prepare(read, protocols.STANDARD).sentences)[:80]
 
 
 @pytest.fixture(scope="module")

@@ -7,25 +7,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu, corpus
-from dynet_vdgi.data import sentence as protocols
-from dynet_vdgi.data.punctuation import is_projective
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.conllu import filtering, protocols, reading
+from dynet_vdgi.conllu.punctuation import is_projective
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import jit
-from dynet_vdgi.universal.channels import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import kinds_of_arcs, orders, reordered
-from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
+from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
+from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reordered
+from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
+from dynet_vdgi.universal.learn.settings import LearningSettings
 from dynet_vdgi.universal.scorer import TextScorer
-from dynet_vdgi.universal.typology import Profile, TagCounts, taught
+from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.typology import Profile, TagCounts
 
 LEFT, RIGHT = 0, 1
 
 
 @pytest.fixture(scope="module")
 def demo() -> list[Sentence]:
-    read = conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
-    return list(corpus.prepare(read, protocols.STANDARD).sentences)
+    read = reading.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
+    return list(filtering.prepare(read, protocols.STANDARD).sentences)
 
 
 def mirrored(sentence: Sentence) -> Sentence:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi import validation
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.annotation.shown import found, shown_sentence
-from dynet_vdgi.data.conllu_blocks import blocks
+from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.validation import problems_in
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.web.shown import found, shown_sentence
+from dynet_vdgi.validation import udtools
+from dynet_vdgi.validation.levels import problems_in
 
 needs_udtools = pytest.mark.skipif(
     importlib.util.find_spec("udtools") is None, reason="udtools, of the extra validate, is not installed"
@@ -323,7 +323,7 @@ def false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = tmp_path / "udvalidate"
     script.write_text(f"#!{sys.executable}\n{FALSE}", encoding="utf-8")
     script.chmod(0o755)
-    monkeypatch.setattr(validation.shutil, "which", lambda name, path=None: None if path else str(script))
+    monkeypatch.setattr(udtools.shutil, "which", lambda name, path=None: None if path else str(script))
     return script
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data.embeddings import Embeddings, load
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.lexicon.vectors import Embeddings, load
 
 LETTERS = "aebcdéñøжды中文हिन्дی0123456789.,-'"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.corpus import UNKNOWN, Encoded, Vocabulary, build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import UNKNOWN, Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ModelError
 
 SENTENCES = [

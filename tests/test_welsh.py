@@ -10,8 +10,8 @@ import pytest
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.validation import NO_HEADS, problems_in
+from dynet_vdgi.conllu.blocks import blocks
+from dynet_vdgi.validation.levels import NO_HEADS, problems_in
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.grammar.statistics import Statistics, Text
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.rules.measures import Text
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import load_rules, parse_rules
+from dynet_vdgi.rules.statistics import Statistics
+from dynet_vdgi.settings.bundled import rules_path
 
 ORDER = parse_rules("[order] (c)\nreading order = CONJ\nverb-final = 0.7 VERB AUX").table
 BEST = load_rules(rules_path("best"))

@@ -12,12 +12,14 @@ from few import tree, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data.atoms import Atoms
-from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.students import arc_hybrid, word_perceptron
-from dynet_vdgi.students import arc_hybrid as word_kernels
-from dynet_vdgi.students.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
+from dynet_vdgi.features.atoms import Atoms
+from dynet_vdgi.few_trees import word_perceptron
+from dynet_vdgi.few_trees.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
+from dynet_vdgi.inference import arc_hybrid
+from dynet_vdgi.inference import arc_hybrid as word_kernels
 
 arc_hybrid = ByNumba(arc_hybrid)
 

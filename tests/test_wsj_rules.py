@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.grammar import explanation
-from dynet_vdgi.grammar.rules import count, load_rules
-from dynet_vdgi.grammar.table import ROOT
-from dynet_vdgi.settings.config import rules_path
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.rules import expectations
+from dynet_vdgi.rules.rules import count, load_rules
+from dynet_vdgi.rules.table import ROOT
+from dynet_vdgi.settings.bundled import rules_path
 
 NAMES = (
     "ROOT>AUX ROOT>VERB VERB>NOUN VERB>PRON VERB>ADV VERB>VERB AUX>VERB "
@@ -83,9 +83,9 @@ def sample(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rules_hold_for_as_many_arcs_as_was_measured(sample: Path) -> None:
     """Without this program, 72 % of the gold arcs up to ten words were found covered."""
-    sentences = explanation.sentences_for_estimate(conllu.read(sample, heads="required", tags="xpos"))
+    sentences = expectations.sentences_for_estimate(reading.read(sample, heads="required", tags="xpos"))
     assert (len(sentences.sentences), sentences.n_words) == (537, 3704)
-    coarse, pairs = (explanation.estimate(sentences.sentences, rules) for rules in (COARSE, PAIRS))
+    coarse, pairs = (expectations.estimate(sentences.sentences, rules) for rules in (COARSE, PAIRS))
     assert sum(coarse.arcs) == sum(pairs.arcs)
     assert 0.72 <= sum(coarse.arcs) / sentences.n_words < 0.73
     owner = list(COARSE.pairs().values())

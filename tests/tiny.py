@@ -7,18 +7,21 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.corpus import build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runs.run_folder import Material, RunLog
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.archive import Arrays
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.rules.rules import load_rules
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.config import Settings, rules_path
-from dynet_vdgi.variational.trainer import Trainer
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.settings import Settings
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 Changes = Mapping[str, Mapping[str, Any]]
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.data.corpus import build_vocabulary
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.engines import Scores, ScoringEngine
-from dynet_vdgi.recipes.inputs import Inputs, RunReader
-from dynet_vdgi.recipes.run import Preparation, Recipe, Workplace, chosen_rules
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.runs.run_folder import Material
-from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.parser.engine import Scores, ScoringEngine
+from dynet_vdgi.settings.settings import Settings
+from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.reading import RunReader
+from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, chosen_rules
 
 
 class ChainEngine(ScoringEngine):

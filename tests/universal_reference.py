@@ -1,6 +1,6 @@
 """The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet itself.
 
-It shares nothing with `universal.arc_network` but the parameters; flags of arcs are found in plain Python.
+It shares nothing with `universal.learn.network` but the parameters; flags of arcs are found in plain Python.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.universal.channels import TAGS, CodedText
-from dynet_vdgi.universal.examples import FaultyExample
+from dynet_vdgi.universal.encoding import TAGS, CodedText
+from dynet_vdgi.universal.learn.batches import FaultyExample
 
 
 def flags(head: int, dependent: int, example: FaultyExample, agreeing: Any) -> list[int]:
-    """The flags of an arc, straight from their description in `universal.channels`."""
+    """The flags of an arc, straight from their description in `universal.encoding`."""
     n = len(example.tags)
     if head == 0:
         return [38, *([39] if dependent == 1 else []), *([40] if dependent == n else [])]

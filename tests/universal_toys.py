@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
-from dynet_vdgi.universal.channels import N_TAGS, encode
-from dynet_vdgi.universal.scorer import LayerSizes, Scorer, shapes
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.models import model_file
+from dynet_vdgi.models.model_file import ModelFile, OtherTreebank
+from dynet_vdgi.training.universal import pack
+from dynet_vdgi.universal.encoding import N_TAGS, encode
+from dynet_vdgi.universal.layers import LayerSizes, shapes
+from dynet_vdgi.universal.scorer import Scorer
 from dynet_vdgi.universal.typology import Profile
 
 FEATURES = ("Case=Gen", "Case=Nom", "Number=Plur", "Number=Sing", "Tense=Pres")

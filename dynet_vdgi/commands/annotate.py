@@ -36,14 +36,15 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.commands import Options, add_ignore_feats
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import add_ignore_feats
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.page.store.journal import ENDING
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
 
 if TYPE_CHECKING:
-    from dynet_vdgi.annotation.session import Session
+    from dynet_vdgi.page.store.session import Session
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -102,13 +103,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.annotation import server
-    from dynet_vdgi.annotation.annotated_text import listed, read_list
-    from dynet_vdgi.annotation.live import ORDERS, Helpers, Live
-    from dynet_vdgi.annotation.loop import PRESET, Course
-    from dynet_vdgi.annotation.session import Session, beside
-    from dynet_vdgi.parsing.steps import step_file
-    from dynet_vdgi.tagging.tagger import Tagger
+    from dynet_vdgi.page.learn.arc_lessons import PRESET, Course
+    from dynet_vdgi.page.learn.helpers import Helpers
+    from dynet_vdgi.page.learn.live import ORDERS, Live
+    from dynet_vdgi.page.store.plain_text import beside
+    from dynet_vdgi.page.store.session import Session
+    from dynet_vdgi.page.text.annotated_text import listed
+    from dynet_vdgi.page.text.offered_relations import read_list
+    from dynet_vdgi.page.web import server, session_page
+    from dynet_vdgi.parser.steps import step_file
+    from dynet_vdgi.words.tagger.tagger import Tagger
 
     reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     presets = arguments.preset or [PRESET]
@@ -130,7 +134,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
                 logger.info("the page's search has %s of %s", count(len(session.text.listed), "word"), arguments.list)
             helpers = Helpers(course, arguments.tagger)
             live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
-            server.serve(server.SessionPage(live), listener, announce, reach)
+            server.serve(session_page.SessionPage(live), listener, announce, reach)
         finally:
             session.close()
     logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
@@ -149,13 +153,14 @@ def _tell_opened(session: Session) -> None:
 
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
-    from dynet_vdgi.annotation import adjudication, server
-    from dynet_vdgi.annotation.adjudication import Adjudication
+    from dynet_vdgi.page import adjudication
+    from dynet_vdgi.page.adjudication import Adjudication
+    from dynet_vdgi.page.web import server
 
     reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
     files.check_named(arguments.output)
-    files.check_output(arguments.output, [path, arguments.beside])
-    files.check_read_again([path, arguments.beside], "decisions are taken up again later")
+    file_checks.check_output(arguments.output, [path, arguments.beside])
+    file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
     shows = server.announcing(not arguments.no_browser)
     with server.listening(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
@@ -171,12 +176,12 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.annotation.marked import NOTHING, write_marked
-    from dynet_vdgi.annotation.session import exported
-    from dynet_vdgi.annotation.shown import deps_to_look_at, problems_of
+    from dynet_vdgi.page.store.session import exported
+    from dynet_vdgi.page.text.marked import NOTHING, write_marked
+    from dynet_vdgi.page.web.shown import deps_to_look_at, problems_of
 
     files.check_named(arguments.export)
-    files.check_output(arguments.export, [path], option="--export")
+    file_checks.check_output(arguments.export, [path], option="--export")
     if os.path.lexists(arguments.export + ENDING):
         what = f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
         raise UsageError(f"--export {arguments.export}: {what}")

@@ -35,14 +35,16 @@ import logging
 from collections.abc import Sequence
 from itertools import count
 
-from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, print_places
-from dynet_vdgi.data import files
-from dynet_vdgi.data.conllu import TAG_COLUMNS
-from dynet_vdgi.data.extra_columns import extra_in, has_header, header, without_extra
-from dynet_vdgi.data.sentence import UD_TAGS, protocol_of
+from dynet_vdgi.commands import FaultsFoundError, add_ignore_feats, print_places
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu.extra_columns import extra_in, has_header, header, without_extra
+from dynet_vdgi.conllu.protocols import protocol_of
+from dynet_vdgi.conllu.reading import TAG_COLUMNS
+from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.names import count as counted
-from dynet_vdgi.system.names import told
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count as counted
+from dynet_vdgi.system.messages import told
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -69,16 +71,16 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
-    files.check_read_once(names)
+    file_checks.check_read_once(names)
     if arguments.find is not None:
-        from dynet_vdgi.data import places
+        from dynet_vdgi.conllu import places
 
         found = list(places.found(names, arguments.find))
         print_places(found, arguments.json)
         if not found and (why := places.why_none(names, arguments.find)):
             logger.info("%s", why)
     elif arguments.consistency:
-        from dynet_vdgi.annotation.consistency import inconsistent
+        from dynet_vdgi.page.learn.consistency import inconsistent
 
         print_places(inconsistent(names)[: arguments.number or 100], arguments.json)
     else:
@@ -87,9 +89,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.treebank_check import check
-    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known
-    from dynet_vdgi.runs import model_file
-    from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named
+    from dynet_vdgi.models import model_file
+    from dynet_vdgi.models.run_folder import DEFAULT_RULES, model_path, rules_named
+    from dynet_vdgi.rules.tag_warnings import TO_A_MODEL, check_known
     from dynet_vdgi.settings.presets import load_settings
 
     if arguments.model:
@@ -133,27 +135,27 @@ def _of_ten_columns(name: str) -> str:
 
 
 def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    from dynet_vdgi import validation
+    from dynet_vdgi.validation import udtools
 
     most = PLACES if arguments.max_faults is None else arguments.max_faults
     level, language = arguments.level or "", arguments.lang or ""
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
-    if language and level in ("", "4", "5") and validation.code_in_ud(language):
-        raise UsageError(validation.unknown_language(language))
+    if language and level in ("", "4", "5") and udtools.code_in_ud(language):
+        raise UsageError(udtools.unknown_language(language))
     texts = [_of_ten_columns(name) for name in names]
     for name, text in zip(names, texts):
         if not text.strip("\ufeff \t\r\n"):
             raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")
-    found = validation.messages(texts, language, level)
-    if validation.lack_of_language(found):
-        raise UsageError(validation.unknown_language(language))
-    called = validation.command(language, level) or [""]
+    found = udtools.messages(texts, language, level)
+    if udtools.lack_of_language(found):
+        raise UsageError(udtools.unknown_language(language))
+    called = udtools.command(language, level) or [""]
     hint = " (--max-faults N shows them)"
 
-    def place(message: validation.Message) -> str:
+    def place(message: udtools.Message) -> str:
         return f"{files.shown(names[message.file])}:{message.line}"
 
-    print(told("\n".join(validation.report(found, place, called, most, hint))))
+    print(told("\n".join(udtools.report(found, place, called, most, hint))))
     if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")

@@ -24,16 +24,20 @@ come before all heads, because a wrong tag misleads the parser: correct them fir
   vdgi choose --words sure.conllu -n 20
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from dynet_vdgi.commands import Options, add_ignore_feats, add_output, model_first, print_places
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.commands import add_ignore_feats, add_output, model_first, print_places
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -61,20 +65,20 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.text:
         raise UsageError("name the text to choose from: vdgi choose MODEL TEXT")
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
-    files.check_read_once([*names, *covered])
-    from dynet_vdgi.grammar.rules import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
-    from dynet_vdgi.labels.label_table import named_table
-    from dynet_vdgi.parsing.choosing import LONGEST, SHORTEST, to_correct
-    from dynet_vdgi.parsing.parser import load
-    from dynet_vdgi.runs.run_folder import model_path
+    file_checks.check_read_once([*names, *covered])
+    from dynet_vdgi.models.run_folder import model_path
+    from dynet_vdgi.parser.choosing import LONGEST, SHORTEST, to_correct
+    from dynet_vdgi.parser.parser import load
+    from dynet_vdgi.relations.label_table import named_table
+    from dynet_vdgi.rules.tag_warnings import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
 
     model = model_path(arguments.model)
-    files.check_output(arguments.output, [*names, *covered, model])
-    files.check_new(arguments.output, overwrite=arguments.overwrite)
+    file_checks.check_output(arguments.output, [*names, *covered, model])
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
     text, before = (
-        [sentence for name in its for sentence in conllu.read(name, heads="ignored", tags=tags)]
+        [sentence for name in its for sentence in reading.read(name, heads="ignored", tags=tags)]
         for its in (names, covered)
     )
     found = Counter(tag for sentence in text for tag in sentence.tags)
@@ -92,8 +96,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    files.check_read_once(names)
-    from dynet_vdgi.parsing.choosing import doubts
+    file_checks.check_read_once(names)
+    from dynet_vdgi.parser.doubts import doubts
 
-    read = chain.from_iterable(enumerate(conllu.read(name, tags=conllu.KNOWN), 1) for name in names)
+    read = chain.from_iterable(enumerate(reading.read(name, tags=reading.KNOWN), 1) for name in names)
     print_places(doubts(read, arguments.number, only_heads=arguments.heads), arguments.json)

@@ -9,15 +9,18 @@ cluster, word, count.
   vdgi clusters 'news-*.txt.gz' xx-ud-train.conllu -c 256 -o xx.paths
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import time
 from functools import partial
 
-from dynet_vdgi.commands import Options, add_ignore_feats
-from dynet_vdgi.data import corpus, files
+from dynet_vdgi.commands import add_ignore_feats
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import corpus
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system import progress
+from dynet_vdgi.system import file_checks, files, progress
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -32,8 +35,8 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     names, asked = files.expand(arguments.texts), arguments.clusters
-    files.check_output(arguments.output, names, ending=".paths")
-    from dynet_vdgi.data import embeddings
+    file_checks.check_output(arguments.output, names, ending=".paths")
+    from dynet_vdgi.lexicon import brown_clusters
 
     start = time.perf_counter()
     with files.atomic_writer(arguments.output) as handle:
@@ -41,8 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
         if not sentences:
             where = ", ".join(map(files.shown, names))
             raise DataError(where, None, "no words", "there is nothing to cluster")
-        clusters = embeddings.induce(sentences, asked, partial(progress.over, unit="types"))
-        handle.writelines(embeddings.lines(clusters))
+        clusters = brown_clusters.induce(sentences, asked, partial(progress.over, unit="types"))
+        handle.writelines(brown_clusters.lines(clusters))
     if clusters.n_clusters < asked:
         logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
     logger.info("%d types in %d clusters, %.1f s", len(clusters), clusters.n_clusters, time.perf_counter() - start)

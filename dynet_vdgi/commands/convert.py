@@ -10,17 +10,21 @@ wsj.
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import re
 from pathlib import Path
 
-from dynet_vdgi.commands import Options, add_output, add_tasks
-from dynet_vdgi.data import files, penn
-from dynet_vdgi.data.converters import conversion
-from dynet_vdgi.data.converters.conversion import FORMATS
+from dynet_vdgi.commands import add_output, add_tasks
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import head_rules, penn
+from dynet_vdgi.converters import conversion
+from dynet_vdgi.converters.conversion import FORMATS
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -60,8 +64,8 @@ def _convert(arguments: argparse.Namespace) -> None:
       vdgi convert old.conll --from conll-x --encoding latin-1 -o new.conllu
     """
     names = files.expand(arguments.files)
-    files.check_read_once(names)
-    files.check_output(arguments.output, names)
+    file_checks.check_read_once(names)
+    file_checks.check_output(arguments.output, names)
     reading = conversion.Reading(
         arguments.format or "",
         arguments.encoding or "",
@@ -89,7 +93,7 @@ def _add_wsj(add: Options) -> None:
     add("--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)")
     which = "which files of these sections, numbered from 1 in order of their names (default: all)"
     add("--files N-N,N", which)
-    add("--heads NAME", f"head rules: {' or '.join(penn.names())}", default=penn.DEFAULT)
+    add("--heads NAME", f"head rules: {' or '.join(head_rules.names())}", default=head_rules.DEFAULT)
     add("--policy", "which tags count as punctuation", choices=penn.POLICIES, default="standard")
     add_output(add)
 
@@ -108,9 +112,9 @@ def _run(arguments: argparse.Namespace) -> None:
       vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
       vdgi convert wsj sample --files 1-159 -o train.conllu
     """
-    rules, punctuation = penn.load(arguments.heads), penn.POLICIES[arguments.policy]
+    rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
-    files.check_output(arguments.output, paths)
+    file_checks.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0
     with files.atomic_writer(arguments.output) as handle:
         for path in paths:

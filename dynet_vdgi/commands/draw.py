@@ -26,15 +26,16 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import Options, add_ignore_feats, add_output, one_file
-from dynet_vdgi.data import conllu, files
-from dynet_vdgi.data import sentence as protocols
+from dynet_vdgi.commands import add_ignore_feats, add_output, one_file
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import protocols, reading
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count as counted
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count as counted
 
 if TYPE_CHECKING:
-    from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.pictures import DrawnTree
+    from dynet_vdgi.conllu.sentence import Sentence
+    from dynet_vdgi.drawing.layout import DrawnTree
 
 MAX_TREES = 100
 """Trees in one picture."""
@@ -58,10 +59,10 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     gold = one_file(arguments.gold, "--gold") if arguments.gold else None
     inputs = [*names, gold] if gold else names
-    files.check_read_once(inputs)
+    file_checks.check_read_once(inputs)
     ending = Path(arguments.output).suffix.lower()
     form = arguments.format or ("svg" if ending == ".svg" else "text")
-    files.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
+    file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
     drawn = _chosen(names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
@@ -71,7 +72,6 @@ def run(arguments: argparse.Namespace) -> None:
         _write_picture(drawn, arguments.output)
 
 
-# ------------------------------------------------------------------------------------------- reading
 def _chosen(
     names: Sequence[str], gold: str | None, wanted: Sequence[str], protocol: protocols.Protocol
 ) -> Iterator[DrawnTree]:
@@ -82,7 +82,7 @@ def _chosen(
     Raises: DataError, a file is malformed, no sentence has heads, or the gold file has other sentences; UsageError,
     a wanted sentence is in none of the files.
     """
-    from dynet_vdgi.drawing.text import tree_of, with_heads
+    from dynet_vdgi.evaluation.drawings import tree_of, with_heads
 
     waiting: list[tuple[Sentence, str]] | None = []  # None: some have heads
     found = ((one, _RANGE.fullmatch(one)) for one in wanted)
@@ -121,19 +121,19 @@ def _chosen(
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
     """Sentences, each with its gold sentence if there is a gold file."""
-    sentences = conllu.read(name, heads="unchecked" if gold is None else "required")
+    sentences = reading.read(name, heads="unchecked" if gold is None else "required")
     if gold is None:
         return ((sentence, None) for sentence in sentences)
-    from dynet_vdgi.evaluation.attachment import matched
+    from dynet_vdgi.evaluation.pairing import matched
 
     parsed, drawn = tee(sentences)
-    pairs = zip(matched(conllu.read(gold, heads="required"), parsed), drawn)
+    pairs = zip(matched(reading.read(gold, heads="required"), parsed), drawn)
     return ((sentence, right) for (right, _), sentence in pairs)
 
 
-# ------------------------------------------------------------------------------------------- writing
 def _write_text(drawn: Iterable[DrawnTree], output: str, width: int | None) -> None:
-    from dynet_vdgi.drawing.text import MIN_WIDTH, TEXT_WIDTH, tree_text
+    from dynet_vdgi.drawing.terminal import MIN_WIDTH
+    from dynet_vdgi.evaluation.drawings import TEXT_WIDTH, tree_text
 
     on_terminal = output == files.STANDARD and sys.stdout.isatty()
     if width is None:
@@ -150,7 +150,7 @@ def _write_text(drawn: Iterable[DrawnTree], output: str, width: int | None) -> N
 
 
 def _write_picture(drawn: Iterable[DrawnTree], output: str) -> None:
-    from dynet_vdgi.drawing.pictures import svg_document
+    from dynet_vdgi.drawing.svg import svg_document
 
     trees = list(islice(drawn, MAX_TREES + 1))
     if len(trees) > MAX_TREES:

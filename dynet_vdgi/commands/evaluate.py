@@ -34,15 +34,20 @@ differ.
   vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 
-from dynet_vdgi.commands import Options, add_ignore_feats, one_file
-from dynet_vdgi.data import files, sentence
+from dynet_vdgi.commands import add_ignore_feats, one_file
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import protocols
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import plain, told
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import plain, told
 
-*_FIRST, _LAST = sentence.SCORING_PROTOCOLS
+*_FIRST, _LAST = protocols.SCORING_PROTOCOLS
+
 WORST, CONFUSIONS = 5, 10
 """Lines of a list under --agreement."""
 
@@ -70,7 +75,7 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
-    files.check_read_once([arguments.gold, *arguments.parses])
+    file_checks.check_read_once([arguments.gold, *arguments.parses])
     gold = one_file(arguments.gold, "GOLD")
     if arguments.agreement:
         _compare(gold, arguments)
@@ -88,10 +93,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _score(gold: str, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.evaluation import tables
-    from dynet_vdgi.evaluation.tables import score_files
+    from dynet_vdgi.evaluation import comparison, rules_only
+    from dynet_vdgi.evaluation import published as published_
+    from dynet_vdgi.evaluation.file_scores import score_files
     from dynet_vdgi.experiments.tables import beside_scores
-    from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
+    from dynet_vdgi.models.run_folder import DEFAULT_RULES, rules_named
 
     try:
         max_lens = sorted({int(part) for part in arguments.max_len.split(",") if part.strip()})
@@ -101,8 +107,8 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     language = arguments.published
-    if language and language not in tables.DATASETS:
-        raise UsageError(f"--published {language}: the paper has {', '.join(tables.DATASETS)}")
+    if language and language not in published_.DATASETS:
+        raise UsageError(f"--published {language}: the paper has {', '.join(published_.DATASETS)}")
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
         gold,
@@ -115,19 +121,20 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         tags=used.tags,
     )
     if arguments.baselines and not arguments.json:
-        evaluations[f"rules only: {used.name.removesuffix('.txt')}"] = evaluations.pop(tables.RULES_ONLY)
-    comparisons = tables.comparisons(evaluations, arguments.bootstrap)
+        evaluations[f"rules only: {used.name.removesuffix('.txt')}"] = evaluations.pop(rules_only.RULES_ONLY)
+    comparisons = comparison.comparisons(evaluations, arguments.bootstrap)
     if arguments.json:
-        content = tables.to_dict(evaluations, comparisons)
+        content = comparison.to_dict(evaluations, comparisons)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
         return
     published = beside_scores(evaluations, language, gold) if language else ()
-    print(plain("\n\n".join([tables.format_all(evaluations, by, comparisons), *published])))
+    print(plain("\n\n".join([comparison.format_all(evaluations, by, comparisons), *published])))
 
 
 def _compare(one: str, arguments: argparse.Namespace) -> None:
     """Prints the agreement of two annotations."""
-    from dynet_vdgi.evaluation.agreement import TwoFiles, agreement
+    from dynet_vdgi.evaluation.agreement import agreement
+    from dynet_vdgi.evaluation.two_files import TwoFiles
 
     if len(arguments.parses) != 1:
         raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")

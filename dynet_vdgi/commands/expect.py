@@ -15,16 +15,21 @@ there is a warning, and no table.
   vdgi expect my.conllu
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import textwrap
 from functools import partial
 
-from dynet_vdgi.commands import Options, add_ignore_feats
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.commands import add_ignore_feats
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.settings.config import bundled
-from dynet_vdgi.system.names import aligned, count, told
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count, told
+from dynet_vdgi.system.text_tables import aligned
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -45,15 +50,15 @@ def run(arguments: argparse.Namespace) -> None:
     if len(arguments.files) > 1 and arguments.files[0] in bundled("models"):
         raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
     names = files.expand(arguments.files)
-    files.check_read_once(names)
-    from dynet_vdgi.parsing.choosing import RELATED_WORDS, look
-    from dynet_vdgi.parsing.engines import LITTLE
-    from dynet_vdgi.parsing.parser import load
-    from dynet_vdgi.parsing.steps import Steps
+    file_checks.check_read_once(names)
+    from dynet_vdgi.parser.expectation import LITTLE
+    from dynet_vdgi.parser.outlook import RELATED_WORDS, look
+    from dynet_vdgi.parser.parser import load
+    from dynet_vdgi.parser.steps import Steps
 
     parser, steps = load(arguments.model), Steps()
     logger.info("parsing the beginning of the text")
-    read = conllu.checked(steps.blocks(names), "ignored", parser.model.settings.data.tags)
+    read = reading.checked(steps.blocks(names), "ignored", parser.model.settings.data.tags)
     outlook = look(parser, read, partial(steps.accuracy, names))
     is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"

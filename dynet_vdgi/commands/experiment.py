@@ -6,6 +6,8 @@ A plan is a TOML file; each of its runs has a folder of its own.
   vdgi experiment table runs/ud --like paper
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import sys
@@ -13,10 +15,11 @@ from pathlib import Path
 
 import msgspec
 
-from dynet_vdgi.commands import Options, add_tasks
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import add_tasks
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.system.names import plain
+from dynet_vdgi.system import files
+from dynet_vdgi.system.messages import plain
 
 logger = logging.getLogger("dynet_vdgi")
 

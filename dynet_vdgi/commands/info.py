@@ -9,11 +9,13 @@ licences; for a tagger or tokeniser, alone or in a model, what it has learnt fro
   vdgi info my.tagger
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import zipfile
 
-from dynet_vdgi.commands import Options
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import ModelError
 
 
@@ -23,11 +25,12 @@ def add_arguments(add: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.parsing.parser import everything, facts
-    from dynet_vdgi.parsing.steps import Steps, description
-    from dynet_vdgi.runs import model_file
-    from dynet_vdgi.runs.run_folder import model_path
-    from dynet_vdgi.system.names import aligned, told
+    from dynet_vdgi.models import model_file
+    from dynet_vdgi.models.run_folder import model_path
+    from dynet_vdgi.parser.description import everything, facts
+    from dynet_vdgi.parser.steps import Steps, description
+    from dynet_vdgi.system.messages import told
+    from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
     if path.is_file() and not zipfile.is_zipfile(path):

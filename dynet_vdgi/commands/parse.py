@@ -57,14 +57,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.commands import FaultsFoundError, Options, add_ignore_feats, model_first
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import FaultsFoundError, add_ignore_feats, model_first
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
 
 if TYPE_CHECKING:
-    from dynet_vdgi.parsing.steps import Steps
-    from dynet_vdgi.runs.model_file import ModelFile
+    from dynet_vdgi.models.model_file import ModelFile
+    from dynet_vdgi.parser.steps import Steps
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -106,11 +107,11 @@ def run(arguments: argparse.Namespace) -> None:
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     _check_outputs(arguments, names, [output for _, output in outputs])
-    from dynet_vdgi.grammar.rules import tell_unknown
-    from dynet_vdgi.labels.label_table import named_table
-    from dynet_vdgi.parsing.decoding import KeepError
-    from dynet_vdgi.parsing.files import FileParser
-    from dynet_vdgi.parsing.parser import How, load
+    from dynet_vdgi.parser.files import FileParser
+    from dynet_vdgi.parser.given_heads import KeepError
+    from dynet_vdgi.parser.parser import How, load
+    from dynet_vdgi.relations.label_table import named_table
+    from dynet_vdgi.rules.tag_warnings import tell_unknown
 
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
     labels = named_table(arguments.labels)
@@ -142,14 +143,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
-    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.models.run_folder import model_path
 
     replaced = 0
     models = [model_path(each) for each in (arguments.model, arguments.tokeniser, arguments.tagger) if each]
     for output in outputs:
-        files.check_output(output, models)
+        file_checks.check_output(output, models)
         try:
-            files.check_output(output, names, "--in-place replaces it, or name another file")
+            file_checks.check_output(output, names, "--in-place replaces it, or name another file")
         except UsageError:
             if not arguments.in_place:
                 raise
@@ -160,7 +161,7 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
 
 def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]) -> Steps:
     """The steps before parsing. Raises: UsageError, one is missing or has no effect; ModelError."""
-    from dynet_vdgi.parsing.steps import Steps
+    from dynet_vdgi.parser.steps import Steps
 
     said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
     how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}

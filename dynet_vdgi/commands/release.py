@@ -21,10 +21,11 @@ import os
 import re
 from pathlib import Path
 
-from dynet_vdgi.commands import FaultsFoundError, Options
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import FaultsFoundError
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.system.names import count, listed, told
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count, listed, told
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -42,22 +43,22 @@ def add_arguments(add: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi import validation
-    from dynet_vdgi.data.extra_columns import NAMELESS
+    from dynet_vdgi.conllu.extra_columns import NAMELESS
     from dynet_vdgi.release.documents import AnnotatedFiles, repeated
     from dynet_vdgi.release.folder import VALUES, prepared
     from dynet_vdgi.release.split import below_minimum, shortfall
+    from dynet_vdgi.validation import udtools
 
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
     if not re.fullmatch("[a-z]{2,3}", code) or not re.fullmatch("[A-Z][A-Za-z0-9]*", name):
         raise UsageError(f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine")
     if len(name) > LONGEST_NAME:
         raise UsageError(f"--name has {len(name)} letters; names of files take at most {LONGEST_NAME}")
-    if other := validation.code_in_ud(code):
+    if other := udtools.code_in_ud(code):
         raise UsageError(f"--code {code}: UD's code of this language is {other} (--code {other})")
     files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
-    files.check_read_again(names, "a release is made of files")
+    file_checks.check_read_again(names, "a release is made of files")
     if inside := [path for path in names if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)]:
         raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
     found = AnnotatedFiles()
@@ -92,11 +93,11 @@ def run(arguments: argparse.Namespace) -> None:
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
-    messages, language = validation.messages(texts, code), code
-    if validation.lack_of_language(messages):
-        messages, language = validation.messages(texts), ""
-    places, called = list(release.places.values()), validation.command(language) or [""]
-    lines = validation.report(messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called)
+    messages, language = udtools.messages(texts, code), code
+    if udtools.lack_of_language(messages):
+        messages, language = udtools.messages(texts), ""
+    places, called = list(release.places.values()), udtools.command(language) or [""]
+    lines = udtools.report(messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called)
     print(told("\n".join(lines)))
     missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
     if n_errors := sum(message.is_error for message in messages):

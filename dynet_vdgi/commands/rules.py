@@ -12,16 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.commands import Options, add_ignore_feats, add_output, add_tags, add_tasks
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.commands import add_ignore_feats, add_output, add_tags, add_tasks
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.settings.config import rules_path
-from dynet_vdgi.system.names import count, did_you_mean, plain, read_table
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.limits import read_table
+from dynet_vdgi.system.messages import count, did_you_mean, plain
 
 if TYPE_CHECKING:
-    from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.grammar.prior import Prior
-    from dynet_vdgi.grammar.rules import RuleSet
+    from dynet_vdgi.conllu.sentence import Sentence
+    from dynet_vdgi.rules.prior import Prior
+    from dynet_vdgi.rules.rules import RuleSet
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -75,7 +78,7 @@ def _show(arguments: argparse.Namespace) -> None:
       vdgi rules show best
       vdgi rules show ud2 > my-labels.txt
     """
-    from dynet_vdgi.labels.label_table import bundled_tables
+    from dynet_vdgi.relations.label_table import bundled_tables
 
     if labels := bundled_tables().get(arguments.rules):
         if arguments.without:
@@ -95,11 +98,11 @@ def _explain(arguments: argparse.Namespace) -> None:
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
     """
-    from dynet_vdgi.drawing.text import tree_of, tree_text
-    from dynet_vdgi.evaluation.tables import rules_only
-    from dynet_vdgi.grammar.explanation import explained, idle_facts
-    from dynet_vdgi.grammar.facts import load_facts
-    from dynet_vdgi.grammar.prior import Prior
+    from dynet_vdgi.evaluation.drawings import tree_of, tree_text
+    from dynet_vdgi.evaluation.rules_only import rules_only
+    from dynet_vdgi.rules.explanation import explained, idle_facts
+    from dynet_vdgi.rules.facts import load_facts
+    from dynet_vdgi.rules.prior import Prior
 
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
@@ -131,7 +134,7 @@ class Numbered(NamedTuple):
 
 
 def _rules(arguments: argparse.Namespace) -> RuleSet:
-    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.rules.rules import load_rules
 
     rules = load_rules(rules_path(arguments.rules))
     return rules.without(*arguments.without) if arguments.without else rules
@@ -139,11 +142,11 @@ def _rules(arguments: argparse.Namespace) -> RuleSet:
 
 def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
     """The sentences of files that are not only punctuation. Raises: DataError, there are none."""
-    from dynet_vdgi.data.corpus import Filter
-    from dynet_vdgi.data.sentence import STANDARD
+    from dynet_vdgi.conllu.filtering import Filter
+    from dynet_vdgi.conllu.protocols import STANDARD
 
     expanded, keep = files.expand(names), Filter(STANDARD)
-    every = (sentence for name in expanded for sentence in conllu.read(name, tags=tags))
+    every = (sentence for name in expanded for sentence in reading.read(name, tags=tags))
     found = [
         Numbered(number, (sentence.source.sent_id if sentence.source else None) or "", kept)
         for number, sentence in enumerate(every, 1)
@@ -167,7 +170,7 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
     """The accuracy of the rules alone, if there are trees to compare with."""
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.evaluation.tables import TIE_SEEDS, rules_only
+    from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, rules_only
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
@@ -187,12 +190,12 @@ def _estimate(arguments: argparse.Namespace) -> None:
       vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
       vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
-    from dynet_vdgi.grammar.explanation import estimated_rules
-    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.rules.estimated_rules import estimated_rules
+    from dynet_vdgi.rules.rules import load_rules
 
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)
-    files.check_output(arguments.output, [*names, path], ending=".txt")
+    file_checks.check_output(arguments.output, [*names, path], ending=".txt")
     rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

@@ -10,16 +10,21 @@ fifty for a start, and from more text without tags.
   vdgi tag list more.conllu -n 200 -o words.tsv
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import time
 from collections import Counter
 
-from dynet_vdgi.commands import Options, add_ignore_feats, add_output, add_tasks, model_first
-from dynet_vdgi.data import files
-from dynet_vdgi.data.corpus import read, superseded, words_in
+from dynet_vdgi.commands import add_ignore_feats, add_output, add_tasks, model_first
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu.corpus import read, words_in
+from dynet_vdgi.conllu.repeated import superseded
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.names import aligned, count
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.system.text_tables import aligned
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -56,12 +61,12 @@ def _words(arguments: argparse.Namespace) -> None:
       vdgi tag my.tagger new.conllu -o new.tagged.conllu
       vdgi tag runs/my new.conllu --retag --confidence > new.tagged.conllu
     """
-    from dynet_vdgi.data.conllu_writing import unchanged
-    from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.conllu.writing import unchanged
+    from dynet_vdgi.models.run_folder import model_path
+    from dynet_vdgi.parser.steps import loaded
 
     model_first(arguments.model, [arguments.file], "vdgi tag my.tagger")
-    files.check_output(arguments.output, [arguments.file, model_path(arguments.model)])
+    file_checks.check_output(arguments.output, [arguments.file, model_path(arguments.model)])
     tagger = loaded("tagger", arguments.model)
     n_words = n_given = 0
     with files.atomic_writer(arguments.output) as handle:
@@ -96,15 +101,15 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.grammar.rules import in_lower_case
-    from dynet_vdgi.tagging.tagger import Tagger
+    from dynet_vdgi.rules.tag_warnings import in_lower_case
+    from dynet_vdgi.words.tagger.tagger import Tagger
 
     tagged, text = files.expand(arguments.tagged), files.expand(arguments.text)
     listing = [arguments.tag_list] if arguments.tag_list else []
     if not tagged and not (listing and text):
         raise UsageError("nothing to learn from: give TAGGED files, or --tag-list with --text")
-    files.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
-    files.check_new(arguments.output, overwrite=arguments.overwrite)
+    file_checks.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
     groups, raw_groups = (
         [list(read(path, heads="ignored", tags="known")) for path in paths] for paths in (tagged, text)
@@ -136,8 +141,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
       vdgi tag evaluate my.tagger gold.conllu
     """
-    from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.tagging.tag_scores import scores_of
+    from dynet_vdgi.parser.steps import loaded
+    from dynet_vdgi.words.tagger.tag_scores import scores_of
 
     model_first(arguments.model, [arguments.gold], "vdgi tag evaluate my.tagger")
     tagger = loaded("tagger", arguments.model)
@@ -174,11 +179,11 @@ def _list(arguments: argparse.Namespace) -> None:
       vdgi tag list more.conllu -n 200 -o words.tsv
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
     """
-    from dynet_vdgi.data.raw_text import nfc
+    from dynet_vdgi.conllu.nfc import nfc
 
     names = files.expand(arguments.texts)
-    files.check_output(arguments.output, names, ending=".tsv")
-    files.check_new(arguments.output, overwrite=arguments.overwrite)
+    file_checks.check_output(arguments.output, names, ending=".tsv")
+    file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     every = (nfc(word) for words in words_in(names) for word in words)
     counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:

@@ -7,14 +7,17 @@ A tokeniser learns from CoNLL-U how a language is written, and makes CoNLL-U of 
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 
-from dynet_vdgi.commands import Options, add_output, add_tasks, model_first
-from dynet_vdgi.data import files
-from dynet_vdgi.data.conllu_blocks import SPLIT
+from dynet_vdgi.commands import add_output, add_tasks, model_first
+from dynet_vdgi.commands.options import Options
+from dynet_vdgi.conllu.faults import SPLIT
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system import file_checks, files
+from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -47,13 +50,13 @@ def _split(arguments: argparse.Namespace) -> None:
 
       vdgi tokenize my.tokeniser raw.txt -o raw.conllu
     """
-    from dynet_vdgi.parsing.steps import loaded
-    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.models.run_folder import model_path
+    from dynet_vdgi.parser.steps import loaded
 
     model_first(arguments.model, arguments.files, "vdgi tokenize my.tokeniser")
     names = files.expand(arguments.files)
-    files.check_read_once(names)
-    files.check_output(arguments.output, [model_path(arguments.model), *names])
+    file_checks.check_read_once(names)
+    file_checks.check_output(arguments.output, [model_path(arguments.model), *names])
     tokeniser, n_sentences, n_tokens = loaded("tokeniser", arguments.model), 0, 0
     with files.atomic_writer(arguments.output) as handle:
         for k, name in enumerate(names, 1):
@@ -84,10 +87,10 @@ def _train(arguments: argparse.Namespace) -> None:
     names, output = files.expand(arguments.files), arguments.output
     if output == files.STANDARD:
         raise UsageError("a tokeniser goes to a file: -o my.tokeniser")
-    files.check_read_again(names, "it is read twice")
-    files.check_output(output, names, ending=".tokeniser")
-    files.check_new(output, overwrite=arguments.overwrite)
-    from dynet_vdgi.tokenising import tokeniser as tokeniser_file
+    file_checks.check_read_again(names, "it is read twice")
+    file_checks.check_output(output, names, ending=".tokeniser")
+    file_checks.check_new(output, overwrite=arguments.overwrite)
+    from dynet_vdgi.words.tokeniser import files as tokeniser_file
 
     try:
         made = tokeniser_file.train(names, output)

@@ -24,6 +24,8 @@ sets.
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
+from __future__ import annotations
+
 import argparse
 import re
 import sys
@@ -31,10 +33,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.commands import Options, add_ignore_feats
-from dynet_vdgi.data import files
+from dynet_vdgi.commands import add_ignore_feats
+from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings import presets
+from dynet_vdgi.system import files
 
 
 def add_arguments(add: Options) -> None:
@@ -70,9 +73,9 @@ def add_arguments(add: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.recipes.inputs import Given, Inputs
-    from dynet_vdgi.recipes.run import run as train
-    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.models.run_folder import model_path
+    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.run import run as train
 
     files.check_named(arguments.out)
     changes: dict[str, Any] = {}

@@ -1,0 +1,1 @@
+"""Drawings of trees, from plain columns of words: in a terminal and as SVG."""

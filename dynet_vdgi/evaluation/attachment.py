@@ -1,178 +1,46 @@
-"""Attachment scores: pairing the sentences of two files, then counting right heads and relations."""
+"""Attachment scores: `evaluate` scores a parse against gold trees under a protocol.
+
+Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
+micro-averages over words, in which the root arc counts like any other:
+  dda   directed accuracy: the head is right
+  uda   undirected accuracy: the two words are linked by an arc, in either direction
+  root  share of sentences whose predicted root words are exactly the gold ones
+If both sides have relations, two more scores over words compare universal relations without subtypes:
+  las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
+           (CoNLL 2018) UAS and LAS
+  labels   the relation is right, whatever the head
+"""
 
 from __future__ import annotations
 
 import math
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat, zip_longest
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from dynet_vdgi.data.conllu import tree_of
-from dynet_vdgi.data.conllu_blocks import BlockCheck, ignore
-from dynet_vdgi.data.corpus import Sentences, read, sentences_of
-from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.punctuation import cycle, heads_without, is_projective, without_punctuation
-from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same
-from dynet_vdgi.data.sentence import FREE, STANDARD, Protocol, Sentence, scoring_protocol
-from dynet_vdgi.errors import DataError, UsageError, check_kind
-from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.system.names import aligned, count
+from dynet_vdgi.conllu.corpus import Sentences, read, sentences_of
+from dynet_vdgi.conllu.deprels import are_labels
+from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.errors import UsageError, check_kind
+from dynet_vdgi.evaluation.pairing import Heads, Parsed, check_tree, gold_heads, matched, under
+from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.system.files import AnyPath
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.system.text_tables import aligned
 
 if TYPE_CHECKING:
-    from dynet_vdgi.grammar.rules import RuleSet
-
-Heads = tuple[int, ...]
-Parsed = Sentence | Sequence[int]
-"""A sentence with heads, or the heads of all its words."""
-
-
-class Predicted(NamedTuple):
-    """The predicted tree of a sentence of n words."""
-
-    heads: Heads  # (n,)
-    relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
-
-
-SHOWN = 40
-"""Characters of a sentence in messages about its heads."""
-
-_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
-
-
-def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
-    """Each gold sentence with the predicted tree of all its words; both sides are read lazily.
-
-    Raises: DataError, naming file and line on both sides, if they differ or heads are missing.
-    """
-    last_gold: Sentence | None = None
-    last_parsed: Parsed | None = None
-    for number, (sentence, parse) in enumerate(zip_longest(gold, parsed), 1):
-        if sentence is None:
-            path, line = _place(parse, "prediction")
-            end = f"{_place(last_gold, 'gold')[0]} ends after {count(number - 1, 'sentence')}"
-            raise DataError(path, line, f"sentence {number} is one too many: {end}", _SAME)
-        if parse is None:
-            path, _ = _place(last_parsed, "prediction")
-            begins = f"{_where(sentence)} begins sentence {number}"
-            raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
-        last_gold, last_parsed = sentence, parse
-        if not isinstance(parse, Sentence):
-            _heads(parse, number)
-        _check_same_words(sentence, parse, number)
-        gold_heads(sentence)
-        yield sentence, Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ())
-
-
-def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sentence, Predicted] | None:
-    """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not scored.
-
-    Only the gold side, its tags and its tree, decides which words are removed. Predicted heads are
-    re-attached like the gold ones. Raises: DataError without gold heads.
-    """
-    kept, positions = without_punctuation(gold, protocol.removed_tags)
-    if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
-        return None
-    relations = tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
-    return kept, Predicted(heads_without(predicted.heads, positions), relations)
-
-
-def gold_heads(sentence: Sentence) -> Heads:
-    """The heads of a gold sentence. Raises: DataError if it has none."""
-    if sentence.heads is None:
-        path, line = _place(sentence, "gold")
-        raise DataError(path, line, "the sentence has no heads", "gold trees are needed to score")
-    return sentence.heads
-
-
-def _heads(parse: Parsed, number: int) -> Heads:
-    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
-    if isinstance(parse, Sentence):
-        if parse.heads is None:
-            path, line = _place(parse, "prediction")
-            raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
-        return parse.heads
-    is_list = isinstance(parse, (Sequence, np.ndarray))
-    if not is_list or not all(isinstance(head, (int, np.integer)) for head in parse):
-        message = f"a {type(parse).__name__} where a Sentence or the heads of one are expected"
-        raise UsageError(f"{message}: pipe() gives sentences, and each Parse has heads")
-    return tuple(parse)
-
-
-def _check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
-    """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the reader."""
-    n = len(heads)
-    if not n or (heads.count(0) == 1 and min(heads) >= 0 and max(heads) <= n and not cycle(heads)):
-        return
-    texts = ["_" if head == FREE else str(head) for head in heads]
-    try:
-        tree_of(BlockCheck("", 1), texts, range(n), "required", ignore)
-    except DataError as fault:
-        word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
-        forms = " ".join(sentence.forms)
-        where = f"{which} ({forms if len(forms) <= SHOWN else forms[:SHOWN] + '...'})"
-        raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
-
-
-def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
-    if isinstance(parse, Sentence) and gold.forms == parse.forms:
-        return
-    path, line = _place(parse, "prediction")
-    if len(gold) != len(parse):
-        found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
-        message = f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
-        is_stripped = len(parse) == len(without_punctuation(gold)[0])
-        if isinstance(parse, Sentence):
-            is_stripped = parse.forms == without_punctuation(gold)[0].forms
-        hint = "its punctuation is missing; score a parse of the complete file" if is_stripped else _SAME
-        raise DataError(path, line, message, hint)
-    if isinstance(parse, Sentence):
-        word = next(w for w, (a, b) in enumerate(zip(gold.forms, parse.forms), 1) if a != b)
-        path, line = _place(parse, "prediction", word)
-        other = f"{_where(gold, word)} has {gold.forms[word - 1]!r}"
-        form = parse.forms[word - 1]
-        message, hint = f"word {word} of sentence {number} is {form!r}, but {other}", _SAME
-        if is_same(form, gold.forms[word - 1]):
-            message, hint = f"{message}: {SAME}", ONE_FORM
-        raise DataError(path, line, message, hint)
-
-
-def _place(side: Parsed | None, role: str, word: int | None = None) -> tuple[str, int | None]:
-    """Path and line of a sentence, or of one of its words; `<role>` replaces an unknown path."""
-    if not isinstance(side, Sentence) or side.source is None:
-        return f"<{role}>", None
-    source = side.source
-    return source.path, source.line + (0 if word is None else source.rows[word - 1])
-
-
-def _where(gold: Sentence, word: int | None = None) -> str:
-    path, line = _place(gold, "gold", word)
-    return path if line is None else f"{path}:{line}"
-
-
-# ----------------------------------------------------------------------------------------------------
-# Attachment scores: `evaluate` scores a parse against gold trees under a protocol.
-#
-# Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
-# micro-averages over words, in which the root arc counts like any other:
-#   dda   directed accuracy: the head is right
-#   uda   undirected accuracy: the two words are linked by an arc, in either direction
-#   root  share of sentences whose predicted root words are exactly the gold ones
-# If both sides have relations, two more scores over words compare universal relations without subtypes:
-#   las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
-#            (CoNLL 2018) UAS and LAS
-#   labels   the relation is right, whatever the head
-
+    from dynet_vdgi.rules.rules import RuleSet
 
 BREAKDOWNS = ("tag", "rule", "pair", "distance", "length")
+
 MAX_LENS: tuple[int | None, ...] = (10, 15, 40, None)
 
 _DISTANCES = (("1", 1), ("2", 2), ("3-6", 6), (">=7", math.inf))
+
 _LENGTHS = (
     ("1-5", 5),
     ("6-10", 10),
@@ -182,12 +50,10 @@ _LENGTHS = (
     ("31-40", 40),
     (">40", math.inf),
 )
+
 _NO_RULE = "other"
-NO_LABELS = frozenset({"root", "dep", "_"})
-"""Relations that only say whether a word is a root."""
 
 
-# ------------------------------------------------------------------------------------------- counts
 def _share(part: float | None, whole: int) -> float:
     return part / whole if whole and part is not None else math.nan
 
@@ -283,8 +149,6 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 }
 """Titles and values of the relation scores."""
 
-
-# ------------------------------------------------------------------------------------------- evaluation
 _UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
 
 
@@ -392,7 +256,7 @@ def evaluate(
     by = [by] if isinstance(by, str) else by
     check_kind("by", by, Iterable, "a list of break-downs")
     if rules is not None:
-        from dynet_vdgi.grammar.rules import RuleSet
+        from dynet_vdgi.rules.rules import RuleSet
 
         check_kind("rules", rules, RuleSet, "a RuleSet, as rules() gives,")
     if isinstance(parsed, (str, os.PathLike)):
@@ -416,8 +280,8 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
     # What comes from files has been checked there; objects and lists have not.
     for both in matched(gold, parsed):
         number += 1
-        _check_tree(both[0], both[0].heads or (), f"gold sentence {number}")
-        _check_tree(both[0], both[1].heads, f"sentence {number} of the prediction")
+        check_tree(both[0], both[0].heads or (), f"gold sentence {number}")
+        check_tree(both[0], both[1].heads, f"sentence {number} of the prediction")
         left = under(protocol, *both)
         if left is not None:
             sentences.append(left[0])
@@ -428,11 +292,6 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
         [tree.heads for tree in predicted],
         relations if are_labels(relations) else None,
     )
-
-
-def are_labels(relations: Iterable[Sequence[str]]) -> bool:
-    """True if any of the relations says more than whether a word is a root."""
-    return any(not NO_LABELS.issuperset(row) for row in relations)
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_blocks import NUMBER, Block, BlockCheck, blocks, warn
-from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.files import shown as shown_path
-from dynet_vdgi.data.raw_text import ONE_FORM, SAME, is_same, token_block
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.blocks import Block, blocks, warn
+from dynet_vdgi.conllu.faults import NUMBER, BlockCheck
+from dynet_vdgi.conllu.nfc import ONE_FORM, SAME, is_same
+from dynet_vdgi.conllu.raw_text import token_block
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system.names import aligned as laid_out
-from dynet_vdgi.system.names import count
+from dynet_vdgi.system.files import AnyPath
+from dynet_vdgi.system.files import shown as shown_path
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.system.text_tables import aligned as laid_out
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -39,6 +41,7 @@ _UNIVERSAL = """
 PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense
 Aspect Voice Evident Polarity Person Polite
 """
+
 UNIVERSAL = frozenset(_UNIVERSAL.split())
 """The features that UFeats compares."""
 
@@ -137,7 +140,7 @@ def read(path: AnyPath, *, only_trees: bool = False) -> Side:
             block, heads = sentence.block, [columns[_HEAD] for columns in side.columns[first:]]
             rows = [row for row, line in enumerate(block.lines) if line.partition("\t")[0].isdecimal()]
             check = BlockCheck(side.path, block.line)
-            conllu.tree_of(check, heads, rows, "partial" if "_" in heads else "required", warn)
+            reading.tree_of(check, heads, rows, "partial" if "_" in heads else "required", warn)
     side.characters = "".join(forms)
     return side
 
@@ -241,7 +244,6 @@ def check_same_characters(gold: Side, found: Side) -> None:
     raise DataError(found.path, line, message, hint)
 
 
-# ------------------------------------------------------------------------------------------- alignment
 def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
     """Pairs of numbers of words that stand for each other, in their order."""
     spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
@@ -308,7 +310,6 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
     return pairs
 
 
-# ------------------------------------------------------------------------------------------- tables
 def shown(by_name: Mapping[str, Mapping[str, Score]]) -> str:
     """F1 by file, a line each, from 0 to 100, `-` where the gold file says nothing; for a single file precision and
     recall, too."""

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_blocks import OnFault
-from dynet_vdgi.data.corpus import SHORTEST, Filter
-from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.punctuation import is_projective, without_punctuation
-from dynet_vdgi.data.sentence import FREE, UD_TAGS, Protocol, Sentence, ud_version
-from dynet_vdgi.grammar.rules import RuleSet, tag_warnings, uninformative_warnings, unknown_tags
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.blocks import OnFault
+from dynet_vdgi.conllu.filtering import SHORTEST, Filter
+from dynet_vdgi.conllu.protocols import Protocol
+from dynet_vdgi.conllu.punctuation import is_projective, without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tag_sets import UD_TAGS, ud_version
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rules.tag_warnings import tag_warnings, uninformative_warnings, unknown_tags
 from dynet_vdgi.system import progress
-from dynet_vdgi.system.names import aligned, count, limit, listed
+from dynet_vdgi.system.files import AnyPath
+from dynet_vdgi.system.limits import limit
+from dynet_vdgi.system.messages import count, listed
+from dynet_vdgi.system.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
 
@@ -164,7 +170,7 @@ def check(
     """
     summary = Summary(rules, protocol, max_len)
     with progress.Bar("sentences") as bar:
-        for sentence in conllu.read(path, heads="partial", tags=tags, on_error=on_fault):
+        for sentence in reading.read(path, heads="partial", tags=tags, on_error=on_fault):
             summary.add(sentence)
             bar.update(1)
     return summary

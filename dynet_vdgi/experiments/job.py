@@ -29,23 +29,26 @@ from typing import Any
 import msgspec
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate
-from dynet_vdgi.evaluation.tables import RULES_ONLY, evaluate_baselines
+from dynet_vdgi.evaluation.file_scores import evaluate_baselines
+from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
-from dynet_vdgi.grammar.explanation import estimated_rules
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.files import FileParser
-from dynet_vdgi.parsing.parser import load as load_parser
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runs.run_folder import RunLog
-from dynet_vdgi.settings import config
-from dynet_vdgi.settings.config import Settings, rules_path
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.parser import load as load_parser
+from dynet_vdgi.rules.estimated_rules import estimated_rules
+from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.settings import settings as config
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings, merge
-from dynet_vdgi.system.processes import one_thread
-from dynet_vdgi.system.progress import end_with_parent
+from dynet_vdgi.settings.settings import Settings
+from dynet_vdgi.system import files
+from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.system.signals import end_with_parent
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 BASELINES = "baselines"
 """The system of parsers that learn nothing."""
@@ -94,7 +97,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
 
 
-# ------------------------------------------------------------------------------------------- record
 def record(job: Job, start: Job | None = None) -> Job:
     """The job with its record; `start` is the job whose model it starts from.
 
@@ -167,8 +169,8 @@ def _named(names: Sequence[str]) -> list[list[str]]:
     return [[Path(name).name, _sha256(name)] for name in names]
 
 
-# ------------------------------------------------------------------------------------------- its process
 RUNNING: set[BaseProcess] = set()
+
 STOPPED = threading.Event()
 """Processes to kill when the program is interrupted, and whether it is."""
 
@@ -263,7 +265,7 @@ def _run(job: Job) -> list[TableRow]:
         parser.parse([test], output)
         trees.append(output)
     parsing_s = max(time.process_time() - start, 1e-9)
-    sentences = [[s for path in each for s in conllu.read(path, heads="required")] for each in (tests, trees)]
+    sentences = [[s for path in each for s in reading.read(path, heads="required")] for each in (tests, trees)]
     scored = evaluate(*sentences, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
     used += recorded(begin / RESULT)["rows"][0]["gold_trees"].split("; ") if begin else []
     used = [each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)]
@@ -289,7 +291,7 @@ def _baselines(job: Job) -> list[TableRow]:
     """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to score."""
     settings = job.settings()
     tags = settings.data.tags
-    gold = [each for test in job.files["test"] for each in conllu.read(test, heads="required", tags=tags)]
+    gold = [each for test in job.files["test"] for each in reading.read(test, heads="required", tags=tags)]
     rules, max_lens = load_rules(rules_path(settings.rules)), (*job.lengths, None)
     scored = evaluate_baselines(GoldTrees.of(gold, job.protocol), rules, max_lens=max_lens, by=())
     used = {RULES_ONLY: Path(settings.rules).stem}

@@ -26,18 +26,20 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import job as jobs_module
 from dynet_vdgi.experiments.job import BASELINES, LOG, Job, record, state
 from dynet_vdgi.experiments.tables import RESULT, recorded
-from dynet_vdgi.settings.config import Settings, bundled, leaves, resources
+from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings, read_toml
-from dynet_vdgi.system.names import did_you_mean
-from dynet_vdgi.system.processes import at_work
+from dynet_vdgi.settings.settings import Settings, leaves
+from dynet_vdgi.system.locks import at_work
+from dynet_vdgi.system.messages import did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 
 Name = Annotated[str, Meta(pattern=r"^\w[\w.+-]*$")]  # names a folder
+
 Names = tuple[str, ...]
 
 _FILES = ("rules", "words.vectors", "words.clusters")
@@ -151,7 +153,6 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     ]
 
 
-# ------------------------------------------------------------------------------------------- jobs
 def jobs_of(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequence[str], out: str) -> list[Job]:
     """The jobs of the chosen parts of a plan (see `select`): first the baselines, then runs after those they
     start from.
@@ -214,7 +215,6 @@ def _found_settings(settings: Settings, folders: Sequence[str]) -> Iterator[str]
             yield f"{name}={json.dumps(path, ensure_ascii=False)}"
 
 
-# ------------------------------------------------------------------------------------------- files
 def folders_of(path: Path, data: str | None) -> list[str]:
     """Where a plan's files are looked for: in `data` if given. Raises: UsageError, it is no folder."""
     if data is None:
@@ -265,7 +265,6 @@ def _age(path: str, language: str) -> tuple[bool, list[int]]:
     return published_on, [int(number) for number in re.findall(r"\d+", version)]
 
 
-# ------------------------------------------------------------------------------------------- runs
 def carry_out(jobs: Sequence[Job], out: Path, *, at_a_time: int = 1) -> list[str]:
     """Does the unfinished jobs in the experiment's folder; returns what failed, a line each.
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dynet_vdgi.data import sentence
+from dynet_vdgi.conllu import protocols
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation import tables as published
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import Evaluation, length_label
-from dynet_vdgi.evaluation.tables import DATASETS, PublishedFigure, model_of, same_model
-from dynet_vdgi.system import names as text_tables
-from dynet_vdgi.system.names import did_you_mean
+from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
+from dynet_vdgi.system import text_tables
+from dynet_vdgi.system.messages import did_you_mean
 
 BASELINES = {
     "left branching": "Left_branching",
@@ -35,6 +35,7 @@ PAPER = "Li2019-"
 """Prefix of the names of the paper's tables."""
 
 AVERAGE = "average"
+
 RESULT = "result.json"  # the file of a run that has its row
 
 
@@ -79,7 +80,6 @@ Column = tuple[str, str]
 """A language, a data set or AVERAGE, and a length in the form of `length_label`."""
 
 
-# ------------------------------------------------------------------------------------------- rows
 def row_of(scored: Evaluation, **more: Any) -> TableRow:
     """The row of these scores."""
     dda = {length_label(m): 100 * tally.dda for m, tally in scored.by_length.items() if tally.words}
@@ -125,7 +125,6 @@ def _result(path: Path) -> list[TableRow]:
         raise DataError(str(path), None, what, "damaged? remove it") from None
 
 
-# ------------------------------------------------------------------------------------------- figures
 def cell(values: Sequence[float]) -> Cell | None:
     """Mean, best and deviation of the figures of several seeds; None of none.
 
@@ -178,7 +177,6 @@ def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
     return {name: own for name, own in found.items() if own}
 
 
-# ------------------------------------------------------------------------------------------- tables
 def overview(rows: Sequence[TableRow]) -> list[FiguresTable]:
     """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
     tables = []
@@ -320,14 +318,13 @@ def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: st
         yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
 
 
-# ------------------------------------------------------------------------------------------- notes
 def _notes(rows: Sequence[TableRow]) -> list[str]:
     """What is needed to read a table of these rows: sentence, gold trees, seeds, commits; warnings."""
     notes = []
     runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
     for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
         of = ", ".join(system for system, own in runs.items() if name in {row.protocol for row in own})
-        notes.append(f"Protocol {name} ({of}): {sentence.protocol_of(name).description}.")
+        notes.append(f"Protocol {name} ({of}): {protocols.protocol_of(name).description}.")
     for name, own in runs.items():
         uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
         notes += [f"† {name} used gold trees: {'; '.join(uses)}."] if uses else []

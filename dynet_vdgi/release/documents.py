@@ -15,29 +15,36 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 
-from dynet_vdgi.annotation.journal import ENDING
-from dynet_vdgi.annotation.marked import IS_FLAG, MARKS, NAMES, block, read_marked
-from dynet_vdgi.annotation.session import exported
-from dynet_vdgi.annotation.tokens import SentenceLayout, with_space
-from dynet_vdgi.data import conllu_writing, files
-from dynet_vdgi.data.conllu_blocks import blocks
-from dynet_vdgi.data.extra_columns import without_extra
-from dynet_vdgi.data.punctuation import cycle
-from dynet_vdgi.data.raw_text import FORMAT, unescaped
-from dynet_vdgi.data.sentence import sent_id_of
+from dynet_vdgi.conllu import guess_marks
+from dynet_vdgi.conllu.blocks import blocks
+from dynet_vdgi.conllu.extra_columns import without_extra
+from dynet_vdgi.conllu.raw_text import FORMAT, unescaped
+from dynet_vdgi.conllu.sentence import sent_id_of
+from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.system.names import count as counted
-from dynet_vdgi.validation import problems_in
+from dynet_vdgi.page.store.journal import ENDING
+from dynet_vdgi.page.store.session import exported
+from dynet_vdgi.page.text.marked import IS_FLAG, MARKS, NAMES, block, read_marked
+from dynet_vdgi.page.text.tokens import SentenceLayout, with_space
+from dynet_vdgi.system import files
+from dynet_vdgi.system.messages import count as counted
+from dynet_vdgi.validation.levels import problems_in
 
 SPACES = ("SpacesAfter=", "SpacesBefore=", "SpacesInToken=")
-NOTES = (*conllu_writing.CHANCES, "TagConf=", "Note=", "Differs=")
+
+NOTES = (*guess_marks.CHANCES, "TagConf=", "Note=", "Differs=")
+
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.*?))?\s*")
+
 _NEW_PARAGRAPH, _TEXT = re.compile(r"#\s*newpar\b.*"), re.compile(r"#\s*text\s*=.*")
+
 _OTHERS = re.compile(r"#\s*(?:sent_id\b|(?:note|differs|choice)\s*=|global\.columns\b).*")
+
 _GLOBAL = re.compile(r"#\s*global\.(?!columns\b)(\S+?)\s*(?:=.*)?")
 """A comment about a whole document, such as `# global.Entity` of CorefUD; the columns are always UD's ten."""
 
-_NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, _GLOBAL, IS_FLAG, conllu_writing.COMMENT)
+_NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, _GLOBAL, IS_FLAG, guess_marks.COMMENT)
+
 _COUNTED = re.compile(r"[0-9]+(?:-[0-9]+)*")
 """A name that is a place in a file; a part that the page has cut off has another number behind."""
 

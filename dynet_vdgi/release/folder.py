@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.annotation.marked import MARKS
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.evaluation.agreement import TITLES, Pairings, TwoFiles, agreement
+from dynet_vdgi.evaluation.agreement import TITLES, Pairings, agreement
+from dynet_vdgi.evaluation.two_files import TwoFiles
+from dynet_vdgi.page.text.marked import MARKS
 from dynet_vdgi.release.documents import AnnotatedFiles, ReleasedSentence, name_sentences, names_in
 from dynet_vdgi.release.metadata import SECTIONS, values_in
 from dynet_vdgi.release.split import PARTS, split
 from dynet_vdgi.release.statistics import size_of, stats_xml
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.system.names import count
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system import files
+from dynet_vdgi.system.messages import count
 
 VALUES = "not-to-release/release.toml"
 """In the folder, where UD lets a treebank have files of its own."""
@@ -32,6 +33,7 @@ VALUES = "not-to-release/release.toml"
 PAPERS, CONTRIBUTING = resources() / "release", "CONTRIBUTING.md"
 
 _CREATIVE = re.compile(r"CC (BY(?:-NC)?(?:-SA|-ND)?) ([0-9.]+)|CC0 1\.0")
+
 _BEGINS = "The treebank has the licence Creative Commons"
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import resources
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import read_toml
-from dynet_vdgi.system.names import count, of_these, read_table
+from dynet_vdgi.system.limits import read_table
+from dynet_vdgi.system.messages import count, of_these
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,8 +32,11 @@ SHORTEST, LONGEST = 40, 497
 """Characters of the summary: UD counts its three line ends, too, and takes 500."""
 
 _CREATIVE_COMMONS = re.compile(r"(?:CC BY(?:-NC)?(?:-SA|-ND)? (?:1\.0|2\.0|2\.5|3\.0|4\.0)|CC0 1\.0)(?![\w.-])")
+
 _IS_CREATIVE_COMMONS = re.compile(r"\W*(?:CC\b|CC0|CC-?BY|creative\s*commons|BY\b)", re.IGNORECASE)
+
 _ADDRESS = re.compile(r"[^@\s,;<>()]+@[^@\s,;<>().]+(?:\.[^@\s,;<>().]+)+")
+
 _ENDS_SECTION = re.compile(r"#(?!#)|===")
 
 

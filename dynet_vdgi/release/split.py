@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Mapping
 
 PARTS = ("train", "dev", "test")
+
 LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
 """Words: of train and of test; of all, before there is train, and before dev has its own least; that least."""
 

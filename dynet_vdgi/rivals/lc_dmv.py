@@ -32,16 +32,18 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from dynet_vdgi.data.penn import UPOS
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.views import coarse
-from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
-from dynet_vdgi.system.arrays import Floats, Ints
+from dynet_vdgi.conllu.penn import UPOS
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rules.symbols import coarse
+from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
+from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
-from dynet_vdgi.teachers.common import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM, SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed, checked_log_z
+from dynet_vdgi.unsupervised.dmv_model import Counts, DmvModel, Packed, checked_log_z
+from dynet_vdgi.unsupervised.dmv_sums import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
+from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
+
 VERBS = frozenset({"VERB"})
 
 N_SIDES = 2
@@ -55,7 +57,6 @@ class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"
     chunk: Annotated[int, Meta(ge=1, description="longest embedded chunk, in words")] = 3
 
 
-# ---------------------------------------------------------------------------------------------- sums
 # The *sweep* says once, with `add`, which products of cells are added to which cells. Forwards it gives Z, the sum
 # over trees with one root of the products of their factors. Backwards, taking the same steps in reverse, it gives
 # the derivatives of log Z. A factor times its derivative is how often trees are expected to have it. The n words of
@@ -152,6 +153,7 @@ ROOTS, ARCS = 0, 1
 """Planes of factors: of the root, in row 0; of arcs from head to dependent, first and later ones."""
 
 RIGHT_LINK, TAIL_LINK, LEFT_LINK, WIDE, EMBEDDED, AHEAD, TAIL = range(3, 10)
+
 CLOSED = 10 - WIDE
 """Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links are up to the
 outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the latter if all children are
@@ -248,7 +250,6 @@ def sum_bounded(cells: Cells, back: bool, tags: Ints, n_tags: int, chunk: int) -
 SUM_BOUNDED = Kernel(sum_bounded, "the left-corner teacher")
 
 
-# ---------------------------------------------------------------------------------------------- features
 class SharedFeatures(NamedTuple):
     """Which features each outcome has, as pairs of a row (outcome) and a feature; F features in all.
 
@@ -329,7 +330,6 @@ def _softmax(scores: Floats) -> Floats:
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
-# ---------------------------------------------------------------------------------------------- learning
 class LbfgsStep(NamedTuple):
     """Where one evaluation of the likelihood was, in nats, over all sentences."""
 
@@ -344,7 +344,6 @@ def expected_counts(model: DmvModel, text: Packed, chunk: int) -> tuple[Counts, 
     return Counts(*found.counts), found.log_z
 
 
-# ---------------------------------------------------------------------------------------------- the teacher
 class LcDmv(SymbolTeacher[DmvModel]):
     """The teacher: `LcDmv(chunk=3).fit(text, prior)`, with the numbers of `LcDmvSettings`."""
 

@@ -5,6 +5,8 @@ computer: as long as parsing hundreds of words in Python. So nothing here import
 been asked for that much.
 """
 
+from __future__ import annotations
+
 import hashlib
 import logging
 import os
@@ -38,6 +40,7 @@ logger = logging.getLogger("dynet_vdgi")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _plain_globals: dict[str, dict[str, Any]] = {}
+
 _lock = threading.RLock()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dynet_vdgi.system.names import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,6 +19,7 @@ MOST_PARTS = 20
 """Of a dotted key. `tomllib` keeps all beginnings of a key: of 80 kB of `a.a.a`, gigabytes."""
 
 _KEY = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+
 # What is not closed goes on to the end of its line or of the text, so that nothing is looked at twice.
 _TOKEN = re.compile(
     r"""#.*|"{3}(?:[^"\\]|\\(?s:.)|"(?!""))*(?:"{3}|\Z)|'{3}(?s:.)*?(?:'{3}|\Z)"""

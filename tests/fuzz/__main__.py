@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from dynet_vdgi.system.progress import ended_by_signals
+from dynet_vdgi.system.signals import ended_by_signals
 from fuzz import targets
 from fuzz.models import small_models
 

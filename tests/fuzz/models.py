@@ -6,10 +6,11 @@ from pathlib import Path
 
 import tiny
 
-from dynet_vdgi.recipes.inputs import Given, Inputs
-from dynet_vdgi.recipes.run import run
-from dynet_vdgi.settings.config import MODEL_NAME, resources
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.settings import MODEL_NAME
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 
 def small_models(folder: Path) -> list[bytes]:

@@ -16,30 +16,33 @@ from pathlib import Path
 
 from annotating import journal_of
 
-from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import conllu, conllu_blocks, embeddings, files, formats, penn, raw_text
-from dynet_vdgi.data.conllu_writing import unchanged
-from dynet_vdgi.data.converters import conversion
-from dynet_vdgi.data.penn import load as load_heads
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.conllu import blocks as blocks_
+from dynet_vdgi.conllu import faults, formats, penn, raw_text, reading
+from dynet_vdgi.conllu.head_rules import load as load_heads
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.converters import conversion
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
-from dynet_vdgi.evaluation.tables import score_files
+from dynet_vdgi.evaluation.file_scores import score_files
 from dynet_vdgi.experiments import plan, tables
-from dynet_vdgi.grammar.facts import load_facts
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.parsing.files import FileParser
-from dynet_vdgi.parsing.parser import How, Parser, load
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.runs.run_folder import RunLog
+from dynet_vdgi.lexicon import brown_clusters, vectors
+from dynet_vdgi.models import archive, model_file
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.parser import How, Parser, load
+from dynet_vdgi.relations.label_table import LabelTable
+from dynet_vdgi.rules.facts import load_facts
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rules.rules import RuleSet, load_rules
 from dynet_vdgi.settings import presets
-from dynet_vdgi.settings.config import resources
-from dynet_vdgi.tagging.lemmas import TagList
-from dynet_vdgi.tagging.tagger import Tagger
-from dynet_vdgi.tokenising import tokeniser as tokeniser_file
-from dynet_vdgi.tokenising.tokeniser import Tokeniser
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system import files
+from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tokeniser import files as tokeniser_file
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 from fuzz import mutations
 
 TESTS = Path(__file__).parents[1]
@@ -68,18 +71,18 @@ def _ignore(fault: VdgiError) -> None:
 
 
 def _conllu(path: Path) -> None:
-    policies: tuple[conllu.Heads, ...] = ("optional", "partial")
+    policies: tuple[reading.Heads, ...] = ("optional", "partial")
     for heads in policies:
         for tags in ("upos", "xpos"):
-            for sentence in conllu.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):
+            for sentence in reading.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):
                 if heads == "optional":
                     unchanged(sentence)
-    with conllu_blocks.ignoring_feats():
-        list(conllu.read(path, on_error=_ignore, on_repair=_ignore))
-    for item in conllu_blocks.items(path, undecoded=True):
-        if isinstance(item, conllu_blocks.Block):
+    with faults.ignoring_feats():
+        list(reading.read(path, on_error=_ignore, on_repair=_ignore))
+    for item in blocks_.items(path, undecoded=True):
+        if isinstance(item, blocks_.Block):
             with suppress(VdgiError):
-                conllu.decoded_sentence_of(item, "partial", "upos", _ignore)
+                reading.decoded_sentence_of(item, "partial", "upos", _ignore)
             for lines in (item.lines, [line.replace("\t", " ") for line in item.lines]):
                 formats.format_of(lines)
 
@@ -101,7 +104,7 @@ def _converted(path: Path) -> None:
     written = path.with_name("converted.conllu")
     written.write_text(out.getvalue(), encoding="utf-8", newline="")
     try:
-        list(conllu.read(written, heads="ignored", tags="known", on_repair=_ignore))
+        list(reading.read(written, heads="ignored", tags="known", on_repair=_ignore))
     except VdgiError as fault:
         raise AssertionError(f"unsound: {fault}") from None
 
@@ -285,7 +288,7 @@ def _tokeniser() -> list[bytes]:
     """A tokeniser's file, learnt from a few sentences with multiword tokens."""
     with tempfile.TemporaryDirectory() as name:
         tokeniser = Tokeniser.fit(_tokenised(Path(name)), iterations=3)
-        return [model_file.packed(tokeniser_file.members(tokeniser, tokeniser_file.Made()))]
+        return [archive.packed(tokeniser_file.members(tokeniser, tokeniser_file.Made()))]
 
 
 def _tokenised(folder: Path) -> list[raw_text.Document]:
@@ -380,9 +383,9 @@ TARGETS: dict[str, Target] = {
             b"a 1 2\nb 3 4\nc d 5 6\n",
             b"2 2\na " + bytes(8) + b"\nb " + bytes(8),
         ],
-        lambda path: embeddings.load(str(path), ["a", "b"]),
+        lambda path: vectors.load(str(path), ["a", "b"]),
     ),
-    "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], embeddings.read),
+    "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], brown_clusters.read),
     "penn": Target(
         lambda: [b"( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ barks) (-NONE- *T*-1)) (. .)) )\n" * 2], _penn
     ),

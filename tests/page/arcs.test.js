@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ACROSS, depth, DOWN, outline, placed, spaces } from "../../dynet_vdgi/annotation/page/arcs.js";
+import { ACROSS, depth, DOWN, outline, placed, spaces } from "../../dynet_vdgi/page/static/arcs.js";
 
 /** A random tree over n words, crossing arcs included: every word's head comes before it in some order. */
 function tree(n, random) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { get, post } from "../../dynet_vdgi/annotation/page/client.js";
+import { get, post } from "../../dynet_vdgi/page/static/client.js";
 
 /** What the page says if its requests are answered so. @param {() => Promise<Response>} answer */
 async function said(answer) {

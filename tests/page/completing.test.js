@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completed } from "../../dynet_vdgi/annotation/page/completing.js";
+import { completed } from "../../dynet_vdgi/page/static/completing.js";
 
 const UD = ["nsubj", "obj", "nmod", "nmod:poss", "compound", "compound:prt", "aux", "aux:pass", "cc", "ccomp", "cc:preconj"];
 const SUD = ["comp:obj", "comp:aux", "compound", "mod", "mod@relcl", "subj"];

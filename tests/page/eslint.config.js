@@ -18,6 +18,6 @@ export default [
       "max-lines-per-function": ["error", 60],
     },
   },
-  { files: ["dynet_vdgi/annotation/page/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["dynet_vdgi/page/static/*.js"], languageOptions: { globals: globals.browser } },
   { files: ["tests/page/*.test.js"], languageOptions: { globals: globals.node } },
 ];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isKnown, lemmaOffers, merged, offers, xposOffers } from "../../dynet_vdgi/annotation/page/features.js";
+import { isKnown, lemmaOffers, merged, offers, xposOffers } from "../../dynet_vdgi/page/static/features.js";
 
 test("one feature is set, changed or removed, and the names stay in order", () => {
   assert.equal(merged("Case=Nom|Number=Sing", "Case=Gen"), "Case=Gen|Number=Sing");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learning, parserRight } from "../../dynet_vdgi/annotation/page/header.js";
+import { learning, parserRight } from "../../dynet_vdgi/page/static/header.js";
 
 test("shares are percentages, and a dash before anything is done", () => {
   assert.equal(parserRight([0.666, 0.5]), "heads 67 %, with relations 50 %");

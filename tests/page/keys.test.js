@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterDigits, backKey, placeIn, sentenceNumber, TAG_KEYS, turned } from "../../dynet_vdgi/annotation/page/keys.js";
+import { afterDigits, backKey, placeIn, sentenceNumber, TAG_KEYS, turned } from "../../dynet_vdgi/page/static/keys.js";
 
 test("a number is complete where no other digit can follow, and another digit is told", () => {
   assert.deepEqual(afterDigits("5", 9), { typed: "5", place: 5, text: "", isBad: false });

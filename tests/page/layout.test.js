@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isComposing, keyOf, plainDigits } from "../../dynet_vdgi/annotation/page/layout.js";
+import { isComposing, keyOf, plainDigits } from "../../dynet_vdgi/page/static/layout.js";
 
 const press = (key, code, changes = {}) => ({ key, code, shiftKey: false, altKey: false, ...changes });
 const meant = (...event) => keyOf(press(...event));

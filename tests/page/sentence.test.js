@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   doubted, facts, firstDoubtful, firstUnconfirmed, follow, heading, isRightToLeft, kind, mark, moved, spoken, went,
-} from "../../dynet_vdgi/annotation/page/sentence.js";
+} from "../../dynet_vdgi/page/static/sentence.js";
 
 const DOGS = {
   form: "dogs", tag: "NOUN", upos: "NOUN", feats: "_", lemma: "_", head: 2, label: "nsubj", head_by: "", label_by: "", sure: null,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { getElementById: () => ({ addEventListener: () => {} }), addEventListener: () => {} };
-const { rangeOf, splitsOf } = await import("../../dynet_vdgi/annotation/page/tokens.js");
+const { rangeOf, splitsOf } = await import("../../dynet_vdgi/page/static/tokens.js");
 
 test("a bar keeps the form as a multiword token, a blank makes tokens, other letters a multiword token", () => {
   assert.deepEqual(splitsOf("aldı", "al|dı"), [["al", "dı"]]);

@@ -1,0 +1,142 @@
+"""Other formats that are taken for CoNLL-U: what a file's first lines, or a value of FEATS, look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+BY_HAND = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"
+
+CONVERT = "vdgi convert makes CoNLL-U of it"
+
+_FROM_XML = "save its text as plain text, or convert it to CoNLL-U first"
+
+_COLUMN_WISE = f"{BY_HAND}, a word a line, with tabs between the ten columns"
+
+
+class OtherFormat(NamedTuple):
+    """The name of a format, with its article, and what to do."""
+
+    name: str
+    remedy: str
+
+
+_XML = (  # what stands near the beginning, and what it is
+    (
+        re.compile(r"<interlinear-text\b|<document\b[^>]*\bexportTarget="),
+        OtherFormat("FLExText (XML of FLEx)", CONVERT),
+    ),
+    (re.compile(r"<ANNOTATION_DOCUMENT\b"), OtherFormat("EAF (XML of ELAN)", CONVERT)),
+    (re.compile(r"<TEI\b|<teiCorpus\b"), OtherFormat("TEI (XML)", _FROM_XML)),
+    (re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"), OtherFormat("TigerXML", _FROM_XML)),
+    (re.compile(r"<!doctype html|<html\b", re.I), OtherFormat("HTML", _FROM_XML)),
+)
+
+_SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
+
+_CHUNK = re.compile(r"O|[BIESLUM]-[\w:.-]+")
+
+_NUMBER = re.compile(r"-?[0-9]+")
+
+_NAMES = "id|form|word|token|lemma|upos|pos|tag|head|deprel|feats"
+
+_HEADING = re.compile(rf"(?:^|[,;])\s*\"?(?:{_NAMES})\"?\s*(?=[,;]|$)", re.I)
+
+_WORD_TAG = re.compile(r"\S+[/_](?:[A-Z][A-Z0-9$*:+-]*|[.,:;!?'`\"()-]+)")
+
+_FEATS_OF = (
+    ("PROIEL", re.compile(r"[A-Z]{4}[a-z0-9-]+(?:\|[A-Z]{4}[a-z0-9-]+)*")),
+    ("UniMorph", re.compile(r"[^=|;]+(?:;[^=|;]+)+")),
+    ("CoNLL-X", re.compile(r"[^=|]+(?:\|[^=|]+)*")),
+    ("CoNLL-X", re.compile(r"_\|.+")),
+    ("a feature without a value", re.compile(r"(?:[^=|]+=[^=|]*(?:\||$))+(?<!\|)")),
+)
+
+
+def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
+    """The format of a file whose first lines are these, its comments up to `row`; None: CoNLL-U, text or unknown."""
+    line = lines[row]
+    if row and any(comment.startswith("#begin document") for comment in lines[:row]):
+        return OtherFormat("CoNLL-2012", _COLUMN_WISE)
+    if found := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
+        return found
+    if _SFM.match(line):
+        return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
+    if line.lstrip()[:2] in ('{"', "[{") or line.strip() in ("{", "["):
+        return OtherFormat("JSON", "convert it first")
+    rows = [line.split("\t") for line in lines[row:]]
+    widths = {len(columns) for columns in rows}
+    if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":  # and one for each predicate
+        return OtherFormat("CoNLL-2009", CONVERT)
+    if len(widths) == 1 and len(rows[0]) > 1 and (found := _table(rows)):
+        return found
+    if len(rows[0]) == 1 and (found := _of_text(lines[row:])):
+        return found
+    return OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
+
+
+def raw_format(text: str) -> OtherFormat | None:
+    """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may be."""
+    begin = text[:20_000].lstrip("\ufeff \n")
+    if begin.startswith("\\_sh "):
+        return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
+    found = xml_format(begin)
+    return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
+
+
+def xml_format(text: str) -> OtherFormat | None:
+    """The format of a text that begins as XML does; None: it is none."""
+    if not text.lstrip("\ufeff \n").startswith("<"):
+        return None
+    known = (found for pattern, found in _XML if pattern.search(text))
+    return next(known, OtherFormat("XML or HTML", "convert it first"))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
+    """The format of rows of equally many columns, at least two."""
+    width = len(rows[0])
+    if _is_mst(rows):
+        return OtherFormat("MST's format (a line of words, one of tags, one of heads)", _COLUMN_WISE)
+    if not 3 <= width <= 9:
+        return None
+    if width == 4 and all(_NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows):
+        return OtherFormat("Malt-TAB (form, tag, head and relation)", f"{BY_HAND}, heads into 7 and relations into 8")
+    if rows[0][0] == "-DOCSTART-" or all(_CHUNK.fullmatch(columns[-1]) for columns in rows):
+        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+    if width == 8 and rows[0][0] == "1" and all(_NUMBER.fullmatch(columns[6]) for columns in rows):
+        return OtherFormat("CoNLL-X of 8 columns", CONVERT)
+    return None
+
+
+def _is_mst(rows: Sequence[Sequence[str]]) -> bool:
+    if len(rows) not in (3, 4) or {*map(len, rows)} != {len(rows[0])}:
+        return False
+    n_words, heads = len(rows[0]), rows[-1]
+    are_heads = all(_NUMBER.fullmatch(head) and 0 <= int(head) <= n_words for head in heads)
+    return are_heads and not any(_NUMBER.fullmatch(tag) for tag in rows[1])
+
+
+def _of_text(lines: Sequence[str]) -> OtherFormat | None:
+    """The format of lines without tabs."""
+    words = [line.split() for line in lines]
+    if words[0][0] == "-DOCSTART-":
+        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+    n_fields = {*map(len, words)}
+    if len(n_fields) == 1 and len(words[0]) in range(2, 8) and all(_CHUNK.fullmatch(row[-1]) for row in words):
+        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+    for sign, name in ((",", "a table with commas (CSV)"), (";", "a table with semicolons (CSV)")):
+        counts = [re.sub(r'"[^"]*"', "", line).count(sign) for line in lines]
+        is_table = len({*counts}) == 1 and counts[0] >= 2 and f"{sign} " not in re.sub(r'"[^"]*"', "", lines[0])
+        is_headed = counts[0] >= 1 and len(_HEADING.findall(lines[0])) >= 2
+        if is_headed or (is_table and (len(lines) >= 3 or counts[0] >= 9)):
+            return OtherFormat(name, _COLUMN_WISE)
+    tagged = [bool(_WORD_TAG.fullmatch(word)) for row in words[:20] for word in row]
+    if len(tagged) >= 2 and sum(tagged) >= 0.8 * len(tagged):
+        return OtherFormat("text with tags behind its words (word/TAG)", _COLUMN_WISE)
+    return None
+
+
+def feats_format(value: str) -> str:
+    """The format whose features a value of FEATS looks like, if it is not Name=Value|Name=Value; "": none."""
+    return next((name for name, pattern in _FEATS_OF if pattern.fullmatch(value)), "")

@@ -1,0 +1,72 @@
+"""Heads that cannot all be in one tree: of which words, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+def cycle(heads: Sequence[int]) -> list[int]:
+    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
+    visit = [-1] + [0] * len(heads)  # the word from which the climb came, -1 for the root
+    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
+    for start in range(1, len(heads) + 1):
+        word = start
+        while not visit[word]:
+            visit[word] = start
+            word = above[word]
+        if visit[word] == start:
+            found = [word]
+            while heads[found[-1] - 1] != word:
+                found.append(heads[found[-1] - 1])
+            return sorted(found)
+    return []
+
+
+FREE = -1
+"""Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
+
+MOST_LISTED = 8
+
+
+class TreeFault(NamedTuple):
+    """Words whose heads cannot be together in a tree, in ascending order, and the reason."""
+
+    words: tuple[int, ...]
+    text: str
+
+
+def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
+    """All faults of the heads (n,) of a sentence; [] if a tree can have them. Some may be FREE.
+
+    No word is in two faults.
+
+    >>> [fault.text for fault in tree_faults([0, 2, 0, 9, FREE])]
+    ['HEAD 9 of word 4 is outside the sentence (1..5)', 'word 2 is its own head', '2 roots: words 1, 3']
+    """
+    n = len(heads)
+    rest, found = list(heads), []
+    for word, head in enumerate(heads, 1):
+        if head > n:
+            text = f"HEAD {head} of word {word} is outside the sentence (1..{n})"
+            found.append(TreeFault((word,), text))
+    for word, head in enumerate(heads, 1):
+        if head == word:
+            found.append(TreeFault((word,), f"word {word} is its own head"))
+    roots = tuple([word for word, head in enumerate(heads, 1) if head == 0])
+    if len(roots) > 1:
+        found.append(TreeFault(roots, f"{len(roots)} roots: words {listed(roots)}"))
+    for fault in found:
+        for word in fault.words:
+            rest[word - 1] = FREE
+    while circle := cycle(rest):
+        found.append(TreeFault(tuple(circle), f"cycle of heads through words {listed(circle)}"))
+        for word in circle:
+            rest[word - 1] = FREE
+    return found
+
+
+def listed(words: Sequence[int]) -> str:
+    """The numbers of words, the first of many."""
+    more = ", ..." if len(words) > MOST_LISTED else ""
+    return ", ".join(str(word) for word in words[:MOST_LISTED]) + more

@@ -1,0 +1,114 @@
+"""How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
+
+Each draw takes as many whole sentences as there are, with replacement, because the words of one sentence are
+not independent. A draw's DDA is its number of right words over its number of words, as in `Tally`.
+
+Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile interval,
+Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat too narrow for few
+sentences, and says nothing for one.
+
+Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
+difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
+form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the draws to the null hypothesis
+of no difference; Koehn counts the draws in which the order is reversed, which gives half of p if the draws
+are symmetric. The observed sentences count as one more draw, so p is never below 1 / (draws + 1).
+
+All this is about the choice of test sentences. It does not cover the variation between training runs: with
+several seeds, give each its own row and look at their spread as well. Counts of right words may be means over
+runs; the interval is then for the mean over exactly these runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+DRAWS, LEVEL, SEED = 10_000, 0.95, 1
+
+_CELLS = 1 << 17  # sentences drawn at once, few enough for a cache
+
+_AS_LONG = 13  # number of sentences drawn in the time of one draw of a sentence's count
+
+_ROUNDING = 1e-12  # differences closer than this are equal
+
+Counts = Sequence[float] | npt.NDArray[Any]
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score and its interval, as fractions; all NaN if there is nothing to score."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference(Interval):
+    """A score minus another, its interval, and the two-sided p of no difference; NaN as in `Interval`."""
+
+    p: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Ready for JSON: null for NaN."""
+        return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
+
+
+def compare(
+    correct: Sequence[Counts] | npt.NDArray[Any],
+    words: Counts,
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> tuple[list[Interval], list[Difference]]:
+    """Intervals of S systems, and the differences from the first of all others (S - 1), on the same draws.
+
+    `correct` (S, n) counts the right words of each sentence, `words` (n,) all its words.
+    """
+    counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
+    if not lengths.size:
+        nothing = (float("nan"),) * 3
+        return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (len(counts) - 1)
+    observed = counts.sum(axis=1) / lengths.sum()  # (S,)
+    sums = _resampled_sums(np.column_stack([*counts, lengths]), draws, seed)  # (draws, S + 1)
+    drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
+    intervals = [Interval(float(score), *_limits(d, level)) for score, d in zip(observed, drawn.T)]
+    gaps, drawn_gaps = observed[1:] - observed[0], (drawn[:, 1:] - drawn[:, :1]).T
+    differences = []
+    for gap, d in zip(gaps, drawn_gaps):
+        as_far = np.count_nonzero(np.abs(d - gap) >= abs(gap) - _ROUNDING)
+        differences.append(Difference(float(gap), *_limits(d, level), float((1 + as_far) / (1 + len(d)))))
+    return intervals, differences
+
+
+def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
+    """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw.
+
+    In a large test set many rows are equal. Then it is enough to draw the count of each distinct row.
+    """
+    rng, n_rows = np.random.default_rng(seed), len(columns)
+    different, times = np.unique(columns, axis=0, return_counts=True)
+    is_multinomial = len(different) * _AS_LONG < n_rows
+    at_once = max(1, _CELLS // (len(different) if is_multinomial else n_rows))
+    sums = np.zeros((draws, columns.shape[1]))
+    for start in range(0, draws, at_once):
+        n_draws = min(at_once, draws - start)
+        if is_multinomial:
+            sums[start : start + n_draws] = rng.multinomial(n_rows, times / n_rows, n_draws) @ different
+            continue
+        picked = rng.integers(n_rows, size=(n_draws, n_rows), dtype=np.int32)
+        for k, column in enumerate(columns.T.copy()):
+            sums[start : start + n_draws, k] = column.take(picked).sum(axis=1)
+    return sums
+
+
+def _limits(drawn: _Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Features of words as numbers, which parsers and the labeller hash alike."""

@@ -1,0 +1,1 @@
+"""Exact sums and maxima over projective trees, and the transition system of linear-time parsers."""

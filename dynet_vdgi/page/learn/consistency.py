@@ -1,0 +1,153 @@
+"""Words of a treebank that contradict the rest of it: head, relation, tag, features or lemma.
+
+The parser and the labeller of a few trees, learnt from the other part of the sentences, tell how probable heads and
+relations are; counts of the other words tell it of the rest: of the same form between such
+tags, of the same form and, unless it is the lemma, of the same ending. A value is the more suspicious the less
+probable it is here, compared with its share of all words. Probabilities of different columns are not comparable,
+so words are ranked by each, and what their ranks weigh is added up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.places import Place
+from dynet_vdgi.conllu.punctuation import without_punctuation
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.page.learn.arc_lessons import Course, knowledge_of
+from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.relations.label_table import load as load_labels
+from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.words.tagger.lemmas import applied, rule_of
+
+PARTS = 2
+"""Each part of the sentences is parsed by what the others have taught."""
+
+WEIGHTS, EVEN = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}, 20
+"""A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and Italian-ParTUT."""
+
+LEAST, MOST = 1e-9, 0.5
+"""Probabilities: those below the least count as it, and what is more probable than the other is not suspicious."""
+
+Contexts = Sequence[Hashable]
+"""What surrounds a word, from the coarsest to the finest."""
+
+
+def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Place]:
+    """The words of files, as one treebank, whose annotation is improbable, the most suspicious first.
+
+    Raises: UsageError, there is no sentence of 2 to 40 words to learn from; DataError.
+    """
+    read = [pair for name in names for pair in enumerate(reading.read(name, heads="partial"), 1)]
+    words = [(k, w) for k, (_, each) in enumerate(read) for w, tag in enumerate(each.tags) if tag != "PUNCT"]
+    said = [_said(read[k][1], w) for k, w in words]
+    parsed = _parsed([sentence for _, sentence in read], course or Course.of())
+    found: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
+    for column, weight in WEIGHTS.items():
+        kinds = [(its["tag"][0] if column == "features" else "", its[column][0]) for its in said]
+        shares, of_all = Counter(kinds), Counter(tag for tag, _ in kinds)
+        scores = []
+        for at, (p, other, times) in enumerate(chances([its[column] for its in said], column == "lemma")):
+            (k, w), (tag, value) = words[at], kinds[at]
+            sentence, share = read[k][1], shares[tag, value] / of_all[tag]
+            if column in ("head", "relation"):
+                p, guess, n = parsed[k, w][column] if (k, w) in parsed else (1.0, "", 1)
+                share = 1 / n if column == "head" else share
+                other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
+            elif column == "lemma" and sentence.lemmas:
+                value, share = sentence.lemmas[w], 1.0
+                other = applied(other, sentence.forms[w]) if other not in ("", NOTHING) else other
+            if p < MOST:
+                its = Place.of(sentence, read[k][0], w + 1, f"{column} {value}", other, times)
+                scores.append((share / max(p, LEAST), at, its))
+        scores.sort(key=lambda score: -score[0])
+        for rank, (_, at, its) in enumerate(scores):
+            found[at].append((weight / (rank + EVEN), -rank, its))
+    merged = sorted(found.values(), key=lambda each: -sum(part for part, *_ in each))
+    return [max(each, key=lambda one: one[1])[-1] for each in merged]
+
+
+def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
+    """The value of each column of a word, counted from 0, with its contexts."""
+    forms, tags = ("", *sentence.forms, ""), ("", *sentence.tags, "")
+    lemmas, feats = sentence.lemmas or sentence.forms, sentence.feats
+    form, tag, lemma = forms[w + 1].lower(), tags[w + 1], lemmas[w]
+    head = sentence.heads[w] if sentence.heads else -1
+    relation = sentence.deprels[w] if sentence.deprels else NOTHING
+    above, its_lemma = (tags[head], lemmas[head - 1]) if head > 0 else ("ROOT", "")
+    ends = [form[-n:] for n in (1, 2, 3, 4)]
+    of_feats = "", tag, (tag, relation), *((tag, end) for end in ends[:3]), (tag, ends[1], relation)
+    side = f"{above} {'before' if head <= w else 'after'}" if head > 0 else above
+    ngram = forms[w].lower(), form, forms[w + 2].lower()
+    return {
+        "head": (side, (tag, (tag, relation), (tag, lemma), ngram)),
+        "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, its_lemma))),
+        "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
+        "features": (feats[w] if feats else NOTHING, (*of_feats, (tag, form), (tag, form, relation))),
+        "lemma": (
+            rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NOTHING else NOTHING,
+            ((tag, form),),
+        ),
+    }
+
+
+def chances(items: Sequence[tuple[str, Contexts]], is_open: bool = False) -> list[tuple[float, str, str]]:
+    """How probable each value is by all others in its contexts, finer ones smoothed by coarser ones.
+
+    `is_open`: there are more values than those seen, and a word met once has none that is improbable.
+    With the most frequent other value where the word is most alike, and how often the two are there.
+
+    >>> chances([("a", [0]), ("a", [0]), ("a", [0]), ("b", [0])])[2:]
+    [(0.6, 'b', '3 : 1'), (0.2, 'a', '1 : 3')]
+    """
+    counts: dict[Hashable, Counter[str]] = defaultdict(Counter)
+    for value, contexts in items:
+        for level in enumerate(contexts):
+            counts[level][value] += 1
+    usual = {level: (its.total(), its.most_common(2)) for level, its in counts.items()}
+    found, n_values = [], len({value for value, _ in items})
+    for value, contexts in items:
+        p, other, times = 0.5 if is_open else 1 / n_values, "", ""
+        for level in enumerate(contexts):
+            its, (total, best) = counts[level], usual[level]
+            p = (its[value] - 1 + len(its) * p) / (total - 1 + len(its))
+            rest = [pair for pair in best if pair[0] != value]
+            if rest:
+                other, times = rest[0][0], f"{its[value]} : {rest[0][1]}"
+        found.append((p, other, times))
+    return found
+
+
+def _parsed(sentences: Sequence[Sentence], course: Course) -> dict[tuple[int, int], dict[str, tuple[float, str, int]]]:
+    """For words with heads, by sentence and place from 0: of head and relation, the probability, the parser's own
+    choice if it is another one, and the number of words that could be the head."""
+    pairs = [without_punctuation(sentence) for sentence in sentences]
+    trees = [tree for tree, _ in pairs]
+    knowledge = knowledge_of(trees, course)
+    if knowledge is None:
+        raise UsageError("there is no sentence of 2 to 40 words to learn from")
+    found = {}
+    for part in range(PARTS):
+        others = [tree for k, tree in enumerate(trees) if k % PARTS != part and len(tree) > 1]
+        own = [k for k in range(part, len(trees), PARTS) if len(trees[k])]
+        crf = course.settings.learner().crf.fit(others, knowledge.base)
+        labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
+        labeller.fit(others, verb_order=knowledge.prior.text.verb_order)
+        rows = iter(labeller.chances([trees[k] for k in own]))
+        number = {name: y for y, name in enumerate(labeller.names)}
+        for k, marginals in zip(own, crf.marginals([trees[k] for k in own])):
+            tree, places = pairs[k]
+            for d, (head, relation) in enumerate(zip(tree.heads or (), tree.deprels or (NOTHING,) * len(tree))):
+                row, best = next(rows), int(marginals[:, d].argmax())
+                if head >= 0:
+                    its_relation = float(row[number[relation]]) if relation in number else 0.0
+                    named = f"{places[best - 1]} {tree.forms[best - 1]}" if best else "0 ROOT"
+                    label = labeller.names[int(row.argmax())]
+                    found[k, places[d] - 1] = {
+                        "head": (float(marginals[head, d]), named if best != head else "", len(tree)),
+                        "relation": (its_relation if head else 1.0, label if label != relation else "", len(tree)),
+                    }
+    return found

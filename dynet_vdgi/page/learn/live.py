@@ -1,0 +1,380 @@
+"""Events while the page is open: changes, guesses of single sentences, learning, writing the file.
+
+Everything runs on one event loop and is quick, because `helpers` and threads do the long work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.page.learn.arc_lessons import Lesson
+from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.tag_lessons import TagLesson
+from dynet_vdgi.page.store.session import Session
+from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
+from dynet_vdgi.page.text.changes import COLUMNS
+from dynet_vdgi.page.text.marked import Guess, MarkedSentence, TagGuess
+from dynet_vdgi.page.web.shown import Choices, Pairs
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.words.tagger.tagger import WordChoices
+
+EVERY = 10
+
+ORDERS = ("choose", "document")
+
+WAIT_FOR_GUESS = 0.3
+"""Seconds that a page waits for the guess of one sentence before it shows the present tree."""
+
+WRITE_EVERY = 1.0
+
+FIRST_TAGS, TAGS_EVERY = 20, 40
+"""Words with new tags after which the tagger learns for the first time, and again."""
+
+OPEN_FOR = 10.0
+"""Seconds that a sentence counts as open in a page after the page's last request about it."""
+
+MOST_CHOICES = 100
+"""Sentences of which what tagger and labeller say is remembered."""
+
+AT_ONCE = 25
+"""Guesses that are adopted between two requests of the page."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class Live:
+    """A session with learning around it; without `helpers` there is no learning. Sentences go by their ids.
+
+    The parser learns again after `every` sentences; `order` is the order of the next sentences.
+    """
+
+    def __init__(
+        self, session: Session, helpers: Helpers | None = None, every: int = EVERY, order: str = ORDERS[0]
+    ) -> None:
+        self.session, self.order = session, order
+        self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
+        self.tagger = ""  # what the tagger has learnt from, in words
+        self.unwritten = ""  # why the last attempt to write the file failed
+        self._helpers, self._every = helpers, every
+        self._tasks: list[asyncio.Task[None]] = []
+        self._last_shown: dict[int, float] = {}  # when a page last showed a sentence
+        self._left_unfinished: dict[int, None] = {}  # sentences, the latest at the end
+        self._queue: Sequence[int] = ()  # the most useful sentences
+        self._wake = asyncio.Event()
+        self._done_at_lesson = len(session.text.finished)
+        self._parsing: dict[int, asyncio.Task[None]] = {}
+        self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
+        self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
+        self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
+        self._tag_wake = asyncio.Event()
+        self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
+        self._taggers = 0
+        self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
+
+    # --------------------------------------------------------------------------------------- life
+    def start(self) -> None:
+        """Starts learning and writing."""
+        self._tasks = [asyncio.create_task(self._write_on())]
+        if self._helpers is not None:
+            self._tasks.append(asyncio.create_task(self._learn_on(self._helpers)))
+            self._tasks.append(asyncio.create_task(self._tag_on(self._helpers)))
+
+    async def stop(self) -> None:
+        """Stops both; `Session.close` writes the file."""
+        tasks = [*self._tasks, *self._parsing.values()]
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        if self._helpers is not None:
+            self._helpers.stop()
+
+    async def _write_on(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_EVERY)
+            if self.session.is_unsaved and not self.session.fault:
+                try:
+                    await asyncio.to_thread(self.session.save)
+                    self.unwritten = ""
+                except VdgiError as error:
+                    if str(error) != self.unwritten:
+                        logger.warning("%s", error)
+                    self.unwritten = str(error)
+
+    # --------------------------------------------------------------------------------------- learning
+    async def _learn_on(self, helpers: Helpers) -> None:
+        try:
+            while True:
+                self._wake.clear()
+                self._done_at_lesson = len(self.session.text.finished)
+                self.learning["state"] = "learning"
+                tagged = [marked for marked in self.session.sentences if marked.is_tagged]
+                now = {marked.id: marked.bare for marked in tagged}
+                told = {marked.id: marked.confirmed() for marked in tagged if marked.is_touched}
+                done = [marked.id for marked in tagged if marked.is_done]
+                asked = "parser", told, done, now
+                lesson: Lesson | None = await asyncio.to_thread(helpers.learn, *asked)
+                if lesson is None:
+                    self.learning["state"] = "nothing"
+                else:
+                    await self._take_over(lesson, now, len(told))
+                if not self._is_due():
+                    await self._wake.wait()
+        except HelperError as error:
+            logger.warning("learning has stopped: %s", error)
+            self.learning |= {"state": "failed", "why": str(error)}
+
+    def _is_due(self) -> bool:
+        return len(self.session.text.finished) - self._done_at_lesson >= self._every
+
+    async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
+        """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
+        self._queue = lesson.next_ones
+        lessons = self.learning["lessons"] + 1
+        self.learning["lessons"] = lessons
+        sentences = self.session.text.by_id
+        seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
+        for number, (k, guess) in enumerate(lesson.guesses.items()):
+            marked = sentences.get(k)
+            if marked is None or k not in seen or marked.bare is not told.get(k):
+                continue
+            is_shown = self._is_open(k) and marked.sure
+            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
+            if marked.edits == seen[k] and not is_kept:
+                self.session.put(k, marked.version, guess)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        for k in list(self._corrected):  # sentences that were changed before there was a parser
+            self._parse(k)
+        seconds = round(lesson.seconds, 1)
+        self.learning = {"state": "ready", "lessons": lessons, "trees": n_trees, "seconds": seconds}
+
+    # --------------------------------------------------------------------------------------- tagging
+    async def _tag_on(self, helpers: Helpers) -> None:
+        """Learns to tag once there are words without tags, or a person has set tags."""
+        try:
+            if all(marked.is_tagged for marked in self.session.sentences) and not helpers.has_tagger:
+                await self._tag_wake.wait()
+            while True:
+                self._tag_wake.clear()
+                self._tags_said = 0
+                sentences = self.session.sentences
+                own = [m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)]
+                known = {marked.id: marked.known for marked in sentences}
+                lesson: TagLesson | None = await asyncio.to_thread(helpers.learn, "tagger", known, own)
+                if lesson is not None:
+                    await self._take_tags(lesson.guesses)
+                    self._tag_queue = lesson.next_ones
+                    self._taggers += 1
+                    words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
+                    self.tagger = f"Tags are learnt from {words}" + (f", yours in {yours}." if own else ".")
+                await self._tag_wake.wait()
+        except HelperError as error:
+            logger.warning("learning to tag has stopped: %s", error)
+            self.tagger = f"Learning to tag has stopped: {error}"
+
+    async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
+        """Adopts guesses of tags, a few sentences at a time; then there is more to parse.
+
+        In sentences that somebody views or has edited, only words for which nothing is shown get one.
+        """
+        text = self.session.text
+        for number, (k, guess) in enumerate(guesses.items()):
+            marked = text.by_id.get(k)
+            if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
+                is_kept = marked.edits or self._is_open(k)
+                text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if guesses:
+            self._wake.set()
+
+    async def choices(self, marked: MarkedSentence, *, waits: bool = True) -> Choices | None:
+        """What tagger and labeller say about the words of a sentence, if they say so within a moment.
+
+        Without waiting, it is what they said before, as far as that is still about the same words, tags and heads.
+        """
+        if self._helpers is None:
+            return None
+        sentence, heads = marked.sentence, marked.heads
+        now = sentence, heads, self._taggers, self.learning["lessons"]
+        known = self._choices.get(marked.id)
+        if waits and (known is None or known[0] != now):
+            with contextlib.suppress(HelperError, asyncio.TimeoutError):
+                asking = asyncio.to_thread(_choices, self._helpers, marked, sentence)
+                known = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
+                self._choices.pop(marked.id, None)
+                self._choices[marked.id] = known
+                while len(self._choices) > MOST_CHOICES:
+                    del self._choices[next(iter(self._choices))]
+        if known is None or known[0][0].forms != sentence.forms:
+            return None
+        likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]
+        pairs = list(zip(known[0][0].tags, sentence.tags))
+        bundles, xpos = (
+            [its if old == new else () for its, (old, new) in zip(each, pairs)]
+            for each in (known[1].bundles, known[1].xpos)
+        )
+        return known[1]._replace(likely=likely, bundles=bundles, xpos=xpos)
+
+    # --------------------------------------------------------------------------------------- requests
+    async def show(self, number: int) -> MarkedSentence:
+        """A sentence to show, with the best guess that is ready within a moment.
+
+        A tree that somebody has edited stays as it is, however often it is viewed.
+        """
+        marked = self.session.text.of_id(number)
+        self.touch(number)
+        is_recalled = self._recall(number)
+        is_new = is_recalled or self._parsed.get(number) != (self.learning["lessons"], marked.edits)
+        if is_new and not marked.is_held:
+            self._parse(number)
+        return await self.parsed(number)
+
+    def change(
+        self,
+        number: int,
+        seen: tuple[int, int],
+        what: str,
+        word: int,
+        value: Any,
+        words: Sequence[tuple[int, int]] = (),
+    ) -> list[int]:
+        """See `Session.change`; the change is on the disk on return.
+
+        After some changes the rest of the sentence is parsed again, and `parsed` waits for this; but no sentence
+        is after a change of many words.
+        """
+        by_id = self.session.text.by_id
+        before = _n_tags_said(by_id.get(number))
+        found = self.session.change(number, seen, what, word, value, words)
+        if not words and by_id[found[0]].edits == seen[0]:
+            return found
+        n_said = len(found) if words else abs(_n_tags_said(by_id[found[0]]) - before)
+        self._tags_said += max(n_said, what in COLUMNS)
+        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
+            self._tag_wake.set()
+        for each in found if not words else ():
+            self.touch(each)
+            if word and what in COLUMNS:
+                self._recall(each, word, by_id[each].forms[word - 1])
+            elif word and what in ("split", "join", "form"):
+                for form in by_id[each].forms[word - 1 : word + (what == "split")]:
+                    self._recall(each, word - 1, form)
+            if what in PARSED_AGAIN:
+                if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
+                    self._wake.set()
+                self._corrected[each] = word if what == "head" else 0
+                self._parse(each)
+        if self._is_due():
+            self._wake.set()
+        return found
+
+    def back(self, what: str) -> int:
+        """Undoes or redoes a change; returns the id of its sentence."""
+        number = self.session.back(what)
+        step = (self.session.text.redo if what == "undo" else self.session.text.undo)[-1]
+        if step.what in COLUMNS and step.word:
+            self._recall(number, step.word, self.session.text.of_id(number).forms[step.word - 1])
+        self._corrected.pop(number, None)
+        self.touch(number)
+        if self._is_due():
+            self._wake.set()
+        return number
+
+    def _recall(self, number: int, after: int = 0, form: str = "") -> bool:
+        """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the text has."""
+        has_tagger = self._helpers is not None and self._helpers.has_tagger
+        return not has_tagger and self.session.text.recall(self.session.text.of_id(number), after, form)
+
+    async def parsed(self, number: int) -> MarkedSentence:
+        """The sentence, after the running parse if that ends in a moment."""
+        if number in self._parsing:
+            await asyncio.wait([self._parsing[number]], timeout=WAIT_FOR_GUESS)
+        return self.session.text.of_id(number)
+
+    def _parse(self, number: int) -> None:
+        """Starts to parse a sentence around its confirmed arcs, unless a parse of it is running."""
+        if self._helpers is not None and self.learning["lessons"] and number not in self._parsing:
+            self._parsing[number] = asyncio.create_task(self._parse_on(self._helpers, number))
+
+    async def _parse_on(self, helpers: Helpers, number: int) -> None:
+        """Parses until the sentence has not changed meanwhile; an undo ends it, too."""
+        by_id = self.session.text.by_id
+        try:
+            while marked := by_id.get(number):
+                if not marked.positions or marked.is_done or not marked.is_tagged:
+                    return
+                now, words = (self.learning["lessons"], marked.edits), marked.bare
+                corrected = self._corrected.get(number, 0)
+                if corrected:  # numbered without punctuation
+                    corrected = 1 + sum(position < corrected for position in marked.positions)
+                asked = "guess", marked.confirmed(), marked.shown(), corrected
+                guess: Guess | None = await asyncio.to_thread(helpers.answer, "parser", *asked)
+                if guess is None:
+                    return
+                if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
+                    self.session.put(number, marked.version, guess)
+                    self._parsed[number] = now
+                    self._corrected.pop(number, None)
+                    return
+                if marked.is_held and number not in self._corrected:
+                    return
+        except HelperError as error:
+            logger.debug("sentence %d is not parsed: %s", number, error)
+        finally:
+            del self._parsing[number]
+
+    def touch(self, number: int) -> None:
+        """Records that a page still shows a sentence."""
+        self._last_shown[number] = time.monotonic()
+
+    def _is_open(self, number: int) -> bool:
+        """Whether a page shows a sentence."""
+        return time.monotonic() - self._last_shown.get(number, -OPEN_FOR) < OPEN_FOR
+
+    def next_one(self, after: int | None, order: str) -> int | None:
+        """The next unfinished sentence after one; None: all are done.
+
+        In the order `choose`, a sentence left unfinished comes again after all others.
+        """
+        text = self.session.text
+        known = text.by_id.get(-1 if after is None else after)
+        place = -1 if known is None else text.number(known)
+        ids = [marked.id for marked in text.sentences]
+        rest = chain(ids[place + 1 :], ids[: max(0, place)])
+        if order == "choose":
+            if known is not None:
+                self._left_unfinished.pop(known.id, None)
+                self._left_unfinished[known.id] = None
+            new = (k for k in chain(self._tag_queue, self._queue, rest) if k not in self._left_unfinished)
+            rest = chain(new, self._left_unfinished)
+        wanted = (k for k in rest if k != after and k in text.by_id)
+        return next((k for k in wanted if not text.by_id[k].is_done), None)
+
+
+def _n_tags_said(marked: MarkedSentence | None) -> int:
+    """The number of a sentence's words whose tag a person has set or confirmed."""
+    return sum(bool(word.tag_by) for word in marked.state.columns) if marked is not None else 0
+
+
+def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
+    """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
+    positions = marked.positions
+    words: Sequence[WordChoices] = helpers.answer("tagger", "choices", sentence) or ()
+    likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
+    if positions:
+        tree = replace(marked.bare, heads=marked.shown())
+        for place, its in zip(positions, helpers.answer("parser", "likely", tree) or ()):
+            likely[place - 1] = its
+    return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

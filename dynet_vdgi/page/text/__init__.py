@@ -1,0 +1,1 @@
+"""The text that the page annotates, and the changes of it."""

@@ -1,0 +1,1 @@
+"""The page as a server: who may ask, and what is answered."""

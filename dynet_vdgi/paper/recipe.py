@@ -1,0 +1,186 @@
+"""The recipe of the paper's neural parser: from the text itself, or from gold trees."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
+from dynet_vdgi.lexicon.vectors import Embeddings
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.model_file import load as load_model
+from dynet_vdgi.paper.settings import NeuralSettings
+from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
+from dynet_vdgi.rules.estimated_rules import estimated_in
+from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.reading import RunReader
+from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, check_ignored, chosen_rules, no_start
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class NeuralRecipe(Recipe[NeuralSettings]):
+    settings = NeuralSettings
+    continues_models = True
+    keeps_heads = False
+    lacks_calibration = "is neural: train with --preset best"
+
+    def check(self, inputs: Inputs, settings: NeuralSettings) -> None:
+        inputs.warn_of_trees_that_count_twice()
+        super().check(inputs, settings)
+        if settings.chooses_on_dev and not inputs.dev:
+            raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
+        if inputs.facts:
+            raise UsageError("--language-facts would have no effect: rules are only counted; choose --preset best")
+
+    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
+        reading = RunReader(settings.data)
+        rules = _rules(inputs, settings, reading)
+        material = reading.material(inputs, rules, longest_dev=settings.train.dev_max_len)
+        every = [*material.sentences, *material.trees]
+        if inputs.init:
+            vocabulary, start, settings = _initial(inputs.init, settings, every)
+            material = replace(material, vocabulary=vocabulary, start=start)
+        elif settings.parser.word_dim:
+            vocabulary, vectors = _vocabulary(every, settings)
+            settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
+            material = replace(material, vocabulary=vocabulary, vectors=vectors)
+        check_ignored(settings, has_effect=bool(settings.parser.word_dim) and "forms" in settings.data.ignore)
+        words = settings.words if settings.parser.word_dim else None
+        files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
+        return Preparation(settings, material, reading, files)
+
+    def learn(self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+        """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
+        try:
+            from dynet_vdgi.paper.trainer import Trainer
+        except ImportError as error:
+            raise VdgiError(
+                f"the neural parser is trained with DyNet, which cannot be imported ({error}); "
+                "pip install dyNET38, or train a perceptron, as --preset best does"
+            ) from error
+
+        trainer = Trainer(prepared.settings, prepared.material, provenance, place.folder)
+        if place.checkpoint:
+            trainer.resume(place.checkpoint)
+            logger.info("resuming after update %d", trainer.updates)
+        try:
+            trainer.train()
+        except KeyboardInterrupt:
+            has_saved = trainer.path is not None and trainer.path.exists()
+            told = f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
+            raise KeyboardInterrupt(told) from None
+        return trainer.model_file(complete=True)
+
+    def engine(self, model: ModelFile) -> Engine:
+        return NeuralEngine(model)
+
+
+class NeuralEngine(GreedyEngine):
+    """The encoder of a neural model. Raises: ModelError, the parameters do not fit."""
+
+    windows = 8  # so that there are many sentences of one length, which advance together
+
+    def __init__(self, model: ModelFile) -> None:
+        from dynet_vdgi.paper.greedy import GreedyParser  # imports DyNet
+
+        assert isinstance(model.settings, NeuralSettings)
+        self._model, self._vocabulary = model, model.vocabulary
+        self._parser = GreedyParser(model.parameters, model.vocabulary, model.settings.parser)
+
+    def __reduce__(self) -> tuple[type, tuple[ModelFile]]:
+        return NeuralEngine, (self._model,)  # DyNet's parameters cannot be sent to other processes
+
+    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+        if margins or keep_heads:
+            raise UsageError("a neural model cannot do that")
+        trees = self._parser.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
+        return [Found(tree, np.zeros(0)) for tree in trees]
+
+
+def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
+    """The rules, with expectations counted in the training text's trees if the settings ask for it."""
+    rules = chosen_rules(inputs, settings)
+    posterior = settings.posterior
+    if posterior.dynamics != "off" and not len(rules):
+        raise ConfigError(
+            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
+            "set rules=ud, for example"
+        )
+    if posterior.expectations != "trees" or posterior.dynamics == "off":
+        return rules
+    given = [part for part in inputs.texts.values() if part] or [inputs.trees]
+    tags = settings.data.tags
+    sentences = (sentence for part in given for sentence in part.read(tags, "required"))
+    names = [Path(name).name for part in given for name in part.names] or ["<memory>"]
+    reading.gold_trees.append("training: expectations of the rules counted in its trees")
+    return estimated_in(sentences, rules, settings.data.max_len, names, ", ".join(map(str, given)))
+
+
+def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
+    """Tags, words, their classes and their pretrained vectors."""
+    from dynet_vdgi.lexicon import brown_clusters
+    from dynet_vdgi.lexicon import vectors as vectors_
+
+    words = settings.words
+    vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase)
+    vectors = None
+    if words.vectors:
+        vectors = vectors_.load(words.vectors, vocabulary.words)
+        for note in vectors.notes:
+            logger.info("%s", note)
+    if words.clusters:
+        clusters = brown_clusters.read(words.clusters)
+        vocabulary = replace(vocabulary, classes=brown_clusters.classes(clusters, vocabulary.words))
+        known = sum(word in clusters.paths for word in vocabulary.words)
+        n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
+        classes = count(n_classes, "class", "classes")
+        logger.info("clusters: %d of %s, %s with that of the rest", known, count(n_words, "word"), classes)
+    return vocabulary, vectors
+
+
+def _initial(
+    path: str, settings: NeuralSettings, sentences: list[Sentence]
+) -> tuple[Vocabulary, Mapping[str, Any], NeuralSettings]:
+    """Vocabulary and weights of a model to start from, and the settings with its vectors' size.
+
+    Raises:
+        ModelError: it has another shape, or lacks a tag of the training text.
+        UsageError: vectors or clusters are named, which are the model's own; it is of another recipe.
+    """
+    for key in ("vectors", "clusters"):
+        if getattr(settings.words, key):
+            raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
+    model = load_model(path)
+    if not isinstance(model.settings, NeuralSettings):
+        raise no_start(path)
+    if model.settings.data.tags != settings.data.tags:
+        column = model.settings.data.tags
+        raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")
+    theirs, ours = msgspec.structs.asdict(model.settings.parser), msgspec.structs.asdict(settings.parser)
+    for name, value in ours.items():
+        if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
+            raise ModelError(f"{path}: its parser.{name} is {theirs[name]}, not {value} as asked for")
+    lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
+    if lacking:
+        raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
+    dim = model.settings.parser.vector_dim
+    return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
+
+
+def _with_vector_dim(settings: NeuralSettings, dim: int) -> NeuralSettings:
+    parser = msgspec.structs.replace(settings.parser, vector_dim=dim)
+    return msgspec.structs.replace(settings, parser=parser)
+
+
+RECIPE = NeuralRecipe()

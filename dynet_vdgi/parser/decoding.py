@@ -1,0 +1,191 @@
+"""From the scores of arcs to trees: batches, long sentences in pieces, given heads, margins.
+
+Letters: n words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.inference import eisner
+from dynet_vdgi.parser.confidence import Calibration
+from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine, ScoringEngine, Tree
+from dynet_vdgi.parser.universal_engine import UniversalEngine
+from dynet_vdgi.system.array_types import Floats
+from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.universal.relation_scores import batches
+from dynet_vdgi.universal.stored import Measures
+
+LONGEST = 500
+"""Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
+
+CERTAIN = 1e-9
+"""Probabilities of arcs are kept this far from 0 and 1 in margins."""
+
+NOTHING = np.zeros(0)
+
+
+@one_thread()
+def find(
+    engine: Engine,
+    sentences: Sequence[Sentence],
+    *,
+    keep_heads: bool = False,
+    margins: bool = False,
+    relations: bool = False,
+) -> list[Found]:
+    """The tree of each sentence: projective, with one root; without words, no tree.
+
+    keep_heads: heads that are given (not FREE) stay; they must fit into a projective tree.
+    margins: with the margins of heads. relations: with log p of relations, if the engine knows it.
+
+    Raises: UsageError, a greedy engine cannot do that.
+    """
+    whole = [keep_heads and s.heads is not None and FREE not in s.heads for s in sentences]
+    rest = [sentence for sentence, is_whole in zip(sentences, whole) if len(sentence) and not is_whole]
+    if isinstance(engine, GreedyEngine):
+        found = iter(engine.found(rest, margins=margins, keep_heads=keep_heads))
+    else:
+        scoring = engine
+        found = iter(
+            _in_batches(
+                rest,
+                lambda batch: of_scores(
+                    scoring, batch, keep_heads=keep_heads, has_margins=margins, relations=relations
+                ),
+                keep_heads=keep_heads,
+            )
+        )
+    return [
+        Found(s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
+        for s, is_whole in zip(sentences, whole)
+    ]
+
+
+def of_scores(
+    engine: ScoringEngine,
+    batch: Sequence[Sentence],
+    *,
+    keep_heads: bool = False,
+    has_margins: bool = False,
+    relations: bool = False,
+) -> list[Found]:
+    """The trees of sentences that are scored together."""
+    scores = engine.scores(batch)
+    given = [s.heads or (FREE,) * len(s) if keep_heads else () for s in batch]
+    arcs = [eisner.constrained(each, heads) if heads else each for each, heads in zip(scores.arcs, given)]
+    marginals = eisner.marginals_of_all(arcs) if has_margins or not engine.finds_most_probable else []
+    if engine.finds_most_probable:
+        trees = eisner.best_of_all(arcs)
+    else:
+        trees = eisner.expected_best_of_all(marginals, given)
+    margins = margins_of(marginals, trees) if has_margins else [NOTHING] * len(batch)
+    found = list(map(Found, trees, margins))
+    if not relations or scores.log_p is None:
+        return found
+    log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))
+    ends = np.cumsum(list(map(len, batch))).tolist()
+    return [each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)]
+
+
+def margins_of(marginals: Sequence[Floats], trees: Sequence[Tree]) -> list[Floats]:
+    """The log-odds (n,) of the marginal probabilities (n + 1, n) of each tree's arcs."""
+    of_arcs = [probabilities[tree, range(len(tree))] for probabilities, tree in zip(marginals, map(list, trees))]
+    p = np.clip(np.concatenate(of_arcs), CERTAIN, 1 - CERTAIN)
+    return np.split(np.log(p / (1 - p)), np.cumsum(list(map(len, trees)))[:-1])
+
+
+def _in_batches(
+    sentences: Sequence[Sentence], parse: Callable[[list[Sentence]], list[Found]], *, keep_heads: bool
+) -> list[Found]:
+    """What `parse` finds for the sentences; it gets those of similar length together, long ones in pieces."""
+    pieces = [list(_pieces(sentence, keep_heads)) for sentence in sentences]
+    flat = [piece for each in pieces for piece in each]
+    found: list[Found] = [Found((), NOTHING)] * len(flat)
+    for members in batches(flat):
+        for k, of_piece in zip(members, parse([flat[k] for k in members])):
+            found[k] = of_piece
+    parts = iter(found)
+    return [_joined([next(parts) for _ in each]) for each in pieces]
+
+
+def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
+    """The sentence, or its parts if it is too long; given heads, which may cross parts, keep it whole."""
+    n = len(sentence)
+    has_heads = keep_heads and sentence.heads is not None and set(sentence.heads) != {FREE}
+    if n <= LONGEST or has_heads:
+        yield sentence
+        return
+    for start in range(0, n, LONGEST):
+        part = slice(start, start + LONGEST)
+        yield Sentence(
+            sentence.forms[part],
+            sentence.tags[part],
+            upos=sentence.upos[part],
+            xpos=sentence.xpos[part],
+            feats=sentence.feats[part],
+            gaps=sentence.gaps[start : start + LONGEST + 1],
+            soft=sentence.soft and sentence.soft.of(part),
+        )
+
+
+def _joined(parts: Sequence[Found]) -> Found:
+    """The tree of a sentence from those of its parts, whose roots depend on the first one's."""
+    if len(parts) == 1:
+        return parts[0]
+    heads: list[int] = []
+    root = parts[0].heads.index(0) + 1
+    for tree, _, _ in parts:
+        offset = len(heads)
+        heads += [head + offset if head else root if offset else 0 for head in tree]
+    return Found(tuple(heads), np.concatenate([each.margins for each in parts]))
+
+
+def settled(engine: UniversalEngine, calibration: Calibration) -> Measures | None:
+    """The measures of the text, with the shift of its confidences.
+
+    The parser is too sure of one language and not sure enough of another, but the share of right heads can be
+    predicted. So the log-odds of a text's confidences are shifted by one number, after which their mean, over
+    a sample of the text, is the predicted share. It is a property of the text, because a word's confidence
+    must not depend on what else is parsed at the same time. Models without an expectation have no shift.
+    """
+    measures = engine.measures
+    if measures is None or engine.expectation is None or not measures.sample:
+        return measures
+    found = find(engine, measures.sample, margins=True)
+    trees, margins = [each.heads for each in found], [each.margins for each in found]
+    calibration = calibration.with_wrong_tags(1 - measures.tag_accuracy)
+    arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
+    mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
+    share = engine.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
+    return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
+
+
+def confidences(
+    calibration: Calibration,
+    sentences: Sequence[Sentence],
+    bare: Sequence[Sentence],
+    places: Sequence[Sequence[int]],
+    found: Sequence[Found],
+    *,
+    keep_heads: bool,
+) -> list[tuple[tuple[float | None, ...], Floats]]:
+    """The confidences (n,) of each sentence's words, and the margins of those the parser decided about.
+
+    bare: the sentences without punctuation; places: of their words in the sentences, from 1. The confidence
+    of any other word, and of those whose head was kept, is None.
+    """
+    trees, margins = [each.heads for each in found], [each.margins for each in found]
+    probabilities = iter(calibration(calibration.arcs([s.tags for s in bare], trees, margins)).tolist())
+    every = []
+    for sentence, own, odds in zip(sentences, places, margins):
+        given = sentence.heads if keep_heads else None
+        is_free = [not given or given[place - 1] == FREE for place in own]
+        sure = {place: p for place, p, free in zip(own, probabilities, is_free) if free}
+        every.append((tuple(map(sure.get, range(1, len(sentence) + 1))), odds[is_free]))
+    return every

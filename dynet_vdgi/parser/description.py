@@ -1,0 +1,66 @@
+"""Descriptions of a model file: how it was made, from which data, and what it contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.system.messages import count
+
+
+def everything(model: ModelFile) -> dict[str, Any]:
+    """Provenance, vocabulary, rules and settings, ready for JSON."""
+    return {
+        **model.meta,
+        "vocabulary": model.vocabulary.to_json(),
+        "rules": [str(rule) for rule in model.rules.rules],
+        "rules_without": model.rules.left_out,
+        "weights": model.n_weights,
+        "settings": model.settings.to_dict(),
+    }
+
+
+def in_short(model: ModelFile) -> str:
+    """One line about the parser's recipe, training data and training."""
+    told, amount = model.provenance, model.provenance.trained_on
+    learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
+    if not amount.sentences:
+        learnt_from = "no text of its own"
+    languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
+    preset = f", preset {told.preset}" if told.preset else ""
+    trees = "; ".join(told.gold_trees) or "none"
+    return f"{told.recipe} trained on {learnt_from}{languages}{preset}; gold trees: {trees}"
+
+
+def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
+    """How the model was made, without the settings, as pairs of name and text."""
+    for key, value in model.meta.items():
+        if key == "data":
+            yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
+        elif key == "languages":
+            yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+        elif key == "treebanks":
+            yield from (("treebank", f"{label}: {_treebank(told)}") for label, told in value.items())
+        elif isinstance(value, dict):
+            yield key, _numbers(value)
+        elif isinstance(value, (list, tuple)):
+            yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
+        else:
+            yield key, "-" if value is None else str(value)
+    for name, level in (model.text or {}).get("measures", {}).items():
+        yield "measured", f"{name} {level:.2f}"
+    tags, words = model.vocabulary.tags, model.vocabulary.words
+    yield "vocabulary", f"{count(len(tags), 'tag')} ({' '.join(tags)}), {count(len(words), 'word')}"
+    if model.rules.left_out:
+        yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
+    yield "rules", " ".join(map(str, model.rules.rules))
+
+
+def _treebank(told: Mapping[str, Any]) -> str:
+    known = [told[name] for name in ("branch", "licence") if told[name]]
+    return ", ".join([count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])])
+
+
+def _numbers(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

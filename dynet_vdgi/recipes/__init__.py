@@ -1,1 +1,0 @@
-"""Recipes: from texts and trees to a model file. Each trains one kind of parser, see `recipes.run`."""

@@ -1,0 +1,233 @@
+"""Settings from presets, files and assignments, each value checked, with messages for the people who wrote them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.settings.registry import PRESETS, RECIPES, TEACHERS
+from dynet_vdgi.settings.settings import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
+from dynet_vdgi.system.messages import did_you_mean, nearest
+
+Numbers = TypeVar("Numbers", bound=Section)
+
+
+class SettingPlace(NamedTuple):
+    """The place of a setting; for `seed` and `rules` the section is empty."""
+
+    recipes: tuple[str, ...]
+    section: str
+    key: str
+    kind: type[Section]  # of the section
+
+    @property
+    def name(self) -> str:
+        """The name that `--set` takes: section and key with a dot between them."""
+        return f"{self.section}.{self.key}".lstrip(".")
+
+
+def every_setting() -> list[SettingPlace]:
+    """Every setting of every recipe and teacher."""
+    found: dict[tuple[str, str, type[Section]], list[str]] = {}
+    teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
+    for recipe in RECIPES.names():
+        settings = RECIPES.named(recipe).settings
+        for name, hint in hints_of(settings).items():
+            places = [("", name, Settings if name in Settings.__struct_fields__ else settings)]
+            if _is_section(hint):
+                kinds = teachers if hint is TeacherSettings else [hint]
+                places = [(name, key, kind) for kind in kinds for key in kind.__struct_fields__]
+            for place in places:
+                found.setdefault(place, []).append(recipe)
+    return [SettingPlace(tuple(recipes), *place) for place, recipes in found.items()]
+
+
+@cache
+def hints_of(kind: type[Section]) -> Mapping[str, Any]:
+    """The types of a section's keys, with their bounds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hints[name] for name in kind.__struct_fields__}
+
+
+def _is_section(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Section)
+
+
+def from_dict(values: Mapping[str, Any]) -> Settings:
+    """Checked settings from nested values; without a recipe, the default recipe is meant.
+
+    Raises: ConfigError, an unknown recipe, section or key (names the nearest one), a wrong type, a value out
+    of bounds, settings that contradict each other.
+    """
+    recipe = values.get("recipe", DEFAULT_RECIPE)
+    if not isinstance(recipe, str):
+        raise ConfigError(f"config: 'recipe' must be a text, not {recipe!r}")
+    kind: type[Settings] = RECIPES.named(recipe).settings
+    rest = {name: value for name, value in values.items() if name != "recipe"}
+    settings = _read(kind, "", rest, recipe)
+    settings.check_together()
+    return settings
+
+
+def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
+    found: dict[str, Any] = {}
+    hints = hints_of(kind)
+    for key, value in values.items():
+        name = f"{section}.{key}".lstrip(".")
+        if key not in hints:
+            raise ConfigError(f"config: {_unknown(section, str(key), value, kind, recipe)}")
+        hint = hints[key]
+        if not _is_section(hint):
+            found[key] = _value(name, hint, value, "config")
+            continue
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
+        inner, numbers = hint, dict(value)
+        if hint is TeacherSettings:  # chosen by its kind
+            default = next(item.default for item in msgspec.structs.fields(kind) if item.name == key)
+            said = numbers.pop("kind", default.kind)
+            if not isinstance(said, str):
+                raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
+            inner = TEACHERS.named(said).settings
+        found[key] = _read(inner, name, numbers, recipe)
+    return kind(**found)
+
+
+def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
+    """The message about a name that its section does not have."""
+    name = f"{section}.{key}".lstrip(".")
+    if "." in key:
+        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
+        return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
+    parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
+    name = parts[0] if parts else name
+    places = every_setting()
+    if elsewhere := [place for place in places if place.name == name]:
+        if of := dict.fromkeys(other for place in elsewhere if recipe not in place.recipes for other in place.recipes):
+            return f"'{name}' {_of_others(of, recipe)}"
+        tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in elsewhere)
+        return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+    sections = list(dict.fromkeys(place.section for place in places if place.section))
+    if not section and key not in sections:
+        keys = ("recipe", *Settings.__struct_fields__)
+        return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
+    if "." not in name:
+        known = [place.name for place in places if recipe in place.recipes]
+        return f"no key '{name}'{did_you_mean(name, known)}"
+    own, inner = [place for place in places if recipe in place.recipes], name.rpartition(".")[2]
+    within = kind.__struct_fields__ if section else [place.key for place in own if place.section == key]
+    if same := [place.name for place in own if place.key == inner]:
+        return f"no key '{name}'; did you mean '{same[0]}'?"
+    if near := nearest(inner, within):
+        return f"no key '{name}'; did you mean '{section or key}.{near}'?"
+    elsewhere = [place for place in places if place.section == (section or key)]
+    if found := nearest(inner, [place.key for place in elsewhere], 0.6):
+        of = dict.fromkeys(other for place in elsewhere if place.key == found for other in place.recipes)
+        return f"no key '{name}'; '{section or key}.{found}' {_of_others(of, recipe)}"
+    return f"no key '{name}'"
+
+
+def _of_others(recipes: Iterable[str], recipe: str) -> str:
+    """The end of a message about a setting that other recipes have, with a preset of the first one."""
+    preset = PRESETS.get(next(iter(recipes)))
+    remedy = f"; try --preset {preset}" if preset else ""
+    return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"
+
+
+def checked(
+    kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None, owner: str = ""
+) -> Numbers:
+    """Settings of one kind from a constructor's arguments: single values, or the settings themselves.
+
+    Messages begin with `owner`, by default the tag of the kind.
+
+    Raises: ConfigError, a setting is unknown or out of its range; or both settings and single values are
+    given.
+    """
+    owner = owner or str(kind.__struct_config__.tag)
+    for name in numbers:
+        if name not in kind.__struct_fields__:
+            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
+    if settings is not None:
+        if numbers:
+            raise ConfigError(f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both")
+        return settings
+    hints = hints_of(kind)
+    return kind(**{name: _value(name, hints[name], _plain(value), owner) for name, value in numbers.items()})
+
+
+def checked_seed(seed: int, owner: str) -> int:
+    """The checked seed of a constructor. Raises: ConfigError."""
+    found: int = _value("seed", Seed, _plain(seed), owner)
+    return found
+
+
+def _plain(number: Any) -> Any:
+    """A NumPy number as a Python number; anything else as it is."""
+    return number.item() if hasattr(number, "item") else number
+
+
+_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
+    """The value as this type of setting has it. Raises: ConfigError."""
+    if isinstance(value, Mapping):
+        if not _is_section(hint) and "." not in name and owner == "config":
+            raise ConfigError(f"{owner}: '{name}' is a key, not a section; write {name} = ...")
+        inner = f"{name}.{next(iter(value), 'NAME')}"
+        raise ConfigError(f"{owner}: no key '{inner}'; did you mean '{name}'?")
+    if _is_section(hint):
+        if isinstance(value, hint):
+            return value
+        raise ConfigError(f"{owner}: '{name}' must be {hint.__name__}, not {value!r}")
+    try:
+        found = msgspec.convert(value, hint)
+    except (msgspec.ValidationError, OverflowError):
+        raise ConfigError(f"{owner}: '{name}' must be {_wanted(hint, value)}") from None
+    if isinstance(found, int) and not -(2**63) <= found < 2**63:
+        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {found}")
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {found}")
+    if isinstance(found, str) and found != found.encode("utf-8", "replace").decode():
+        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {found!r}")
+    return found
+
+
+def _wanted(hint: Any, value: Any) -> str:
+    """The message that a value is not of this type, and what the type allows."""
+    bare, bounds = hint, None
+    if get_origin(hint) is Annotated:
+        bare, bounds = get_args(hint)[:2]
+    if get_origin(bare) is tuple:  # a list of such names
+        choices = [str(choice) for choice in get_args(get_args(bare)[0])]
+        wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
+        such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
+        near = did_you_mean(str(wrong[0]), choices) if wrong else ""
+        return f"a list of any of {such}, not {value!r}{near}"
+    if get_origin(bare) is Literal and isinstance(value, str):
+        choices = [str(choice) for choice in get_args(bare)]
+        listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+        return f"{listed}, not {value!r}{did_you_mean(value, choices)}"
+    if isinstance(value, int) and not isinstance(value, bool) and bare is int:
+        return f"{_range(bounds) if bounds else 'a number of a usable size'}, not {value!r}"
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_too_large = isinstance(value, int) and abs(value) > sys.float_info.max
+    if bare is float and bounds and is_number and not is_too_large:
+        return f"{_range(bounds)}, not {value!r}"
+    return f"{_IN_WORDS.get(bare, 'a text')}, not {value!r}"
+
+
+def _range(bounds: Meta) -> str:
+    if bounds.gt is not None:
+        return f"above {bounds.gt}"
+    if bounds.le is not None:
+        return f"from {bounds.ge} to {bounds.le}"
+    return f"at least {bounds.ge}"

@@ -1,0 +1,168 @@
+"""Reads a run's sentences by protocol and length, and records which were dropped and which trees used."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from dynet_vdgi.conllu import filtering, reading
+from dynet_vdgi.conllu.protocols import UD_PUNCTUATION, Protocol, protocol_of
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.conllu.vocabulary import build_vocabulary
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.rules.facts import load_facts
+from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.settings.settings import DataSettings
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.training.gold_trees import n_free, only_corrected, tell_of_relations, tell_of_tags
+from dynet_vdgi.training.inputs import Given, Inputs
+
+logger = logging.getLogger("dynet_vdgi")
+
+DEV_MAX_LEN = 15
+"""Longest dev sentence, in words, that is scored while training, unless a setting says otherwise."""
+
+
+@dataclass
+class RunReader:
+    """Reads with these settings; `dropped` and `gold_trees` are for the model file."""
+
+    data: DataSettings
+    dropped: list[str] = field(default_factory=list)
+    gold_trees: list[str] = field(default_factory=list)
+    punctuation: Counter[str] = field(default_factory=Counter)  # relations it has in trees to learn from
+
+    def material(
+        self,
+        inputs: Inputs,
+        rules: RuleSet,
+        *,
+        is_lean: bool = False,
+        longest_partial: int | None = None,
+        longest_dev: int = DEV_MAX_LEN,
+    ) -> Material:
+        """What a run learns from, with the tags as vocabulary.
+
+        `is_lean`: see `_lean`. `longest_partial`: trees are of up to so many words, and their heads may be
+        FREE; without text, the sentences of their files are the text, if some have no tree.
+        """
+        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
+        texts = self.texts(inputs, is_lean=is_lean)
+        trees, treeless = list[Sentence](), list[Sentence]()
+        if inputs.trees and longest_partial is not None:
+            trees, treeless = self._partial_trees(inputs.trees, longest_partial)
+        elif inputs.trees:  # projective ones, because only they have derivations
+            projective = replace(protocol_of(self.data.protocol), projective_only=True)
+            trees = self._read(inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective)
+        if trees:
+            tell_of_relations(trees)
+        if not texts and treeless:
+            texts[""] = [s for s in (*trees, *treeless) if len(s) <= self.data.max_len]
+            logger.info("training: %s, all those of --trees", count(len(texts[""]), "sentence"))
+        dev = self.dev(inputs.dev, longest_dev)
+        tell_of_tags(trees, texts)
+        every = [*(sentence for text in texts.values() for sentence in text), *trees]
+        relation = next((name for name, _ in self.punctuation.most_common(1)), "punct")
+        vocabulary = build_vocabulary(every, lexicalised=False)
+        return Material(texts, vocabulary, rules, trees, dev, facts, relation)
+
+    def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
+        """The sentences of each text."""
+        texts: dict[str, list[Sentence]] = {}
+        protocol = protocol_of(self.data.protocol)
+        for label, given in inputs.texts.items():
+            if not given:
+                continue
+            role = f"{label} training" if label else "training"
+            texts[label] = self._read(given, self.data.max_len, role=role, label=label, is_lean=is_lean)
+            if protocol.projective_only and any(s.heads is not None for s in texts[label]):
+                self.gold_trees.append("training: sentences with crossing arcs left out")
+        return texts
+
+    def _partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
+        """The trees, whose heads may be FREE, and the sentences without any head; logs the number of each.
+
+        Raises: DataError, no sentence has a head.
+        """
+        found = self._read(given, longest, role="tree", heads="partial")
+        trees = [s for s in found if set(s.heads or ()) - {FREE}]
+        treeless = [s for s in found if not set(s.heads or ()) - {FREE}]
+        if free := n_free(trees):
+            words = count(free, "word of these trees has", "words of these trees have")
+            logger.info("  %s no head: nothing is learnt from that", words)
+        if treeless:
+            logger.info("  %s no tree", count(len(treeless), "sentence has", "sentences have"))
+        if not trees:
+            hint = "give heads to some, or name the file with --train"
+            raise DataError(str(given), None, "no sentence has a tree", hint)
+        return trees, treeless
+
+    def other_language(self, given: Given, label: str) -> list[Sentence]:
+        """Trees of another language."""
+        return self._read(given, None, min_len=1, role=f"{label} treebank", heads="required")
+
+    def dev(self, given: Given, longest: int = DEV_MAX_LEN) -> list[Sentence]:
+        """Gold trees to score while training."""
+        return self._read(given, longest, min_len=1, role="dev", heads="required") if given else []
+
+    def _read(
+        self,
+        given: Given,
+        max_len: int | None,
+        *,
+        role: str,
+        label: str = "",
+        min_len: int = filtering.SHORTEST,
+        heads: reading.Heads = "optional",
+        protocol: Protocol | None = None,
+        is_lean: bool = False,
+    ) -> list[Sentence]:
+        """The sentences that protocol and lengths keep; logs the dropped ones."""
+        protocol = protocol or protocol_of(self.data.protocol)
+        read: Iterable[Sentence] = progress.over(
+            filtering.with_few_tags(given.read(self.data.tags, heads)), "sentences"
+        )
+        if heads != "optional":
+            read = only_corrected(list(read), str(given), can_drop=heads == "partial")
+        if role == "tree":
+            self.punctuation.update(
+                deprel
+                for sentence in read
+                for tag, deprel in zip(sentence.upos or sentence.tags, sentence.deprels)
+                if tag in UD_PUNCTUATION and deprel != "_"
+            )
+        if is_lean:
+            read = _lean(read, with_heads=protocol.projective_only)
+        prepared = filtering.prepare(read, protocol, max_len, min_len)
+        sentences = prepared.sentences
+        if ignored := self.data.ignore:
+            sentences = [sentence.ignoring(ignored) for sentence in sentences]
+        amount = f"{count(len(sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
+        logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
+        for dropped in prepared.dropped:
+            logger.info("  dropped %s", dropped)
+        for note in prepared.notes:
+            logger.info("  %s", note)
+        if not sentences:
+            hint = "see what was dropped, and data.max_len"
+            raise DataError(str(given), None, f"no {role} sentence is left", hint)
+        if heads != "required" or role == "tree":  # of what is learnt from
+            self.dropped += [f"{label}: {item}" if label else str(item) for item in prepared.dropped]
+        return sentences
+
+
+def _lean(sentences: Iterable[Sentence], *, with_heads: bool) -> Iterator[Sentence]:
+    """The sentences with only the columns that teachers and perceptrons read, to save memory.
+
+    No lemmas, relations, or lines of the file, and heads only on request; equal forms are one object.
+    """
+    known: dict[str, str] = {}
+    for s in sentences:
+        forms = tuple([known.setdefault(form, form) for form in s.forms])
+        heads = s.heads if with_heads else None
+        yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)

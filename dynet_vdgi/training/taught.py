@@ -1,0 +1,287 @@
+"""The recipe of the preset best: a teacher for each text parses it exactly, and a student learns its trees.
+
+Teachers of texts: each language has its own, with its own statistics; students get the trees of all.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
+from dynet_vdgi.few_trees.word_perceptron import WordParserSettings, WordPerceptron
+from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.rules.explanation import idle_facts
+from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.settings.registry import TEACHERS
+from dynet_vdgi.settings.settings import MODEL_NAME, ONLY_TREES, DmvSettings, Exclusions, Settings, TeacherSettings
+from dynet_vdgi.system.array_types import Floats
+from dynet_vdgi.system.messages import count
+from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, base_of, check_ignored, chosen_rules
+from dynet_vdgi.unsupervised.teacher import Base, Teacher
+
+if TYPE_CHECKING:
+    from dynet_vdgi.models.archive import Arrays
+    from dynet_vdgi.models.model_file import ModelFile, Provenance
+    from dynet_vdgi.parser.crf_engine import CrfEngine
+    from dynet_vdgi.parser.engine import Engine
+    from dynet_vdgi.training.inputs import Inputs
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
+    """A teacher that has learnt nothing yet; some draw random numbers. Raises: ConfigError, no teacher."""
+    teacher: Teacher = TEACHERS.named(settings.kind).make(settings, seed)
+    return teacher
+
+
+@dataclass(frozen=True)
+class TaughtText:
+    """The results of the teachers of all texts.
+
+    `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every sentence, and
+    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one, and what a CRF
+    starts from, `base`.
+    """
+
+    trees: list[Sentence] = field(default_factory=list)
+    marginals: list[Floats] = field(default_factory=list)
+    prior: Prior | None = None
+    base: Base | None = None
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
+
+
+def teach(
+    material: Material,
+    settings: TeacherSettings,
+    *,
+    seed: int,
+    with_trees: bool = True,
+    with_marginals: bool = False,
+    n_votes: int = 0,
+    log: RunLog,
+) -> TaughtText:
+    """Trains a teacher of this kind for each text, with the text's own statistics, and returns the results.
+
+    `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
+    log reports the measurements of each text and how its teacher learnt.
+    """
+    trees: list[list[Sentence]] = []
+    known: list[tuple[Prior, Base]] = []
+    marginals: list[Floats] = []
+    votes: list[tuple[Sentence, Floats]] = []
+    n_texts = sum(map(bool, material.texts.values()))
+    for language, text in material.texts.items():
+        if not text:
+            continue
+        start = time.process_time()
+        facts = material.facts.get(language, {})
+        prior = Prior.of_text(material.rules, text, facts)
+        log.append(_text_row(language, text, prior))
+        for message in idle_facts(material.rules, text, facts):
+            logger.warning("%s%s", f"{language}: " if language else "", message)
+        teacher = teacher_of_kind(settings, seed).fit(text, prior)
+        if with_trees:
+            heads, said = teacher.heads_and_votes(text, n_votes // n_texts)
+            trees.append([replace(s, heads=tree, source=None) for s, tree in zip(text, heads)])
+            votes += said
+        known.append((prior, teacher.start(text, prior)))
+        if with_marginals:
+            marginals += teacher.marginals(text)
+        seconds = time.process_time() - start
+        for number, row in enumerate(teacher.log_rows(), 1):
+            log.append({"phase": "teacher", "language": language, "iteration": number, **row})
+        words = sum(map(len, text))
+        log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
+        label = f"{language}: " if language else ""
+        message = "%steacher: %s, %s, %.1f CPU s with compiling"
+        logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
+    alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
+    return TaughtText(balanced(trees), marginals, *alone, votes)
+
+
+def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
+    """The prior's findings in a text, with facts and without."""
+    statistics, told = prior.statistics, prior.text.told
+    row: dict[str, Any] = {
+        "phase": "text",
+        "language": language,
+        "sentences": len(text),
+        "words": sum(map(len, text)),
+        "is_verb_final": statistics.is_verb_final,
+        "is_mirrored": statistics.is_mirrored,
+        **_measured(prior),
+    }
+    if told:
+        row["facts"] = {name: [fact.value, fact.cases] for name, fact in told.items()}
+        row["text_alone"] = _measured(Prior.of_text(prior.rules, text))
+    return row
+
+
+def _measured(prior: Prior) -> dict[str, dict[str, float]]:
+    tags = prior.rules.table.edge_statistics if prior.rules.table else ()
+    return {
+        "sides": {tag: round(prior.statistics.asymmetry(tag), 3) for tag in tags},
+        "measures": {name: round(value, 3) for name, value in prior.text.measures.items()},
+    }
+
+
+def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    """The trees of all languages.
+
+    The trees of a small treebank are repeated, so that no language has twice as many as another, because a
+    shared student would follow the large ones where languages differ.
+    """
+    most = max(map(len, treebanks), default=0)
+    return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
+
+
+CRF_TEACHERS = ("dmv", "universal")
+"""The kinds of teachers that the recipe few-trees has."""
+
+
+class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
+    """A teacher, and a perceptron that learns the teacher's trees and parses in linear time."""
+
+    teacher: TeacherSettings = DmvSettings()
+    parser: WordParserSettings = WordParserSettings()
+
+    @property
+    def is_universal(self) -> bool:
+        return self.teacher.is_universal
+
+    @property
+    def with_trees(self) -> dict[str, Any]:
+        return {"parser": {"epochs": 3, "log2_buckets": 20}}  # gold trees are shown more often anyway
+
+    exclusions: ClassVar[Exclusions] = (
+        ("rules", "there is no teacher to go by rules", lambda s, _: not s.teacher.teaches),
+        ("teacher rules", ONLY_TREES, lambda s, given: s.teacher.teaches and not given.has_text),
+    )
+
+
+class Taught(Recipe[TaughtSettings]):
+    settings = TaughtSettings
+
+    def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
+        """Gold trees help few-trees, which has the same teachers, more than they help beside taught trees."""
+        return "few-trees" if inputs.trees and settings.teacher.kind in CRF_TEACHERS else ""
+
+    def check(self, inputs: Inputs, settings: TaughtSettings) -> None:
+        inputs.warn_of_trees_that_count_twice()
+        super().check(inputs, settings)
+        if not settings.teacher.teaches and not inputs.trees:
+            raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+
+    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
+        from dynet_vdgi.training.reading import RunReader
+
+        reading = RunReader(settings.data)
+        material = reading.material(inputs, chosen_rules(inputs, settings), is_lean=True)
+        check_ignored(settings, has_effect=True)
+        return Preparation(settings, material, reading)
+
+    def learn(self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+        from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES
+
+        settings, material = prepared.settings, prepared.material
+        lesson = TaughtText()
+        if settings.teacher.teaches and material.sentences:
+            lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log)
+        prepared.material = replace(material, texts={})
+        del material  # frees its texts, which are no longer needed
+        return _learnt(prepared, lesson, provenance, place)
+
+    def engine(self, model: ModelFile) -> Engine:
+        from dynet_vdgi.models.model_file import of_earlier_version
+        from dynet_vdgi.parser.student_engine import StudentEngine
+
+        if STUDENT + "weights" not in model.parameters:
+            raise ModelError(of_earlier_version(model.provenance))
+        return StudentEngine(model)
+
+    def exact(self, model: ModelFile) -> CrfEngine:
+        """The distribution of the rule table, or of the universal parser, itself."""
+        from dynet_vdgi.few_trees.arc_crf import ArcCrf
+        from dynet_vdgi.parser.crf_engine import CrfEngine
+
+        return CrfEngine(ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model)))
+
+
+def _learnt(
+    prepared: Preparation[TaughtSettings],
+    lesson: TaughtText,
+    provenance: Provenance,
+    place: Workplace,
+) -> ModelFile:
+    """A perceptron trained on the taught trees and the gold ones."""
+    from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.models.model_file import ModelFile
+    from dynet_vdgi.models.model_file import save as save_model
+    from dynet_vdgi.parser.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
+    from dynet_vdgi.training.relation_arrays import label_arrays
+
+    settings, material = prepared.settings, prepared.material
+    start = time.process_time()
+    trees = [*lesson.trees, *material.trees]
+    student = WordPerceptron(settings.parser, seed=settings.seed).fit(trees)
+    seconds = time.process_time() - start
+    logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
+    gold_trees = list(provenance.gold_trees)
+    if material.trees:
+        gold_trees.append(f"training: {count(len(material.trees), 'tree')} learnt from")
+    dev_dda = None
+    if material.dev:
+        dev_dda = score(material.dev, _heads(student, material.dev)).dda
+        gold_trees.append("dev: progress figures only")
+        logger.info("dev DDA %.3f", dev_dda)
+    agreement = _agreement(lesson.trees, student)
+    row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
+    place.log.append({**row, "cpu_s": round(seconds, 2)})
+    calibration: Arrays = {}
+    if lesson.votes:
+        sentences, marginals = zip(*lesson.votes)
+        shift = SHIFT_WITH_TREES if settings.teacher.gold_trees else SHIFT_WITHOUT_TREES
+        found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
+        calibration = Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
+    model = ModelFile(
+        provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
+        settings,
+        material.vocabulary,
+        material.rules,
+        {
+            **student.arrays(),
+            **calibration,
+            **(lesson.base.arrays() if lesson.base else {}),
+            **label_arrays(material.trees, lesson.prior, material.punctuation),
+        },
+        text=lesson.prior.text.to_json() if lesson.prior else None,
+    )
+    if place.folder:
+        save_model(place.folder / MODEL_NAME, model)
+    return model
+
+
+def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int, ...]]:
+    return [tree.heads or () for tree in student.predict(sentences)]
+
+
+def _agreement(taught: list[Sentence], student: WordPerceptron) -> float | None:
+    """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such trees."""
+    from dynet_vdgi.evaluation.attachment import score
+
+    if not taught:
+        return None
+    agreement = score(taught, _heads(student, taught)).dda
+    logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs of this text", 100 * agreement)
+    return round(agreement, 4)
+
+
+RECIPE = Taught()

@@ -1,0 +1,316 @@
+"""The universal retagger: what numbers of words say in every language corrects a tagger of few tagged sentences.
+
+    l = tanh(U u + u0)                                                          u: numbers of the text
+    x_i = relu(V [numbers of the type; flags] + C [what the tagger says] + L l + x0)
+    logits_i = a log(P_i + .0001) + O [BiLSTM(x)_i; x_i] + o                    P: probabilities by the tagger
+    P'_i = softmax(logits_i) ** .8  P_i ** .2  w ** is_new_i, to sum up to 1
+
+w moves the tags of words whose type no tagged word has towards as much of each as types have that one tagged word has:
+how frequent adverbs are differs by language, and the network expects what its own languages have. It has learnt from
+treebanks of other languages, each tagged by taggers of 20 to 200 of its sentences (benchmarks/retagger.py), and sees no
+letters, only which types share some. Punctuation, which is what the tagger takes for it, is left out.
+
+Letters: N words; W of them that are no punctuation; T tags of the tagger, U of `encoding.TAGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.models.archive import Archive, opened
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system.array_types import Flags, Floats, Floats32, Ints
+from dynet_vdgi.universal.encoding import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
+from dynet_vdgi.words.tagger.crf import checked
+from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
+
+MOST_WORDS = 20_000
+"""Of its learning text that a tagger keeps to count."""
+
+FILE = resources() / "tagging" / "universal.retagger"
+
+KIND, FORMAT = "retagger", 1
+
+CLIP = 3.0
+"""Standardised numbers lie within this of zero."""
+
+LEAST = np.float32(1e-4)
+"""Added to probabilities before their logarithm is taken."""
+
+SHARE = 0.8
+"""Of the network's log-probabilities beside the tagger's."""
+
+SHIFT, DOUBT, FEW = 0.6, 20.0, 100
+"""How far new words' tags are moved towards those expected, a power; rare types that equal what is found without; new
+words that halve the power."""
+
+PUNCT = "PUNCT"
+
+N_FLAGS = 14
+"""Of a word: its place, its case, and the gaps around it."""
+
+N_SAID = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
+"""Numbers of what a tagger says of a word, and of types that are like it in their first or last letters."""
+
+FEWEST = 100
+"""Tagged words that a tagger has seen at least, as far as the network is concerned."""
+
+
+class LearningText(Struct, frozen=True, dict=True):
+    """The sentences that a tagger has learnt from, or the first MOST_WORDS words of them, to be counted."""
+
+    tagged: list[list[str]]
+    tags: list[list[str]]  # of the tagged sentences' words; "_" has none
+    raw: list[list[str]] = []
+
+    def __post_init__(self) -> None:
+        if [*map(len, self.tagged)] != [*map(len, self.tags)]:
+            raise ValueError("tags are not of the tagged words")
+
+    @classmethod
+    def of(cls, tagged: WordTypes, tags: Sequence[str], raw: WordTypes) -> LearningText:
+        """The text of these words."""
+        ends = tagged.first.tolist()
+        room = max(0, MOST_WORDS - ends[-1])
+        first = raw.first[: np.searchsorted(raw.first, room, "right")]
+        its_tags = [list(tags[start:end]) for start, end in zip(ends, ends[1:])]
+        return cls(_sentences(tagged, tagged.first), its_tags, _sentences(raw, first))
+
+    @cached_property
+    def counted(self) -> CountedWords:
+        return CountedWords.of(WordTypes.of(self.tagged + self.raw))
+
+    @cached_property
+    def tag_counts(self) -> Floats:
+        """How often each of its types has each tag (V, U)."""
+        columns = np.array([_COLUMN.get(tag, -1) for tags in self.tags for tag in tags], np.int64)
+        types = self.counted.types[: len(columns)]  # tagged sentences are the first
+        found = np.zeros((len(self.counted.number), N_TAGS))
+        np.add.at(found, (types[columns >= 0], columns[columns >= 0]), 1)
+        return found
+
+    @cached_property
+    def _known(self) -> set[tuple[str, ...]]:
+        return {*map(tuple, self.tagged), *map(tuple, self.raw)}
+
+    def with_words(self, words: WordTypes) -> CountedWords:
+        """This text and sentences that it does not hold yet, counted together."""
+        sentences = _sentences(words, words.first)
+        new = [forms for forms in sentences if tuple(forms) not in self._known]
+        return self.counted.plus(WordTypes.of(new)) if new else self.counted
+
+
+def _sentences(words: WordTypes, first: Ints) -> list[list[str]]:
+    forms = [words.forms[k] for k in words.types[: first[-1]].tolist()]
+    return [forms[start:end] for start, end in zip(first.tolist(), first[1:].tolist())]
+
+
+_COLUMN = {**TAG, "CONJ": TAG["CCONJ"]}
+
+
+class RetaggerInput(NamedTuple):
+    """What the network sees of sentences."""
+
+    at: Ints  # (W,): the words that are no punctuation
+    first: Ints  # (S + 1,), in `at`
+    words: Floats32  # (W, N_NUMBERS + N_FLAGS)
+    said: Floats32  # (W, N_SAID), the first U of which are probabilities of tags
+    text: Floats32  # (N_OF_TEXT,)
+    is_new: Flags  # (W,): no tagged word has its type
+
+
+class Said(NamedTuple):
+    """What a tagger says of words."""
+
+    tags: Sequence[str]  # T
+    n_words: int  # tagged, learnt from
+    marginals: Floats  # (N, T)
+    means: TypeMeans  # by the first pass, of all types of its text and of these words
+
+    @property
+    def is_mark(self) -> Flags:
+        """Whether each word (N,) is punctuation for it."""
+        return np.isin(self.marginals.argmax(1), [k for k, tag in enumerate(self.tags) if tag == PUNCT])
+
+    @property
+    def columns(self) -> Floats:
+        """Which of U each tag is (T, U); a row of zeros: none."""
+        return np.array([[_COLUMN.get(tag, -1) == k for k in range(N_TAGS)] for tag in self.tags], np.float64)
+
+
+def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
+    """What the network sees of the words of sentences."""
+    at = np.flatnonzero(~said.is_mark)
+    first = np.searchsorted(at, words.first)
+    counted = text.with_words(words)
+    of_lower = np.array([counted.number.get(form, 0) for form in words.lower_forms], np.int64)
+    types, its = np.unique(of_lower[words.lower[words.types]][at], return_inverse=True)
+    p, means = _shares(said.marginals[at] @ said.columns), _shares(said.means.of_codes(counted.codes) @ said.columns)
+    tagged = np.concatenate([text.tag_counts, np.zeros((len(means) - len(text.tag_counts), N_TAGS))])
+    n_tagged = tagged.sum(1, keepdims=True)
+    # What types of the text are like by the random field, and what tagged ones are, each type counting once.
+    of_types: list[NDArray[Any]] = [means, np.ones_like(n_tagged), _shares(tagged), n_tagged > 0]
+    alike = counted.alike(types, np.concatenate(of_types, 1)).reshape(len(types), -1, N_TAGS + 1)
+    alike[:, :, :-1] /= np.maximum(alike[:, :, -1:], 1)
+    alike[:, :, -1] = np.log1p(np.maximum(alike[:, :, -1], 0)) / 3
+    own, n_own = means[types], n_tagged[types]
+    of_type: list[NDArray[Any]] = [
+        own,
+        n_own > 0,
+        np.log1p(n_own) / 3,
+        of_types[2][types],
+        _entropy(own),
+        alike.reshape(len(types), -1),
+    ]
+    amount = np.full((len(at), 1), np.log(max(said.n_words, FEWEST)) / 3)
+    numbers = np.concatenate([counted.numbers[types][its], _flags(words, said.is_mark, at, first)], 1)
+    its_said = np.concatenate([p, np.log(p + 1e-3) / 3, np.concatenate(of_type, 1)[its], _entropy(p), amount], 1)
+    of_words = numbers.astype(np.float32), its_said.astype(np.float32)
+    return RetaggerInput(at, first, *of_words, counted.of_text, (n_own == 0)[its, 0])
+
+
+def _entropy(p: Floats) -> Floats:
+    return np.asarray(-(p * np.log(p + 1e-9)).sum(1, keepdims=True))
+
+
+def _shares(values: Floats) -> Floats:
+    """Rows that sum to 1."""
+    return np.asarray(values / np.maximum(values.sum(1, keepdims=True), 1e-9))
+
+
+def _flags(words: WordTypes, is_mark: Flags, at: Ints, first: Ints) -> Floats:
+    """The flags (W, N_FLAGS) of the words `at`."""
+    sentence = np.repeat(np.arange(len(first) - 1), np.diff(words.first))
+    lengths = np.diff(first)
+    place = np.arange(len(at)) - np.repeat(first[:-1], lengths)
+    to_end = np.repeat(lengths, lengths) - 1 - place
+    capital, upper = cases_of(words)[at].T
+    # A sentence of n words has n + 1 gaps. The kind of a gap is that of its mark that is last in _GAPS.
+    marks, rank = np.flatnonzero(is_mark), np.array([_GAPS.index(kind_of_gap(form)) for form in words.forms])
+    gaps = np.zeros(len(at) + len(first) - 1, np.int64)
+    np.maximum.at(gaps, np.searchsorted(at, marks) + sentence[marks], rank[words.types[marks]])
+    before = np.arange(len(at)) + sentence[at]
+    places = place == 0, to_end == 0, upper, np.minimum(place, 5) / 5, np.minimum(to_end, 5) / 5
+    return np.concatenate([np.stack([capital, *places], 1), np.eye(4)[gaps[before]], np.eye(4)[gaps[before + 1]]], 1)
+
+
+_GAPS = NO_GAP, WEAK, MIXED, STRONG
+
+
+def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
+    """The probabilities (W, U), with new words' moved towards as much of each tag as there is among rare types."""
+    n, mean = int(is_new.sum()), p[is_new].sum(0) / max(1, is_new.sum())
+    rare = tag_counts[tag_counts.sum(1) == 1].sum(0)  # of each tag, types with one tagged word
+    expected = (rare + DOUBT * mean) / (rare.sum() + DOUBT)
+    power = SHIFT * n / (n + FEW)
+    result: Floats = p.copy()
+    result[is_new] = _shares(p[is_new] * (expected / np.maximum(mean, 1e-6)) ** power)
+    return result
+
+
+def shapes(width: int, hidden: int, language: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every array of weights, given the units of three layers."""
+    lstm = {"x": (4 * hidden, width), "h": (4 * hidden, hidden), "bias": (4 * hidden,)}
+    return {
+        "text": (language, N_OF_TEXT), "text.bias": (language,),
+        "words": (width, N_NUMBERS + N_FLAGS), "said": (width, N_SAID), "language": (width, language), "bias": (width,),
+        "out": (N_TAGS, 2 * hidden + width), "out.bias": (N_TAGS,), "trust": (1,),
+        **{f"lstm0.{side}.{part}": shape for side in ("forward", "backward") for part, shape in lstm.items()},
+    }  # fmt: skip
+
+
+STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text.scale": N_OF_TEXT}
+"""Arrays that standardise numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Retagger:
+    """The network with its weights; `load` reads the one that comes with the package."""
+
+    weights: Mapping[str, Floats32]
+
+    def standardised(self, its: RetaggerInput) -> tuple[Floats32, Floats32]:
+        """The numbers of words (W, N_NUMBERS + N_FLAGS) and of the text, as deviations from the mean, up to CLIP."""
+        w, words = self.weights, its.words.copy()
+        numbers = (words[:, :N_NUMBERS] - w["mean"]) / w["scale"]
+        words[:, :N_NUMBERS] = np.clip(numbers, -CLIP, CLIP)
+        return words, np.clip((its.text - w["text.mean"]) / w["text.scale"], -CLIP, CLIP)
+
+    def probabilities(self, its: RetaggerInput) -> Floats32:
+        """The probabilities of tags (W, U)."""
+        from dynet_vdgi.universal.lstm import (
+            Layer,
+            Packing,  # with all of the parser, which taggers may not need
+        )
+
+        w = self.weights
+        words, text = self.standardised(its)
+        language = w["language"] @ np.tanh(w["text"] @ text + w["text.bias"]) + w["bias"]
+        x = np.maximum(words @ w["words"].T + its.said @ w["said"].T + language, 0)
+        y = Layer(w, 0)(Packing(its.first), x)
+        logits = np.concatenate([y, x], 1) @ w["out"].T + w["out.bias"]
+        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST)
+        p = np.exp(logits - logits.max(1, keepdims=True, initial=-np.inf))
+        return np.asarray(p / p.sum(1, keepdims=True))
+
+    def retagged(self, text: LearningText, words: WordTypes, said: Said, is_free: Flags) -> Floats:
+        """The marginals (N, T), with other ones for free words that are no punctuation.
+
+        What is no tag of U keeps its probability.
+        """
+        result: Floats = said.marginals.copy()
+        if not (is_free & ~said.is_mark).any():
+            return result
+        its, columns = input_of(text, words, said), said.columns
+        mixture = self.probabilities(its) ** SHARE * (its.said[:, :N_TAGS] + LEAST) ** (1 - SHARE)
+        p = _as_expected(_shares(np.asarray(mixture * columns.any(0))), its.is_new, text.tag_counts)
+        chosen, is_universal = is_free[its.at], columns.any(1)
+        at = its.at[chosen]
+        mass = result[at] @ is_universal
+        result[np.ix_(at, is_universal)] = _shares(p[chosen] @ columns[is_universal].T) * mass[:, None]
+        return result
+
+    @classmethod
+    def load(cls) -> Retagger:
+        """The retagger of the package. Raises: ModelError, it is missing or damaged."""
+        return _loaded(FILE)
+
+
+@cache
+def _loaded(path: Path) -> Retagger:
+    with opened(path, KIND) as archive:
+        return Retagger(_read(archive))
+
+
+class RetaggerMeta(Struct, frozen=True):
+    """What the file is, and the licences of the treebanks that it was learnt from."""
+
+    kind: str
+    format: int
+    treebanks: dict[str, str] = {}
+
+
+def _read(archive: Archive) -> dict[str, Floats32]:
+    """The weights in a file. Raises: ModelError, they do not fit together."""
+    meta = archive.content("meta.json", RetaggerMeta)
+    if (meta.kind, meta.format) != (KIND, FORMAT):
+        raise ModelError(f"a {meta.kind} of format {meta.format}, not a {KIND} of format {FORMAT}")
+    arrays: Mapping[str, NDArray[Any]] = archive.arrays("weights.npz")
+    sizes = (checked(arrays, name, "f2", (None, None), KIND).shape for name in ("said", "lstm0.forward.h", "text"))
+    (width, _), (_, hidden), (language, _) = sizes
+    expected = shapes(width, hidden, language)
+    found = {name: checked(arrays, name, "f2", shape, KIND) for name, shape in expected.items()}
+    found |= {name: checked(arrays, name, "f4", (size,), KIND) for name, size in STANDARD.items()}
+    if not all((found[name] > 0).all() for name in STANDARD if name.endswith("scale")):
+        raise ModelError(f"no {KIND}: a scale is not positive")
+    return {name: array.astype(np.float32) for name, array in found.items()}
