@@ -4,7 +4,7 @@ package's rooms; and the output of the commands in docs/rules.md.
     python docs/generate.py            writes them
     python docs/generate.py --check    only lists the pages out of date; exit status 1 if there is one
 
-`tests/test_docs.py` checks that the committed pages are up to date.
+`tests/project/test_docs.py` checks that the committed pages are up to date.
 """
 
 from __future__ import annotations

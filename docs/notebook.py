@@ -2,7 +2,7 @@
 
     python docs/notebook.py
 
-Cells may only print. tests/test_docs.py runs them again and compares.
+Cells may only print. tests/project/test_docs.py runs them again and compares.
 """
 
 from __future__ import annotations

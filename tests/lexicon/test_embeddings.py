@@ -1,0 +1,154 @@
+"""Word vectors: every format read, odd rows and files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.lexicon.vectors import Embeddings, load
+
+ROOT = Path(__file__).parents[2]
+WORDS = {"de": [0.5, -0.25, 3e-05], "la": [1.5, 2, -3], "été": [-0.125, 4, 7], "10\u00a0000": [9, 8, 7]}
+"""Words of the small files; 10 000 is written with a no-break space."""
+
+
+def text_of(rows: dict[str, list[float]], header: bool = False, end: str = "\n") -> str:
+    lines = [f"{len(rows)} {len(next(iter(rows.values())))}"] if header else []
+    lines += [" ".join([word, *map(str, values)]) for word, values in rows.items()]
+    return "".join(line + end for line in lines)
+
+
+def binary_of(rows: dict[str, list[float]], end: bytes = b"") -> bytes:
+    header = f"{len(rows)} {len(next(iter(rows.values())))}\n".encode()
+    body = (word.encode() + b" " + np.array(v, "<f4").tobytes() + end for word, v in rows.items())
+    return header + b"".join(body)
+
+
+def written(path: Path, data: str | bytes) -> str:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return str(path)
+
+
+def fault_of(path: str, *words: str) -> str:
+    """The message that reading ends with, without the folder."""
+    with pytest.raises(DataError) as caught:
+        load(path, words)
+    return str(caught.value).replace(os.path.dirname(path) + os.sep, "")
+
+
+def assert_vectors(loaded: Embeddings, *expected: list[float] | None) -> None:
+    """None where no vector should be found."""
+    assert loaded.values.dtype == np.float32
+    assert loaded.found.tolist() == [vector is not None for vector in expected]
+    zeros = [0.0] * loaded.dim
+    wanted = np.array([zeros if vector is None else vector for vector in expected], np.float32)
+    np.testing.assert_array_equal(loaded.values, wanted)
+
+
+# Formats
+
+FORMATS: dict[str, str | bytes] = {
+    "glove": text_of(WORDS),
+    "glove, dos": text_of(WORDS, end="\r\n"),
+    "glove, no newline at the end": text_of(WORDS)[:-1],
+    "glove, byte order mark": "\ufeff" + text_of(WORDS),
+    "fasttext": text_of(WORDS, header=True, end=" \n"),
+    "word2vec": text_of(WORDS, header=True),
+    "word2vec, byte order mark": "\ufeff" + text_of(WORDS, header=True),
+    "binary": binary_of(WORDS),
+    "binary, with newlines": binary_of(WORDS, end=b"\n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_is_read(tmp_path, form):
+    data = FORMATS[form]
+    data = data.encode() if isinstance(data, str) else data
+    for name, content in (("v", data), ("v.gz", gzip.compress(data, mtime=0))):
+        path = written(tmp_path / name, content)
+        loaded = load(path, ["été", "nix", "10\u00a0000", "de"])
+        assert_vectors(loaded, WORDS["été"], None, WORDS["10\u00a0000"], WORDS["de"])
+        assert loaded.notes == (f"vectors: 3 of 4 words (75.0 %), 3 dimensions, {path}",)
+
+
+# Words
+
+
+def test_the_lower_case_form_stands_in(tmp_path):
+    path = written(tmp_path / "v", text_of({"paris": [1, 2], "Rome": [3, 4], "rome": [5, 6]}))
+    loaded = load(path, ["PARIS", "Paris", "Rome", "rome", "ROME", "Oslo"])
+    assert_vectors(loaded, [1, 2], [1, 2], [3, 4], [5, 6], [5, 6], None)
+    assert loaded.notes == (
+        f"vectors: 5 of 6 words (83.3 %), 2 dimensions, {path}",
+        "  3 words by the lower-case form",
+    )
+
+
+# Odd rows, and files that hold no vectors
+
+
+def test_the_first_of_several_rows_counts_and_only_wanted_numbers_must_be_finite(tmp_path):
+    path = written(tmp_path / "v", "de 1 2\nla 3 4\nde 5 6\nx nan 1\n")
+    assert_vectors(load(path, ["de", "la"]), [1, 2], [3, 4])
+    told = "v: the vector of 'x' has a number that is not finite (mend the row or delete it)"
+    assert fault_of(path, "de", "x") == told
+    binary = written(tmp_path / "v", binary_of({"la": [1, 2], "x": [1, float("nan")]}))
+    assert fault_of(binary, "x") == told
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "v: the file is empty ("),
+        (b"\n<!DOCTYPE html>\n<html>", "v: this is a web page (HTML or XML), not a file of word vectors ("),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1 2 3\nsize 12 13\n", "v: this is a pointer of Git "),
+        (b"PK\x03\x04\x14\x00", "v: this is a zip archive, not a file of word vectors (unpack it"),
+        (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "v: gensim cannot read it"),
+        (gzip.compress(b"de 1 2", mtime=0), "v: this is gzip data without a name in .gz, "),
+        ("de 1 2\n".encode("utf-16"), "v: this is UTF-16 or UTF-32, not a file of word vectors ("),
+        (b"\x80\x04\x95", "v: this is a pickle of Python, "),
+        (b"la ville de paris\nde la vie\n", "v:1: 'ville' is no number (is this a file of word vectors?"),
+        (b"la\t1\t2\nde\t2\t3\n", "v:1: a tab between word and numbers (a single blank is expected: tr '\\t' ' ')"),
+        (b"la 1 2 3\nde 1 0,5 3\n", "v:2: '0,5' has a decimal comma (numbers have a point"),
+        (b"la 1 2 3\nde 1 2\nun 1 2 3\n", "v:2: 2 numbers, but most rows have 3 (cut off, "),
+        (b". . . 1 2\nde 3 4\nla 3 4\n", "v:1: '.' is no number (a word has no blanks: awk 'NF == 3' keeps"),
+        (b"3 2\nla 1 2\nde 3 4\n", "v:1: the header says 3 rows, the file has 2 (if it is whole, write '2 2' in"),
+        (b"2 5\nla 1 2 3\nde 2 3 4\n", "v:1: the header says 5 numbers a row, the rows have 3 ("),
+        (b"999999 999999\nla 1 2 3\n", "v:1: the header says 999,999 numbers a row, the rows have 3 ("),
+        (binary_of(WORDS)[:-3], "v:1: the header says 4 rows of 3 numbers: the file ends after row 3 (cut off"),
+        (b"999999 999999\n" + binary_of(WORDS)[4:], "v:1: the header says 999,999 rows of 999,999 numbers: more than"),
+    ],
+)  # fmt: skip
+def test_what_is_no_file_of_vectors(tmp_path, data, message):
+    assert fault_of(written(tmp_path / "v", data), "de", "la").startswith(message)
+
+
+def test_rows_of_words_with_spaces_have_a_remedy(tmp_path):
+    """GloVe's 840B vectors have such words; the command keeps the other rows."""
+    path = written(tmp_path / "v", ". . . 1 2 3\n" + text_of(WORDS))
+    command = re.search(r"(awk '.*') keeps", fault_of(path, "de"))
+    assert command is not None
+    rows = subprocess.run([*shlex.split(command[1]), path], capture_output=True, check=True).stdout
+    assert_vectors(load(written(tmp_path / "w", rows), ["de"]), WORDS["de"])
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    values = np.random.default_rng(1).normal(size=(2000, 20)).round(3)
+    data = gzip.compress(text_of({f"w{i}": row for i, row in enumerate(values.tolist())}).encode(), mtime=0)
+    for size in (2000, len(data) - 1000):  # at the beginning, or behind what is looked at first
+        told = fault_of(written(tmp_path / "v.gz", data[:size]), "de")
+        assert told.startswith("v.gz: cannot be read: Compressed file ended before")
+    plain = written(tmp_path / "w.gz", text_of(WORDS))
+    assert fault_of(plain, "de").startswith("w.gz: not gzip data (if it is not compressed, rename it without .gz)")
+    missing = fault_of(str(tmp_path / "v.g"), "de")
+    assert missing.startswith("v.g: no such file (did you mean ")
+    with pytest.raises(DataError, match="this is a directory"):
+        load(str(tmp_path), ["de"])

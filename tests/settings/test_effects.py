@@ -1,0 +1,271 @@
+"""Every setting that a preset's model file names matters: another value changes the model, or is refused.
+
+What changes only the log is named here; so is what is refused, with the reason that is given.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import tiny
+from universal_toys import scorer as random_scorer
+from universal_toys import written_scorer
+
+from dynet_vdgi.conllu.reading import read
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.models.archive import Arrays
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.paper.settings import NeuralSettings
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
+from dynet_vdgi.settings.settings import Settings, leaves
+from dynet_vdgi.settings.values import every_setting, from_dict
+from dynet_vdgi.training.few_trees import FewTreesSettings
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+from dynet_vdgi.training.universal import UniversalSettings
+from dynet_vdgi.universal.learn import learning
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Values = dict[str, Any]
+
+FILES = tempfile.TemporaryDirectory()
+"""Holds two universal parsers."""
+
+ONE, ANOTHER = (written_scorer(Path(FILES.name), random_scorer(seed), f"{seed}.vdgi") for seed in (1, 2))
+
+_TEXT = (Path(__file__).parents[1] / "effects.toml").read_text(encoding="utf-8")
+TABLE = tomllib.loads(_TEXT.replace('"ONE"', json.dumps(ONE)).replace('"ANOTHER"', json.dumps(ANOTHER)))
+OTHER: Values = TABLE["other"]
+"""Another legal value of every setting, wherever it is not `OTHERWISE`."""
+
+CASES: dict[str, Values] = TABLE["case"]
+"""Presets, in sizes with which a run takes a fraction of a second."""
+
+TAUGHT = CASES["neural"]
+NO_TEACHER = {"teacher": {"kind": "none"}}
+TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
+TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
+
+PERCEPTRONS = ("best", "lc-dmv")
+OF_TREES = ("universal", "few-trees")
+
+OTHERWISE: dict[tuple[str, str], Values] = {
+    **{(case, "recipe"): TO_NEURAL for case in PERCEPTRONS},
+    **{(case, "recipe"): TO_PERCEPTRON for case in CASES if case not in (*PERCEPTRONS, *OF_TREES)},
+    **{(case, "teacher.kind"): NO_TEACHER for case in ("neural", "finetuned")},
+    **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("neural", "finetuned")},
+    **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
+    ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
+    ("best", "teacher.kind"): {"teacher": {"kind": "lc-dmv"}},
+    ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
+    ("finetuned", "rules"): {"rules": "strict"},
+    ("finetuned", "finetune.decoder"): {"finetune": {"decoder": "score"}},
+    ("lexicalised", "train.select"): {"train": {"select": "dev", "evaluate_every": 1}},
+}
+"""Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
+
+ALONE = {(case, "recipe") for case in OF_TREES}
+"""Settings of a case that have one value."""
+
+LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
+"""Of those that only say what is logged; unless the model is chosen by it."""
+
+TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more than tags"
+
+REFUSED: dict[tuple[str, str], str] = {
+    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)},
+}
+"""By case and setting: the reason that is given."""
+
+
+def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
+    """Sentences with both columns of tags, and gold trees."""
+    demo = read(str(resources() / "demo" / "demo-ud-train.conllu"))
+    chosen = islice((sentence for sentence in demo if 3 <= len(sentence) <= length), n_sentences)
+    return tuple(replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen)
+
+
+LENDERS = 10
+"""Sentences of a treebank from which the universal parser invents others; usually it takes more."""
+
+FEW, MANY, LARGE = text_of(9, 18), text_of(12, 32), text_of(12, 2 * LENDERS)
+"""Teachers learn from many; the universal parser invents treebanks from large ones."""
+
+
+WORDS = ("vyo", "wur", "nim")  # frequent ones
+VECTORS = "3 5\n" + "".join(f"{word} {k} .5 -1 {-k} .2\n" for k, word in enumerate(WORDS))
+CLUSTERS = "".join(f"{bits}\t{word}\t9\n" for bits, word in zip(("0", "10", "11"), WORDS))
+
+
+@cache
+def settings_of(case: str) -> Settings:
+    changes = dict(CASES[case])
+    return load_settings(changes.pop("preset"), changes=changes)
+
+
+def own(case: str) -> list[str]:
+    """Names of the settings that mean something in a case."""
+    return [name for name, _ in leaves(settings_of(case).to_dict())]
+
+
+class Outcome(NamedTuple):
+    """What a run leaves."""
+
+    parameters: Arrays
+    log: list[Values]
+
+
+def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
+    """Of training on the text, with some of it for dev; without a folder there is no log."""
+    other, trees = {}, Given()
+    if isinstance(settings, UniversalSettings):
+        text, other = (), {"xx": Given(sentences=LARGE[::2]), "yy": Given(sentences=LARGE[1::2])}
+    else:
+        text = FEW if isinstance(settings, NeuralSettings) or not settings.teacher.teaches else MANY
+    if isinstance(settings, FewTreesSettings):
+        trees = Given(sentences=FEW)
+    inputs = Inputs({"": Given(sentences=text)}, trees, Given(sentences=FEW[:6]), treebanks=other)
+    model = run(inputs, settings, out=folder, said=said)
+    assert model is not None
+    rows = RunLog(folder / "log.jsonl").rows() if folder else []
+    times = {*tiny.TIMES}
+    return Outcome(model.parameters, [{key: value for key, value in row.items() if key not in times} for row in rows])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_lenders() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learning, "LENDERS", LENDERS)
+        yield
+
+
+@cache
+def usual(case: str) -> Outcome:
+    """The outcome of a case as it is."""
+    return outcome(settings_of(case), Path(FILES.name, case))
+
+
+def change(case: str, name: str) -> Values:
+    """To another value."""
+    return OTHERWISE.get((case, name)) or nested(name, OTHER[name])
+
+
+def pairs() -> Iterator[tuple[str, str]]:
+    """Each setting of a recipe, or of a teacher, in the first case that has it; and all named above."""
+    seen = set()
+    for case in CASES:
+        settings = settings_of(case)
+        for name in own(case):
+            kind = settings.teacher.kind if name.startswith("teacher.") else settings.recipe
+            if (case, name) in ALONE or not name.startswith(tuple(TABLE["only"].get(case, [""]))):
+                continue
+            if (kind, name) not in seen or (case, name) in OTHERWISE or (case, name) in REFUSED:
+                seen.add((kind, name))
+                yield case, name
+
+
+PAIRS = list(pairs())
+
+
+@pytest.mark.parametrize(("case", "name"), PAIRS)
+def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, name: str) -> None:
+    (folder / "vectors.txt").write_text(VECTORS, encoding="utf-8")
+    (folder / "clusters.txt").write_text(CLUSTERS, encoding="utf-8")
+    settings, values = settings_of(case), change(case, name)
+    assert dict(leaves(values))[name] != dict(leaves(settings.to_dict()))[name]
+    logged = folder / "run" if name in LOG_ONLY else None
+
+    def after() -> Outcome:
+        return outcome(merge(settings, values), logged, name)
+
+    if (case, name) in REFUSED:
+        with pytest.raises(ConfigError) as caught:
+            after()
+        assert re.match(rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
+        return
+    before, found = usual(case), after()
+    if name in LOG_ONLY and settings.train.select == "last":
+        assert tiny.same_arrays(found.parameters, before.parameters)
+        assert found.log != before.log
+    else:
+        assert not tiny.same_arrays(found.parameters, before.parameters)
+
+
+def test_the_cases_have_every_setting() -> None:
+    every = {f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()}
+    assert {name for _, name in PAIRS} - {"teacher.kind", "recipe"} == every
+
+
+TREES = Inputs({}, trees=Given(sentences=FEW))
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "inputs", "reason"),
+    [
+        ("best", "teacher.iterations", TREES, ONLY_TREES),
+        ("best", "data.max_len", TREES, ONLY_TREES),
+        ("fixed", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
+        ("rl-bl", "finetune.score", TREES, ONLY_TREES),
+        ("rl-bl", "language_model.lr", TREES, ONLY_TREES),
+        (
+            "neural",
+            "train.dev_max_len",
+            Inputs({"": Given(sentences=FEW)}),
+            "there are no gold dev trees",
+        ),
+        ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi"), "the model to start from has words"),
+    ],
+)
+def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, inputs: Inputs, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run(inputs, settings_of(case), said=[name])
+    assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
+
+
+@pytest.mark.parametrize("case", ["best", "lc-dmv"])
+def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
+    settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
+    with pytest.raises(ConfigError, match="'teacher.max_len' would have no effect: the text is cut"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=["teacher.max_len"])
+
+
+@pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])
+def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int) -> None:
+    """The default of teacher.max_len, 15, is below data.max_len here."""
+    settings = from_dict({"data": {"max_len": 18}, "teacher": {"max_len": max_len}})
+    assert from_dict(settings.to_dict()) == from_toml(settings.to_toml(), "file") == settings
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
+    settings = settings_of(case)
+    idle = settings.without_effect()
+    names = [f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()]
+    for name in names:
+        if name in own(case) or name not in OTHER:
+            continue
+        with pytest.raises(VdgiError) as caught:
+            merge(settings, nested(name, OTHER[name]))
+        section, _, key = name.partition(".")
+        if key == "epochs" and section in ("train", "finetune") and section not in idle:
+            name = f"{section}.updates"  # which `epochs` replaces
+        reason = idle.get(name) or idle.get(section)
+        expected = f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for "
+        assert str(caught.value).startswith(expected)
