@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 import dynet_vdgi as vdgi
 from dynet_vdgi.parser.confidence import CLIP, STEPS, Calibration, Weights, arc_probabilities, logistic, shifted
 from dynet_vdgi.parser.decoding import find
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.dmv import Dmv
 

@@ -49,8 +49,8 @@ from dynet_vdgi.parser.crf_engine import CrfEngine
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.expectation import Expectation, log_odds, nearest, on_line, sigmoid
 from dynet_vdgi.parser.parser import Parser, load
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.training.few_trees import FewTrees
 from dynet_vdgi.training.universal import pack

@@ -24,8 +24,8 @@ from measuring import conditions, csv_rows, print_table, write_csv
 from universal import load, parsed
 
 from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.training.universal_teacher import UniversalTeacher, UniversalTeacherSettings
 

@@ -33,8 +33,8 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, rules_only
 from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.training.taught import balanced
 from dynet_vdgi.unsupervised.dmv import Dmv

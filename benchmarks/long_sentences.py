@@ -33,10 +33,9 @@ import numpy as np
 from measuring import argument_parser, conditions, csv_rows, print_table, write_csv
 
 from dynet_vdgi.conllu import filtering, reading
-from dynet_vdgi.conllu import vocabulary as vocabulary_
 from dynet_vdgi.conllu.punctuation import is_projective
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.vocabulary import Encoded
+from dynet_vdgi.conllu.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.experiments.job import commit
 from dynet_vdgi.inference import eisner
@@ -48,8 +47,8 @@ from dynet_vdgi.paper.network import forcing, sampling
 from dynet_vdgi.paper.per_sentence import Samples, greedy
 from dynet_vdgi.paper.phases import Pretraining
 from dynet_vdgi.paper.trainer import Trainer
-from dynet_vdgi.rules.prior import SHORT_ARCS, Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import SHORT_ARCS, Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.array_types import Floats
@@ -104,7 +103,7 @@ def trained(
     settings = load_settings(presets, changes)
     short = [s for s in text if 2 <= len(s) <= settings.data.max_len]
     trees = [s for s in short if is_projective(s.heads or ())] if by_trees else []
-    vocabulary = vocabulary_.build_vocabulary(text, lexicalised=False)
+    vocabulary = build_vocabulary(text, lexicalised=False)
     material = Material({"": [] if by_trees else short}, vocabulary, load_rules(rules_path(settings.rules)), trees)
     trainer = Trainer(settings, material, Provenance())
     if short_arcs:

@@ -35,8 +35,8 @@ from dynet_vdgi.paper.greedy import GreedyParser
 from dynet_vdgi.paper.network import Network
 from dynet_vdgi.paper.settings import ModelSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.system.blas import one_thread
 

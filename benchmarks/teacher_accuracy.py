@@ -31,8 +31,8 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.unsupervised.dmv import Dmv

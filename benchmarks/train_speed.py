@@ -27,7 +27,7 @@ from dynet_vdgi.models.model_file import Provenance
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.minibatches import minibatches
 from dynet_vdgi.paper.trainer import Trainer
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.blas import one_thread

@@ -58,8 +58,8 @@ from dynet_vdgi.parser.relations import labeller_of
 from dynet_vdgi.parser.universal_engine import UniversalEngine
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.training.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn

@@ -26,8 +26,8 @@ from measuring import cell, conditions, print_table
 
 from dynet_vdgi.conllu import filtering, protocols, reading
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.dmv import Dmv
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
+import reading
 import rooms
 
 import dynet_vdgi
@@ -40,7 +41,6 @@ DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
 
 
-# ------------------------------------------------------------------------------------------- command line
 def command_line() -> str:
     """The page of the verbs, from the parsers of their arguments."""
     parser = cli.build_parser()
@@ -159,7 +159,6 @@ def _help(action: argparse.Action) -> str:
     return text if "--version" not in action.option_strings else "show the version"
 
 
-# ------------------------------------------------------------------------------------------- settings
 def settings() -> str:
     """The page of the settings, from the types of `dynet_vdgi.settings.config`, and of the presets."""
     lines = [
@@ -286,7 +285,6 @@ def _preset(name: str) -> list[str]:
     return [f"### `{name}`", "", *about, "", "```toml", *rest.strip().splitlines(), "```", ""]
 
 
-# ------------------------------------------------------------------------------------------- Python
 FUNCTIONS = (
     "read",
     "write",
@@ -565,13 +563,11 @@ def _docstring(value: Any) -> list[str]:
     return [re.sub(r"^(Raises: )`?(\w+)`?", r"\1`\2`", line) for line in lines]
 
 
-# ------------------------------------------------------------------------------------------- all
 def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *cells)]
 
 
-# ------------------------------------------------------------------------------------------- rule tables
 def rules() -> str:
     """The page of rule tables, with the current output of its commands."""
     text = (DOCS / "rules.md").read_text(encoding="utf-8")
@@ -596,6 +592,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings,
     "api.md": api,
     "rooms.svg": rooms.picture,
+    "architecture.md": reading.page,
 }
 
 

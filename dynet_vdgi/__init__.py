@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dynet_vdgi.errors import VdgiError as VdgiError
     from dynet_vdgi.evaluation.attachment import Evaluation as Evaluation
     from dynet_vdgi.evaluation.attachment import evaluate as evaluate
-    from dynet_vdgi.rules.prior import Prior as Prior
-    from dynet_vdgi.rules.rules import RuleSet as RuleSet
+    from dynet_vdgi.rule_tables.prior import Prior as Prior
+    from dynet_vdgi.rule_tables.rules import RuleSet as RuleSet
     from dynet_vdgi.parser.given_heads import KeepError as KeepError
     from dynet_vdgi.parser.parser import How as How
     from dynet_vdgi.parser.parser import Parse as Parse
@@ -62,8 +62,8 @@ _HOMES = {
     "few_trees.word_perceptron": "WordPerceptron",
     "parser.given_heads": "KeepError",
     "parser.parser": "How Parse Parser load",
-    "rules.prior": "Prior",
-    "rules.rules": "RuleSet",
+    "rule_tables.prior": "Prior",
+    "rule_tables.rules": "RuleSet",
     "settings.settings": "Settings",
     "unsupervised.dmv": "Dmv",
     "words.tagger.tagger": "Tagger",

@@ -14,7 +14,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError, VdgiError, check_kind
 from dynet_vdgi.models.run_folder import model_path
 from dynet_vdgi.parser.parser import Parser
-from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, said
 from dynet_vdgi.system.files import AnyPath, check_path

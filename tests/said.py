@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import parse_rules
 
 
 def said(words: str) -> Sentence:

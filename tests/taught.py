@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dynet_vdgi.conllu import filtering, reading
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 from dynet_vdgi.settings.bundled import resources
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")

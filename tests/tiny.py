@@ -16,7 +16,7 @@ from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.paper.trainer import Trainer
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.settings import Settings

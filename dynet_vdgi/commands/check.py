@@ -91,7 +91,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation.treebank_check import check
     from dynet_vdgi.models import model_file
     from dynet_vdgi.models.run_folder import DEFAULT_RULES, model_path, rules_named
-    from dynet_vdgi.rules.tag_warnings import TO_A_MODEL, check_known
+    from dynet_vdgi.rule_tables.tag_warnings import TO_A_MODEL, check_known
     from dynet_vdgi.settings.presets import load_settings
 
     if arguments.model:

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parser.choosing import LONGEST, SHORTEST, to_correct
     from dynet_vdgi.parser.parser import load
     from dynet_vdgi.relations.label_table import named_table
-    from dynet_vdgi.rules.tag_warnings import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
+    from dynet_vdgi.rule_tables.tag_warnings import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
 
     model = model_path(arguments.model)
     file_checks.check_output(arguments.output, [*names, *covered, model])

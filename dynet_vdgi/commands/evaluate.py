@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _score(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation import comparison, rules_only
-    from dynet_vdgi.evaluation import published as published_
     from dynet_vdgi.evaluation.file_scores import score_files
+    from dynet_vdgi.evaluation.published import DATASETS
     from dynet_vdgi.experiments.tables import beside_scores
     from dynet_vdgi.models.run_folder import DEFAULT_RULES, rules_named
 
@@ -107,8 +107,8 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     language = arguments.published
-    if language and language not in published_.DATASETS:
-        raise UsageError(f"--published {language}: the paper has {', '.join(published_.DATASETS)}")
+    if language and language not in DATASETS:
+        raise UsageError(f"--published {language}: the paper has {', '.join(DATASETS)}")
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(
         gold,

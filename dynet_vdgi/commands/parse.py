@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parser.given_heads import KeepError
     from dynet_vdgi.parser.parser import How, load
     from dynet_vdgi.relations.label_table import named_table
-    from dynet_vdgi.rules.tag_warnings import tell_unknown
+    from dynet_vdgi.rule_tables.tag_warnings import tell_unknown
 
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
     labels = named_table(arguments.labels)

@@ -23,8 +23,8 @@ from dynet_vdgi.system.messages import count, did_you_mean, plain
 
 if TYPE_CHECKING:
     from dynet_vdgi.conllu.sentence import Sentence
-    from dynet_vdgi.rules.prior import Prior
-    from dynet_vdgi.rules.rules import RuleSet
+    from dynet_vdgi.rule_tables.prior import Prior
+    from dynet_vdgi.rule_tables.rules import RuleSet
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -100,9 +100,9 @@ def _explain(arguments: argparse.Namespace) -> None:
     """
     from dynet_vdgi.evaluation.drawings import tree_of, tree_text
     from dynet_vdgi.evaluation.rules_only import rules_only
-    from dynet_vdgi.rules.explanation import explained, idle_facts
-    from dynet_vdgi.rules.facts import load_facts
-    from dynet_vdgi.rules.prior import Prior
+    from dynet_vdgi.rule_tables.explanation import explained, idle_facts
+    from dynet_vdgi.rule_tables.facts import load_facts
+    from dynet_vdgi.rule_tables.prior import Prior
 
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
@@ -134,7 +134,7 @@ class Numbered(NamedTuple):
 
 
 def _rules(arguments: argparse.Namespace) -> RuleSet:
-    from dynet_vdgi.rules.rules import load_rules
+    from dynet_vdgi.rule_tables.rules import load_rules
 
     rules = load_rules(rules_path(arguments.rules))
     return rules.without(*arguments.without) if arguments.without else rules
@@ -190,8 +190,8 @@ def _estimate(arguments: argparse.Namespace) -> None:
       vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
       vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
-    from dynet_vdgi.rules.estimated_rules import estimated_rules
-    from dynet_vdgi.rules.rules import load_rules
+    from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
+    from dynet_vdgi.rule_tables.rules import load_rules
 
     names = files.expand(arguments.treebanks)
     path = rules_path(arguments.rules)

@@ -101,7 +101,7 @@ def _train(arguments: argparse.Namespace) -> None:
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
     """
-    from dynet_vdgi.rules.tag_warnings import in_lower_case
+    from dynet_vdgi.rule_tables.tag_warnings import in_lower_case
     from dynet_vdgi.words.tagger.tagger import Tagger
 
     tagged, text = files.expand(arguments.tagged), files.expand(arguments.text)

@@ -7,6 +7,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dynet_vdgi.conllu.deprels import are_labels
+from dynet_vdgi.conllu.tree_faults import drawable
+from dynet_vdgi.drawing.columns import drawn_columns
+from dynet_vdgi.drawing.layout import DrawnTree
+from dynet_vdgi.drawing.svg import svg_document
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,7 +132,20 @@ class Sentence:
         """The tree as a picture, for notebooks; None without heads."""
         if self.heads is None:
             return None
-        from importlib import import_module  # by name: drawing stands above data
+        return svg_document([drawn(self)])
 
-        svg: str = import_module("dynet_vdgi.drawing.terminal").draw(self).svg()
-        return svg
+
+def drawn(sentence: Sentence, caption: str = "") -> DrawnTree:
+    """The drawing of a sentence with heads, which need not be a tree."""
+    heads, faults = drawable(sentence.heads or ())
+    source = sentence.source
+    return drawn_columns(
+        sentence.forms,
+        sentence.tags,
+        heads,
+        sentence.deprels if are_labels([sentence.deprels]) else (),
+        lines=source.lines if source else (),
+        rows=source.rows if source else (),
+        faults=faults,
+        caption=caption,
+    )

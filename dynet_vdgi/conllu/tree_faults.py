@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+FREE = -1
+"""Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
+
+MOST_LISTED = 8
+"""Words that a message names."""
+
 
 def cycle(heads: Sequence[int]) -> list[int]:
     """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
@@ -21,12 +27,6 @@ def cycle(heads: Sequence[int]) -> list[int]:
                 found.append(heads[found[-1] - 1])
             return sorted(found)
     return []
-
-
-FREE = -1
-"""Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
-
-MOST_LISTED = 8
 
 
 class TreeFault(NamedTuple):
@@ -70,3 +70,22 @@ def listed(words: Sequence[int]) -> str:
     """The numbers of words, the first of many."""
     more = ", ..." if len(words) > MOST_LISTED else ""
     return ", ".join(str(word) for word in words[:MOST_LISTED]) + more
+
+
+def drawable(heads: Sequence[int]) -> tuple[list[int], list[str]]:
+    """The heads (n,), FREE where no arc can be shown, and why they are no tree, in words.
+
+    >>> drawable([2, 2, FREE])
+    ([2, -1, -1], ['not a tree: word 2 is its own head', 'no head: word 3'])
+    """
+    n = len(heads)
+    faults = [fault.text for fault in tree_faults(heads)]
+    missing = [word for word, head in enumerate(heads, 1) if head == FREE]
+    if not missing and 0 not in heads:
+        faults.append("no root")
+    lines = [f"not a tree: {'; '.join(faults)}"] if faults else []
+    if len(missing) == n:
+        lines.append("no word has a head")
+    elif missing:
+        lines.append(f"no head: {'word' if len(missing) == 1 else 'words'} {listed(missing)}")
+    return [FREE if head > n or head == word else head for word, head in enumerate(heads, 1)], lines

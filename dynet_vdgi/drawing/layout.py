@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dynet_vdgi.conllu.tree_faults import FREE
+NO_ARC = -1
+"""Stands in heads for one that is not drawn; sentences call it FREE."""
 
 PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
 """Kinds of arcs: all plain without gold heads; `MISSED` are the gold arcs replaced by a wrong one."""
@@ -60,7 +61,7 @@ class EmptyNode(NamedTuple):
 class DrawnTree(NamedTuple):
     """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
 
-    Heads may be FREE, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
+    Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
     none. `sure`: probability that each head is right, None if it is unknown; it has no effect with gold heads.
     `tokens` are multiword tokens, `empty` empty nodes, and `faults` say why the heads are no tree.
     """
@@ -80,7 +81,7 @@ class DrawnTree(NamedTuple):
     def arcs(self) -> list[Arc]:
         """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
 
-        Raises: ValueError if the lengths differ, or a head that is not FREE is outside 0..n or the word itself.
+        Raises: ValueError if the lengths differ, or a head that is not NO_ARC is outside 0..n or the word itself.
         """
         n, gold = len(self.forms), self.gold
         for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
@@ -90,11 +91,11 @@ class DrawnTree(NamedTuple):
             *((word, head, False) for word, head in enumerate(self.heads, 1)),
             *((word, head, True) for word, head in enumerate(gold or (), 1)),
         ]:
-            if (not 0 <= head <= n or head == word) and (is_gold or head != FREE):
+            if (not 0 <= head <= n or head == word) and (is_gold or head != NO_ARC):
                 raise ValueError(f"head {head} of word {word} in a sentence of {n} words")
         arcs = []
         for word, head in enumerate(self.heads, 1):
-            if head == FREE:
+            if head == NO_ARC:
                 arcs += [Arc(gold[word - 1], word, MISSED)] if gold is not None else []
                 continue
             if gold is not None:

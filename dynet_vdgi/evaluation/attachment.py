@@ -33,7 +33,7 @@ from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.text_tables import aligned
 
 if TYPE_CHECKING:
-    from dynet_vdgi.rules.rules import RuleSet
+    from dynet_vdgi.rule_tables.rules import RuleSet
 
 BREAKDOWNS = ("tag", "rule", "pair", "distance", "length")
 
@@ -256,7 +256,7 @@ def evaluate(
     by = [by] if isinstance(by, str) else by
     check_kind("by", by, Iterable, "a list of break-downs")
     if rules is not None:
-        from dynet_vdgi.rules.rules import RuleSet
+        from dynet_vdgi.rule_tables.rules import RuleSet
 
         check_kind("rules", rules, RuleSet, "a RuleSet, as rules() gives,")
     if isinstance(parsed, (str, os.PathLike)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,9 @@ from dynet_vdgi.conllu.corpus import Sentences, sentences_of
 from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.conllu.reading import Heads
-from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.tree_faults import FREE, listed, tree_faults
-from dynet_vdgi.drawing.layout import DrawnTree, EmptyNode, MultiwordToken
+from dynet_vdgi.conllu.sentence import Sentence, drawn
+from dynet_vdgi.conllu.tree_faults import FREE
+from dynet_vdgi.drawing.layout import DrawnTree
 from dynet_vdgi.drawing.svg import svg_document
 from dynet_vdgi.drawing.terminal import text
 from dynet_vdgi.errors import DataError
@@ -24,8 +23,6 @@ from dynet_vdgi.system.files import atomic_writer
 from dynet_vdgi.system.messages import plain
 
 TEXT_WIDTH = 80
-
-_CONFIDENCE = re.compile(r"[\t|]HeadConf=([01](?:\.\d+)?)(?=\||$)")
 
 OneOrMore = Sentence | Sentences
 """A sentence, several of them, or a file."""
@@ -88,17 +85,10 @@ def tree_of(
     if sentence.heads is None:
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
-    # Without control characters, because terminals obey them and pictures must not contain them.
-    forms, tags, caption = list(map(plain, sentence.forms)), list(map(plain, sentence.tags)), plain(caption)
-    relations = list(map(plain, sentence.deprels)) if are_labels([sentence.deprels]) else []
-    relations = ["" if relation == "_" else relation for relation in relations]
-    heads, faults = _drawable(sentence.heads)
-    tokens, empty = _besides_words(sentence)
+    tree = drawn(sentence, caption)
     if gold is None:
-        rows = sentence.source.rows if sentence.source else ()
-        found = [_CONFIDENCE.search(sentence.source.lines[row]) for row in rows] if sentence.source else []
-        sure = [float(match[1]) if match else None for match in found] if any(found) else None
-        return DrawnTree(forms, tags, heads, None, caption, None, relations, sure, tokens, empty, faults)
+        return tree
+    relations: Sequence[str] = tree.relations
     note = _note(gold, sentence, scoring_protocol(protocol))
     if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
         arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
@@ -106,38 +96,7 @@ def tree_of(
             f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
             for own, right, head, gold_head in arcs
         ]
-    return DrawnTree(forms, tags, heads, gold.heads, caption, note, relations, None, tokens, empty, faults)
-
-
-def _drawable(heads: Sequence[int]) -> tuple[list[int], list[str]]:
-    """The heads (n,), FREE where no arc can be shown, and why they are no tree, in words."""
-    n = len(heads)
-    faults = [fault.text for fault in tree_faults(heads)]
-    missing = [word for word, head in enumerate(heads, 1) if head == FREE]
-    if not missing and 0 not in heads:
-        faults.append("no root")
-    lines = [f"not a tree: {'; '.join(faults)}"] if faults else []
-    if len(missing) == n:
-        lines.append("no word has a head")
-    elif missing:
-        lines.append(f"no head: {'word' if len(missing) == 1 else 'words'} {listed(missing)}")
-    return [FREE if head > n or head == word else head for word, head in enumerate(heads, 1)], lines
-
-
-def _besides_words(sentence: Sentence) -> tuple[list[MultiwordToken], list[EmptyNode]]:
-    """The multiword tokens and empty nodes in the lines of a sentence."""
-    tokens, empty = [], []
-    for line in sentence.source.lines if sentence.source else ():
-        number, dash, _ = line.partition("\t")
-        if not dash or line.startswith("#"):
-            continue
-        columns = line.split("\t")
-        if "-" in number:
-            first, _, last = number.partition("-")
-            tokens.append(MultiwordToken(int(first), int(last), plain(columns[1])))
-        elif "." in number:
-            empty.append(EmptyNode(int(number.partition(".")[0]), number, plain(columns[1]), plain(columns[3])))
-    return tokens, empty
+    return tree._replace(gold=gold.heads, note=note, relations=relations, sure=None)
 
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:

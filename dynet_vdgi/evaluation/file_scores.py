@@ -19,8 +19,8 @@ from dynet_vdgi.conllu.protocols import STANDARD, UD_PUNCTUATION, Protocol
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import BREAKDOWNS, MAX_LENS, Evaluation, GoldTrees, SentenceTally, evaluate
 from dynet_vdgi.evaluation.rules_only import baseline_trees
-from dynet_vdgi.rules.rules import RuleSet
-from dynet_vdgi.rules.tag_warnings import tag_warnings
+from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.rule_tables.tag_warnings import tag_warnings
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation.branching import left_branching, random_transitions, right_branching
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet
 
 TIE_SEEDS = 5
 """The number of seeds over which the baseline's figures are averaged."""

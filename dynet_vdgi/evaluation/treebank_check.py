@@ -13,8 +13,8 @@ from dynet_vdgi.conllu.punctuation import is_projective, without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tag_sets import UD_TAGS, ud_version
 from dynet_vdgi.conllu.tree_faults import FREE
-from dynet_vdgi.rules.rules import RuleSet
-from dynet_vdgi.rules.tag_warnings import tag_warnings, uninformative_warnings, unknown_tags
+from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.rule_tables.tag_warnings import tag_warnings, uninformative_warnings, unknown_tags
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.limits import limit

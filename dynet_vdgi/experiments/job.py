@@ -38,8 +38,8 @@ from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.parser.files import FileParser
 from dynet_vdgi.parser.parser import load as load_parser
-from dynet_vdgi.rules.estimated_rules import estimated_rules
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings import settings as config
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings, merge

@@ -206,7 +206,6 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 
 
 # In packed sentences word i is row i, nothing is 0, and ROOT is n + 1.
-
 N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
 

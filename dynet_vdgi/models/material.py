@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.lexicon.vectors import Embeddings
-from dynet_vdgi.rules.rules import RuleSet
-from dynet_vdgi.rules.word_orders import Fact
+from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.rule_tables.word_orders import Fact
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.models.archive import STEPS, Archive, Arrays, faults, npz, opened, write
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, parse_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, parse_rules
 from dynet_vdgi.settings.presets import from_toml
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.settings.settings import Settings, leaves
@@ -136,7 +136,7 @@ class ModelFile:
     parameters: Arrays
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-    text: dict[str, Any] | None = None  # of `rules.statistics`: the rule table's measurements of the text
+    text: dict[str, Any] | None = None  # of `rule_tables.statistics`: the rule table's measurements of the text
     steps: dict[str, bytes] = field(default_factory=dict)  # files of a tokeniser and a tagger, see STEPS
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.settings import settings
 from dynet_vdgi.settings.bundled import bundled, rules_path
 from dynet_vdgi.system.messages import count
@@ -86,7 +86,7 @@ def rules_named(name: str) -> NamedRules:
     model, the model has no rules, or its file is damaged.
     """
     from dynet_vdgi.models import model_file
-    from dynet_vdgi.rules.rules import load_rules  # late: most verbs need only `model_path`
+    from dynet_vdgi.rule_tables.rules import load_rules  # late: most verbs need only `model_path`
 
     if os.path.isdir(name) or (os.path.isfile(name) and zipfile.is_zipfile(name)):
         path = model_path(name)

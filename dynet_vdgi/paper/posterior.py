@@ -21,8 +21,8 @@ import numpy as np
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.paper.settings import PosteriorSettings
-from dynet_vdgi.rules import rules as rules_module
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables import rules as rules_module
+from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system.array_types import Floats
 
 

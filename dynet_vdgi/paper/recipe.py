@@ -19,8 +19,8 @@ from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.model_file import load as load_model
 from dynet_vdgi.paper.settings import NeuralSettings
 from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
-from dynet_vdgi.rules.estimated_rules import estimated_in
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables.estimated_rules import estimated_in
+from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.reading import RunReader
@@ -130,13 +130,13 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
 def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
     """Tags, words, their classes and their pretrained vectors."""
     from dynet_vdgi.lexicon import brown_clusters
-    from dynet_vdgi.lexicon import vectors as vectors_
+    from dynet_vdgi.lexicon.vectors import load as load_vectors
 
     words = settings.words
     vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase)
     vectors = None
     if words.vectors:
-        vectors = vectors_.load(words.vectors, vocabulary.words)
+        vectors = load_vectors(words.vectors, vocabulary.words)
         for note in vectors.notes:
             logger.info("%s", note)
     if words.clusters:

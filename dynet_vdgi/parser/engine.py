@@ -1,8 +1,8 @@
 """What parses: each kind of model as an engine, behind one interface; sentences have no punctuation.
 
 An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once. The
-engines of the universal parser, of a CRF and of a student are here; that of the neural parser, which
-needs DyNet, is in `paper.lockstep_rows`.
+engines of the universal parser, of a CRF and of a student are beside this file; that of the paper's parser,
+which needs DyNet, is in `paper.recipe`.
 
 Letters: n words of a sentence, N words of several in a row, L relations of `relations.label_table.LABELS`.
 """

@@ -31,7 +31,13 @@ from dynet_vdgi.parser.given_heads import conflict_in
 from dynet_vdgi.parser.parser import PLAIN, How, Parse, Parser, check, first_sentences
 from dynet_vdgi.parser.steps import Steps
 from dynet_vdgi.parser.universal_engine import universal
-from dynet_vdgi.rules.tag_warnings import TO_A_MODEL, check_known, tell_uninformative, tell_unsuited, uninformative
+from dynet_vdgi.rule_tables.tag_warnings import (
+    TO_A_MODEL,
+    check_known,
+    tell_uninformative,
+    tell_unsuited,
+    uninformative,
+)
 from dynet_vdgi.system import files, progress
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.workers import processes

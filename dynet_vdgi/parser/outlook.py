@@ -14,7 +14,7 @@ from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.parser.expectation import ExpectedShare, nearest
 from dynet_vdgi.parser.parser import How, Parser
 from dynet_vdgi.parser.universal_engine import universal
-from dynet_vdgi.rules.tag_warnings import (
+from dynet_vdgi.rule_tables.tag_warnings import (
     TO_A_MODEL,
     check_known,
     tell_uninformative,

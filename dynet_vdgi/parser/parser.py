@@ -34,7 +34,7 @@ from dynet_vdgi.parser.relations import LOOKED_AT, VERB_ORDER, ModelLabeller, Re
 from dynet_vdgi.parser.steps import Steps, contents
 from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.relations.label_table import LabelTable
-from dynet_vdgi.rules.tag_warnings import tell_unknown
+from dynet_vdgi.rule_tables.tag_warnings import tell_unknown
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.files import check_path
@@ -388,7 +388,7 @@ def load(
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
     may have its own. `labels`: a table of relations.
 
-    Raises: ModelError, see `dynet_vdgi.runs.model_file.load`; UsageError, the run has no fast student, or an
+    Raises: ModelError, see `models.model_file.load`; UsageError, the run has no fast student, or an
     argument is no path.
     """
     for name, each in (("path", path), ("tokeniser", tokeniser), ("tagger", tagger)):

@@ -15,10 +15,10 @@ from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine
 from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.relations.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.relations.labeller import PREFIX, SHARE, Labeller, LogP
-from dynet_vdgi.rules.measures import VERB_INITIAL, Text, VerbOrder, levels
-from dynet_vdgi.rules.rules import load_rules
-from dynet_vdgi.rules.statistics import Statistics
-from dynet_vdgi.rules.table import Grouped, Measure, Table
+from dynet_vdgi.rule_tables.measures import VERB_INITIAL, Text, VerbOrder, levels
+from dynet_vdgi.rule_tables.rules import load_rules
+from dynet_vdgi.rule_tables.statistics import Statistics
+from dynet_vdgi.rule_tables.table import Grouped, Measure, Table
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.universal.stored import TEXT
 

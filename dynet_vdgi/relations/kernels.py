@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.features.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
 from dynet_vdgi.features.templates import Templates, table_of
 from dynet_vdgi.relations.label_table import KINDS, LABELS, OTHERWISE, PLAIN_CONDITIONS, TAGS, RuleArrays
-from dynet_vdgi.rules.measures import VerbOrder
+from dynet_vdgi.rule_tables.measures import VerbOrder
 from dynet_vdgi.system.array_types import Codes, Flags, Floats, Ints
 from dynet_vdgi.system.jit import compiled
 

@@ -27,7 +27,7 @@ from dynet_vdgi.relations import kernels
 from dynet_vdgi.relations.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.relations.kernels import ArcText
 from dynet_vdgi.relations.label_table import LABELS, ROOT, LabelTable, relation_of
-from dynet_vdgi.rules.measures import VerbOrder
+from dynet_vdgi.rule_tables.measures import VerbOrder
 from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
@@ -104,7 +104,7 @@ class Labeller:
     ) -> Labeller:
         """Learns from the words that have a head and a relation, whatever relations these are.
 
-        `verb_order`: the place of verbs in the text, a `rules.measures.VerbOrder`. `punctuation`: the
+        `verb_order`: the place of verbs in the text, a `rule_tables.measures.VerbOrder`. `punctuation`: the
         relation of punctuation, which the trees no longer contain.
 
         Raises:

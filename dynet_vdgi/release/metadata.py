@@ -7,20 +7,15 @@ program check_files.pl where that is stricter.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import read_toml
+from dynet_vdgi.system import toml
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import count, of_these
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 WHAT, MOST = "values of the release", 40
 """What messages call the content of the file; faults that they list."""
@@ -167,7 +162,7 @@ def _line_of(text: str, key: str) -> int:
     """The line, from 1, on which a value of a TOML text begins; 0 if it is not found."""
     for match in re.finditer(rf"""^[ \t]*["']?{re.escape(key)}["']?[ \t]*[=.]""", text, re.MULTILINE):
         try:
-            tomllib.loads(text[: match.start()])  # fails inside a string of several lines
+            toml.loads(text[: match.start()])  # fails inside a string of several lines
         except ValueError:
             continue
         return text.count("\n", 0, match.start()) + 1

@@ -98,7 +98,7 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
 def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some of them changed.
 
-    Raises: ConfigError, see `config_checks.from_dict`; or a change has no effect.
+    Raises: ConfigError, see `values.from_dict`; or a change has no effect.
     """
     return _checked(merged(settings.to_dict(), changes), changes)
 
@@ -131,7 +131,7 @@ def load_settings(
     """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
     before, and then of single changes: `section.key=value`, or nested values, which win.
 
-    Raises: ConfigError, no such preset; see `config_checks.from_dict`; or a setting of a layer has no effect.
+    Raises: ConfigError, no such preset; see `values.from_dict`; or a setting of a layer has no effect.
     """
     check_kind("preset", presets, (str, os.PathLike, Iterable), "the name of a preset, or the path of one,")
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)

@@ -43,8 +43,6 @@ def new_collection() -> Any:
     A program that has imported DyNet before may have asked for some, which would hold here, too, and change what
     is learnt; L2 is a setting (`train.l2`).
     """
-    import dynet as dy
-
     collection = dy.ParameterCollection()
     collection.set_weight_decay_lambda(0.0)
     return collection

@@ -16,7 +16,7 @@ else:
     import tomli as tomllib
 
 MOST_PARTS = 20
-"""Of a dotted key. `tomllib` keeps all beginnings of a key: of 80 kB of `a.a.a`, gigabytes."""
+"""Of a dotted key. `tomllib` keeps all beginnings of a key: of 80 kB of such a key, gigabytes."""
 
 _KEY = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 

@@ -43,7 +43,7 @@ from dynet_vdgi.parser.crf_engine import CrfEngine
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.engine import Engine
 from dynet_vdgi.parser.student_engine import StudentEngine
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.settings import (
     FAST_NAME,
     MODEL_NAME,

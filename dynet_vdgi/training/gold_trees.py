@@ -11,7 +11,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import DataError, VdgiError
 from dynet_vdgi.relations.inventory import check, own_relations
-from dynet_vdgi.rules.tag_warnings import check_known
+from dynet_vdgi.rule_tables.tag_warnings import check_known
 from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")

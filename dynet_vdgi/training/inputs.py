@@ -14,7 +14,7 @@ from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.models.model_file import DataFile
 from dynet_vdgi.parser.steps import MEMORY, Steps
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import did_you_mean
 

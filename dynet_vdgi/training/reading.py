@@ -14,8 +14,8 @@ from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.models.material import Material
-from dynet_vdgi.rules.facts import load_facts
-from dynet_vdgi.rules.rules import RuleSet
+from dynet_vdgi.rule_tables.facts import load_facts
+from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.settings.settings import DataSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.messages import count

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.models.material import Material
     from dynet_vdgi.models.model_file import Amount
     from dynet_vdgi.parser.engine import Engine, ScoringEngine
-    from dynet_vdgi.rules.rules import RuleSet
+    from dynet_vdgi.rule_tables.rules import RuleSet
     from dynet_vdgi.training.reading import RunReader
     from dynet_vdgi.unsupervised.teacher import Base
 
@@ -41,7 +41,6 @@ class Preparation(Generic[SomeSettings]):
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as is known before learning."""
         from dynet_vdgi.conllu.protocols import protocol_of
-        from dynet_vdgi.models.model_file import Provenance
 
         material, settings = self.material, self.settings
         protocol = protocol_of(settings.data.protocol)
@@ -153,7 +152,7 @@ NO_DISTRIBUTION = (
 
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
     """The rule table of a run, without the parts to leave out."""
-    from dynet_vdgi.rules.rules import load_rules
+    from dynet_vdgi.rule_tables.rules import load_rules
     from dynet_vdgi.settings.bundled import rules_path
 
     rules = inputs.rules or load_rules(rules_path(settings.rules))

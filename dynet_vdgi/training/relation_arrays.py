@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller, LogP
-from dynet_vdgi.rules.measures import VerbOrder
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.measures import VerbOrder
+from dynet_vdgi.rule_tables.prior import Prior
 
 
 def label_arrays(

@@ -16,7 +16,7 @@ from dynet_vdgi.models.model_file import load as load_model
 from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.parser.steps import StepFile, Steps, contents
-from dynet_vdgi.rules.tag_warnings import (
+from dynet_vdgi.rule_tables.tag_warnings import (
     NOT_UNIVERSAL,
     check_known,
     tag_warnings,

@@ -17,8 +17,8 @@ from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.few_trees.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.run_log import RunLog
-from dynet_vdgi.rules.explanation import idle_facts
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.explanation import idle_facts
+from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.settings.settings import MODEL_NAME, ONLY_TREES, DmvSettings, Exclusions, Settings, TeacherSettings
 from dynet_vdgi.system.array_types import Floats

@@ -185,7 +185,7 @@ def _material(
     texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
 ) -> Material:
     from dynet_vdgi.models.material import Material
-    from dynet_vdgi.rules.rules import RuleSet
+    from dynet_vdgi.rule_tables.rules import RuleSet
 
     return Material(texts, tags, RuleSet(()), trees, dev)
 
@@ -228,7 +228,7 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     """Writes the fast student into the run's folder, unless each sentence is too long for it."""
     from dynet_vdgi.conllu.vocabulary import build_vocabulary
     from dynet_vdgi.models.model_file import save as save_model
-    from dynet_vdgi.rules.rules import load_rules
+    from dynet_vdgi.rule_tables.rules import load_rules
     from dynet_vdgi.settings.bundled import rules_path
     from dynet_vdgi.settings.presets import load_settings
     from dynet_vdgi.training.taught import RECIPE as TAUGHT
@@ -301,7 +301,7 @@ def pack(
     """
     from dynet_vdgi.conllu.protocols import STANDARD
     from dynet_vdgi.models.model_file import ModelFile, Provenance
-    from dynet_vdgi.rules.rules import RuleSet
+    from dynet_vdgi.rule_tables.rules import RuleSet
     from dynet_vdgi.universal.stored import arrays_of, scorer_of
 
     settings = settings or UniversalSettings()

@@ -12,7 +12,7 @@ from dynet_vdgi.conllu.corpus import in_memory
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.universal.scorer import Scorer

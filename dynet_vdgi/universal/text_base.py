@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.universal import relation_scores as relations
 from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer, by_sentence

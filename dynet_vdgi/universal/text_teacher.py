@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, parse_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.system.array_types import Floats32
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, TAG, TAGS, CodedText

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.views import View
+from dynet_vdgi.rule_tables.views import View
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.array_types import Floats

@@ -1,6 +1,6 @@
 """A last stage of EM, in which symbols are split by words: closed classes by form, nouns by adposition.
 
-`rules.parts.kinds` defines the words that a table's line `words` asks for. Each split symbol starts as
+`rule_tables.parts.kinds` defines the words that a table's line `words` asks for. Each split symbol starts as
 its parent, times its share of the parent's words, and is kept near it by `backoff` pseudo-counts for each
 distribution, a fifth of that for stopping.
 

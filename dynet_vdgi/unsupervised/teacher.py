@@ -14,9 +14,9 @@ from dynet_vdgi.conllu.corpus import in_memory
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.symbols import coarse, fallbacks
-from dynet_vdgi.rules.views import View
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.symbols import coarse, fallbacks
+from dynet_vdgi.rule_tables.views import View
 from dynet_vdgi.settings.settings import TeacherSettings
 from dynet_vdgi.settings.values import checked, checked_seed
 from dynet_vdgi.system.array_types import Floats

@@ -17,11 +17,7 @@ spacy = pytest.importorskip("spacy")
 
 import dynet_vdgi as vdgi  # noqa: E402
 import dynet_vdgi.spacy_component  # noqa: E402  # registers itself, as by the entry point
-from dynet_vdgi.errors import (
-    ModelError,
-    UsageError,
-    VdgiError,
-)
+from dynet_vdgi.errors import ModelError, UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.words.tagger.tagger import Tagger  # noqa: E402
 
 

@@ -13,7 +13,7 @@ from annotating import guessed, seen
 from shell import Vdgi
 
 import dynet_vdgi as vdgi_api
-from dynet_vdgi.conllu.guess_marks import to_conllu
+from dynet_vdgi.conllu.objects import to_conllu
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import DataError

@@ -9,8 +9,8 @@ import pytest
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation.rules_only import break_ties, rules_only
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import parse_rules
 from dynet_vdgi.settings.bundled import rules_path
 
 
@@ -49,7 +49,7 @@ def test_rules_only_finds_the_tree_with_most_rules():
 def test_rules_only_on_basque_is_as_measured_before(data_dir):
     from dynet_vdgi.conllu import filtering, protocols, reading
     from dynet_vdgi.evaluation.attachment import score as attachment_score
-    from dynet_vdgi.rules.rules import load_rules
+    from dynet_vdgi.rule_tables.rules import load_rules
 
     path = data_dir / "ud14" / "eu-ud-test.conllu"
     sentences = filtering.prepare(reading.read(str(path)), protocols.STANDARD, max_len=15).sentences

@@ -28,7 +28,7 @@ from dynet_vdgi.evaluation.attachment import (
 from dynet_vdgi.evaluation.branching import left_branching, right_branching
 from dynet_vdgi.evaluation.comparison import LEGEND, format_all
 from dynet_vdgi.evaluation.file_scores import mean
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 
 
 def sentence_of(tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1) -> Sentence:

@@ -25,8 +25,8 @@ from dynet_vdgi.evaluation.branching import left_branching
 from dynet_vdgi.evaluation.file_scores import mean
 from dynet_vdgi.evaluation.rules_only import rules_only
 from dynet_vdgi.evaluation.significance import compare
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 
 LANGUAGES = ("eu", "fr")

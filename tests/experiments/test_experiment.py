@@ -16,9 +16,9 @@ from shell import finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments import job, plan, tables
-from dynet_vdgi.experiments import tables as tables_
 from dynet_vdgi.experiments.job import Job
 from dynet_vdgi.experiments.plan import Treebank
+from dynet_vdgi.experiments.tables import TableRow, recorded
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 
@@ -216,9 +216,7 @@ class Pretended:
         if this.label in self.failing:
             return self.failing[this.label]
         job._make_folder(this)
-        row = tables_.TableRow(
-            system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c"
-        )
+        row = TableRow(system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c")
         found = {"parts": this.parts, "rows": [msgspec.to_builtins(row)]}
         (this.folder / tables.RESULT).write_text(json.dumps(found), encoding="utf-8")
         return ""
@@ -307,7 +305,7 @@ def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
     run = folder / "out" / "xx" / "fine" / "2"
     files = ["log.jsonl", "log.txt", "model.vdgi", "result.json", "run.json", "settings.toml"]
     assert names_in(run) == [*files, "xx-test.parsed.conllu"]
-    (row,) = tables_.recorded(run / "result.json")["rows"]
+    (row,) = recorded(run / "result.json")["rows"]
     assert (row["system"], row["language"], row["seed"], row["protocol"]) == ("fine", "xx", 2, "standard")
     assert (row["gold_trees"], row["test"], list(row["dda"])) == ("", "xx-test.conllu", ["<=4", "all"])
     assert min(row["cpu_s"], row["words_per_cpu_s"]) > 0
@@ -350,7 +348,7 @@ def begun(run: Path) -> Callable[[], bool]:
 def figures(folder: Path) -> list[dict[str, float]]:
     """Those of the two runs of the first system."""
     paths = [folder / "out" / "xx" / "first" / seed / "result.json" for seed in "12"]
-    return [tables_.recorded(path)["rows"][0]["dda"] for path in paths]
+    return [recorded(path)["rows"][0]["dda"] for path in paths]
 
 
 @pytest.mark.slow

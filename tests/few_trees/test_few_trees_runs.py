@@ -25,8 +25,8 @@ from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.parser.parser import How
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.settings import DmvSettings

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from annotating import journal_of
 
-from dynet_vdgi.conllu import blocks as blocks_
 from dynet_vdgi.conllu import faults, formats, penn, raw_text, reading
+from dynet_vdgi.conllu.blocks import Block, items
 from dynet_vdgi.conllu.head_rules import load as load_heads
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import unchanged
@@ -33,9 +33,9 @@ from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.parser.files import FileParser
 from dynet_vdgi.parser.parser import How, Parser, load
 from dynet_vdgi.relations.label_table import LabelTable
-from dynet_vdgi.rules.facts import load_facts
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, load_rules
+from dynet_vdgi.rule_tables.facts import load_facts
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import files
@@ -79,8 +79,8 @@ def _conllu(path: Path) -> None:
                     unchanged(sentence)
     with faults.ignoring_feats():
         list(reading.read(path, on_error=_ignore, on_repair=_ignore))
-    for item in blocks_.items(path, undecoded=True):
-        if isinstance(item, blocks_.Block):
+    for item in items(path, undecoded=True):
+        if isinstance(item, Block):
             with suppress(VdgiError):
                 reading.decoded_sentence_of(item, "partial", "upos", _ignore)
             for lines in (item.lines, [line.replace("\t", " ") for line in item.lines]):

@@ -17,8 +17,8 @@ from dynet_vdgi.inference import eisner
 from dynet_vdgi.relations import label_table
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.rivals.lc_dmv import LcDmv
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.system.jit import Kernel
 from dynet_vdgi.words.tagger.spelling import WordTypes

@@ -23,10 +23,10 @@ from tiny import same_arrays
 
 from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.models import archive as archive_
+from dynet_vdgi.models import archive as archive_module
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import Amount, DataFile, ModelFile, Provenance
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 
 _MEMBERS = "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
 MEMBERS = tuple(_MEMBERS.split())
@@ -344,7 +344,7 @@ def test_damaged_member(saved: Path, what: str) -> None:
 
 @pytest.mark.parametrize("member", ["parameters.npz", "vocabulary.json", "inside"])
 def test_what_unpacks_to_far_more_is_refused_before(saved: Path, member: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_, "ALWAYS_FAIR", 100_000)
+    monkeypatch.setattr(archive_module, "ALWAYS_FAIR", 100_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))
     path = rewritten(saved, parameters_npz=buffer.getvalue())

@@ -16,7 +16,7 @@ from dynet_vdgi.evaluation.file_scores import evaluate_baselines
 from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.run_folder import model_path, rules_named
-from dynet_vdgi.rules.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import rules_path
 

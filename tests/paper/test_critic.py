@@ -12,7 +12,7 @@ import pytest
 
 from dynet_vdgi.conllu.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.paper import baseline
-from dynet_vdgi.paper import language_model as language_model_
+from dynet_vdgi.paper import language_model as language_model_module
 from dynet_vdgi.paper.baseline import Baseline
 from dynet_vdgi.paper.language_model import LanguageModel, train_language_model
 from dynet_vdgi.paper.network import new_graph
@@ -156,7 +156,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(language_model_, "LanguageModel", Watched)
+    monkeypatch.setattr(language_model_module, "LanguageModel", Watched)
     settings = LanguageModelSettings(hidden_dim=5, epochs=2, batch_size=3, dropout=0.5)
     found = train_language_model(texts(), Vocabulary(TAGS), settings, seed=1)
     for sentence, value in found.items():
@@ -168,7 +168,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch):
 def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
     trained: list[Any] = []
     held_out: list[Any] = []
-    epoch, scored = language_model_._epoch, language_model_._nll
+    epoch, scored = language_model_module._epoch, language_model_module._nll
 
     def watched_epoch(model: Any, optimiser: Any, items: Any, *rest: Any) -> None:
         trained.append(list(items))
@@ -178,8 +178,8 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
         held_out.append(list(items))
         return scored(model, items, batch_size)
 
-    monkeypatch.setattr(language_model_, "_epoch", watched_epoch)
-    monkeypatch.setattr(language_model_, "_nll", watched_nll)
+    monkeypatch.setattr(language_model_module, "_epoch", watched_epoch)
+    monkeypatch.setattr(language_model_module, "_nll", watched_nll)
     every = [Encoded(tuple(tags), (0, 0, 0)) for tags in product(range(1, 5), repeat=3)][:40]
     settings = LanguageModelSettings(hidden_dim=3, epochs=2)
     train_language_model(every, Vocabulary(TAGS), settings, seed=1)

@@ -32,7 +32,7 @@ from dynet_vdgi.paper.per_sentence import Samples
 from dynet_vdgi.paper.phases import Finetuning, Pretraining
 from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient
 from dynet_vdgi.paper.settings import FinetuneSettings, PosteriorSettings
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 
 TAGS = ("DET", "NOUN", "VERB")
 RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")

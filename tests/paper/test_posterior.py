@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient, effective_samples, gamma, log_z
 from dynet_vdgi.paper.settings import PosteriorSettings
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 
 CASES = st.integers(0, 10_000)
 

@@ -34,7 +34,7 @@ from dynet_vdgi.parser import parser as parser_module
 from dynet_vdgi.parser.files import FileParser, parse_window
 from dynet_vdgi.parser.parser import How, Parser, load
 from dynet_vdgi.relations.label_table import LabelTable
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system import jit

@@ -12,7 +12,13 @@ from shell import Vdgi
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.parser.outlook import look
 from dynet_vdgi.parser.parser import load
-from dynet_vdgi.rules.tag_warnings import FEWEST_ALIKE, MOST_ALIKE, MOST_OF_X, uninformative, uninformative_warnings
+from dynet_vdgi.rule_tables.tag_warnings import (
+    FEWEST_ALIKE,
+    MOST_ALIKE,
+    MOST_OF_X,
+    uninformative,
+    uninformative_warnings,
+)
 from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "welsh-tagged.conllu"

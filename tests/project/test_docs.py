@@ -21,8 +21,8 @@ from shell import Vdgi
 import dynet_vdgi
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.models.run_log import COLUMNS
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import parse_rules
 from dynet_vdgi.settings import presets, values
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,9 @@ import dynet_vdgi as vdgi_package
 from dynet_vdgi import cli
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rules.explanation import idle_facts
-from dynet_vdgi.rules.facts import parse_facts
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.explanation import idle_facts
+from dynet_vdgi.rule_tables.facts import parse_facts
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 
 ROOT = Path(__file__).parents[2]

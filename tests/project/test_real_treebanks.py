@@ -15,7 +15,7 @@ from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.paper.network import Network
-from dynet_vdgi.rules.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import parse_rules
 from dynet_vdgi.settings.presets import load_settings
 
 LANGUAGES = ("eu", "fr")

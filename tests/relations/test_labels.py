@@ -17,7 +17,7 @@ from dynet_vdgi.relations import kernels
 from dynet_vdgi.relations.inventory import Inventory
 from dynet_vdgi.relations.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.relations.labeller import FLOOR, Labeller
-from dynet_vdgi.rules.measures import VerbOrder
+from dynet_vdgi.rule_tables.measures import VerbOrder
 
 kernels = ByNumba(kernels)
 

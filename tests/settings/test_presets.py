@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import bundled, rules_path
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge, parse_assignment, preset_names, read_toml
 from dynet_vdgi.settings.settings import DmvSettings

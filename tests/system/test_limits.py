@@ -14,7 +14,7 @@ from dynet_vdgi.conllu.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.evaluation import treebank_check
 from dynet_vdgi.relations.label_table import LabelTable
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import read_toml
 from dynet_vdgi.system import limits

@@ -5,8 +5,8 @@ import pytest
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.universal.encoding import ROOT, TAG, encode
 from dynet_vdgi.universal.stored import Measures

@@ -21,7 +21,7 @@ from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.expectation import SOURCES, Expectation
 from dynet_vdgi.parser.parser import How, Parser
 from dynet_vdgi.parser.universal_engine import UniversalEngine
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.universal.stored import STRENGTH, Measures, scorer_of

@@ -20,8 +20,8 @@ from dynet_vdgi.parser.parser import How
 from dynet_vdgi.relations.label_table import LABELS
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.training.universal_teacher import UniversalTeacher
 from dynet_vdgi.universal.encoding import RELATIONS

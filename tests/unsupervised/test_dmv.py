@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from taught import RULES, TEXT
 
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.rules.prior import Prior
+from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.unsupervised.dmv import Dmv, fit
 from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed

@@ -10,8 +10,8 @@ import pytest
 import taught
 
 from dynet_vdgi.rivals.lc_dmv import LcDmv, SharedFeatures, expected_counts
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
 

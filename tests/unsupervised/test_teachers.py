@@ -15,8 +15,8 @@ from taught import RULES, TEXT, prepared, tagged
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.settings import DmvSettings, NoTeacher
 from dynet_vdgi.settings.values import every_setting

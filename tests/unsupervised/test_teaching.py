@@ -19,8 +19,8 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import load_rules
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.settings import DmvSettings, TeacherSettings
 from dynet_vdgi.training.taught import teach, teacher_of_kind

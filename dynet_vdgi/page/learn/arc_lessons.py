@@ -23,10 +23,10 @@ from dynet_vdgi.parser.choosing import choose
 from dynet_vdgi.parser.confidence import shifted
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.rules.facts import load_facts
-from dynet_vdgi.rules.prior import Prior
-from dynet_vdgi.rules.rules import RuleSet, load_rules
-from dynet_vdgi.rules.word_orders import Fact
+from dynet_vdgi.rule_tables.facts import load_facts
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
+from dynet_vdgi.rule_tables.word_orders import Fact
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
 from dynet_vdgi.system.array_types import Floats
