@@ -37,7 +37,7 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.models import archive
 from dynet_vdgi.universal.encoding import N_TAGS, TAG
-from dynet_vdgi.universal.learn.network import batched, dy, lstm
+from dynet_vdgi.universal.learn.arc_network import batched, dy, lstm
 from dynet_vdgi.words.tagger import retagger, tagger
 from dynet_vdgi.words.tagger.retagger import (
     FORMAT,

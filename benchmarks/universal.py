@@ -63,7 +63,7 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.training.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
-from dynet_vdgi.universal.learn.settings import LearningSettings
+from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase

@@ -13,8 +13,8 @@ from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.parser.engine import Scores, ScoringEngine
 from dynet_vdgi.settings.settings import Settings
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.reading import RunReader
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, chosen_rules
+from dynet_vdgi.training.run_reader import RunReader
 
 
 class ChainEngine(ScoringEngine):

@@ -1,6 +1,6 @@
 """The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet itself.
 
-It shares nothing with `universal.learn.network` but the parameters; flags of arcs are found in plain Python.
+It shares nothing with `universal.learn.arc_network` but the parameters; flags of arcs are found in plain Python.
 """
 
 from __future__ import annotations

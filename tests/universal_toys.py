@@ -12,7 +12,7 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.training.universal import pack
 from dynet_vdgi.universal.encoding import N_TAGS, encode
-from dynet_vdgi.universal.layers import LayerSizes, shapes
+from dynet_vdgi.universal.layer_sizes import LayerSizes, shapes
 from dynet_vdgi.universal.scorer import Scorer
 from dynet_vdgi.universal.typology import Profile
 

@@ -66,7 +66,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     file_checks.check_output(arguments.output, names)
-    reading = conversion.Reading(
+    reading = conversion.ConversionSettings(
         arguments.format or "",
         arguments.encoding or "",
         arguments.columns or "",

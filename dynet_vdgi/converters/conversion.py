@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import TextIO
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
-from dynet_vdgi.converters import eaf, flextext, mst, sources, tables, toolbox
-from dynet_vdgi.converters.interlinear import Losses, Tags, Utterance, blocks
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters import column_tables, eaf, flextext, mst, sources, toolbox
+from dynet_vdgi.converters.interlinear import Losses, TagChoice, Utterance, blocks
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.converters.tiers import ROLES
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.limits import read_table
@@ -49,7 +49,7 @@ _DELIMITERS = "\t,;"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ConversionSettings:
     """How the user wants files to be read; "" and nothing stand for what the file says.
 
     language: of translations of which the file does not say it. roles: of tiers and markers, by name.
@@ -75,7 +75,7 @@ class Converted:
     losses: Sequence[str]
 
 
-def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) -> Converted:
+def write(path: str, handle: TextIO, reading: ConversionSettings, names: dict[str, int]) -> Converted:
     """Writes a file as CoNLL-U.
 
     names: of the sentences written before, to which these are added; see `blocks`.
@@ -86,7 +86,7 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
     kind = reading.format or recognised(source, has_columns=bool(reading.columns))
     _check_options(source.name, kind, reading)
     losses = Losses(source.name)
-    tags = Tags(
+    tags = TagChoice(
         (word for one in _utterances(source, kind, reading, Losses(source.name)) for word in one.words),
         reading.upos,
     )
@@ -107,7 +107,7 @@ def write(path: str, handle: TextIO, reading: Reading, names: dict[str, int]) ->
     return Converted(kind, n_sentences, n_words, n_without, losses.messages())
 
 
-def _check_options(name: str, kind: str, reading: Reading) -> None:
+def _check_options(name: str, kind: str, reading: ConversionSettings) -> None:
     """Raises: UsageError, an option has no effect on files of this format."""
     if reading.roles and kind not in ("eaf", "toolbox"):
         raise UsageError(f"--tier has no effect on {name}, which is read as {FORMATS[kind]}")
@@ -115,7 +115,7 @@ def _check_options(name: str, kind: str, reading: Reading) -> None:
         raise UsageError(f"--columns has no effect on {name}, which is read as {FORMATS[kind]}")
 
 
-def _utterances(source: Source, kind: str, reading: Reading, losses: Losses) -> Iterator[Utterance]:
+def _utterances(source: ForeignFile, kind: str, reading: ConversionSettings, losses: Losses) -> Iterator[Utterance]:
     if kind == "flextext":
         return flextext.read(source, losses)
     if kind == "eaf":
@@ -124,20 +124,22 @@ def _utterances(source: Source, kind: str, reading: Reading, losses: Losses) -> 
         return toolbox.read(source, losses, reading.language, reading.roles)
     if kind == "mst":
         return mst.read(source, losses)
-    layout = tables.layout_of(reading.columns) if reading.columns else tables.LAYOUTS.get(kind, "").split()
+    layout = (
+        column_tables.layout_of(reading.columns) if reading.columns else column_tables.LAYOUTS.get(kind, "").split()
+    )
     if kind == "csv":
-        return tables.read_csv(source, losses, layout, _delimiter(source))
+        return column_tables.read_csv(source, losses, layout, _delimiter(source))
     lines = [line for line in source.lines if line.strip() and line[0] != "#"][:20]
-    has_tabs = any("\t" in line for line in lines if not line.startswith(tables.DOCSTART))
-    return tables.read(source, losses, layout, blanks=not has_tabs)
+    has_tabs = any("\t" in line for line in lines if not line.startswith(column_tables.DOCSTART))
+    return column_tables.read(source, losses, layout, blanks=not has_tabs)
 
 
-def _delimiter(source: Source) -> str:
+def _delimiter(source: ForeignFile) -> str:
     first = next((line for line in source.lines if line.strip()), "")
     return max(_DELIMITERS, key=first.count)
 
 
-def recognised(source: Source, *, has_columns: bool = False) -> str:
+def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
     """The name of a file's format, by its content and then by its ending.
 
     Raises: DataError, it is empty, it is CoNLL-U already, or nothing shows what it is.
@@ -168,7 +170,7 @@ def recognised(source: Source, *, has_columns: bool = False) -> str:
     return kind
 
 
-def _is_csv(source: Source) -> bool:
+def _is_csv(source: ForeignFile) -> bool:
     first = next((line for line in source.lines if line.strip()), "")
     return "\t" not in first and any(mark in first for mark in _DELIMITERS[1:])
 
@@ -179,17 +181,17 @@ def _of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
         return ""
     if lines[0].startswith("\\"):
         return "toolbox"
-    rows = [line for line in lines if not line.startswith(("#", tables.DOCSTART))] or [*lines]
+    rows = [line for line in lines if not line.startswith(("#", column_tables.DOCSTART))] or [*lines]
     cells = rows[0].split("\t") if "\t" in rows[0] else rows[0].split()
-    if cells[0].isdigit() and len(cells) >= tables.LEAST_OF_X:
-        return "conll-2009" if len(cells) >= len(tables.LAYOUTS["conll-2009"].split()) else "conll-x"
-    if any(tables.is_heading(rows[0], mark) for mark in _DELIMITERS):
+    if cells[0].isdigit() and len(cells) >= column_tables.LEAST_OF_X:
+        return "conll-2009" if len(cells) >= len(column_tables.LAYOUTS["conll-2009"].split()) else "conll-x"
+    if any(column_tables.is_heading(rows[0], mark) for mark in _DELIMITERS):
         return "csv"
     if _is_mst(all_lines):
         return "mst"
     if len(cells) == 4 and all(len(row.split("\t")) == 4 and row.split("\t")[2].isdigit() for row in rows[:20]):
         return "malt-tab"
-    if lines[0].startswith(tables.DOCSTART) or all(_has_entity(row) for row in rows[:50]):
+    if lines[0].startswith(column_tables.DOCSTART) or all(_has_entity(row) for row in rows[:50]):
         return "conll-2003"
     return ""
 

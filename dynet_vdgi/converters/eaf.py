@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, is_mark, words_of_text
 from dynet_vdgi.converters.morphs import Morph, add_morphs
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.converters.tiers import MORPHS, NAME, OUTER, TEXT, WORDS, Annotation, Tier, assign, language_of
 from dynet_vdgi.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
@@ -20,7 +20,7 @@ Times = Mapping[str, tuple[float | None, bool]]
 """By time slot: its time, or the one between its neighbours, and whether the file gives it."""
 
 
-def read(source: Source, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
+def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
     """The sentences of all speakers in the order of their times.
 
     language: of translations whose tiers do not say theirs. roles: of tiers or types of tiers, by name.
@@ -287,8 +287,8 @@ def _utterance(
     return utterance
 
 
-def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Losses) -> Word:
-    word = Word(one.value, line=one.line)
+def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Losses) -> GlossedWord:
+    word = GlossedWord(one.value, line=one.line)
     word.lemma = _value(one.key, "lemma", tiers, below) or "_"
     word.tag = _value(one.key, "pos", tiers, below) or ("PUNCT" if is_mark(one.value) else "_")
     if gloss := _value(one.key, "gloss", tiers, below):
@@ -306,7 +306,9 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
     return word
 
 
-def _add_parallel(words: Sequence[Word], key: str, tiers: Mapping[str, Tier], below: Below, losses: Losses) -> None:
+def _add_parallel(
+    words: Sequence[GlossedWord], key: str, tiers: Mapping[str, Tier], below: Below, losses: Losses
+) -> None:
     """Adds lemmas, tags and glosses from tiers beside the words', if they have one for each word."""
     for name, ones in below.get(key, {}).items():
         role = tiers[name].role

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynet_vdgi.converters.interlinear import Losses, Utterance, Word, comment_key, is_mark, words_of_text
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, is_mark, words_of_text
 from dynet_vdgi.converters.morphs import Morph, add_morphs
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
 
@@ -17,7 +17,7 @@ _OF_MORPHS = {"txt", "cf", "gls", "msa", "hn", "variantTypes"}
 _COMMENTS = {"gls": "text", "lit": "literal", "note": "note"}
 
 
-def read(source: Source, losses: Losses) -> Iterator[Utterance]:
+def read(source: ForeignFile, losses: Losses) -> Iterator[Utterance]:
     """The phrases of all texts, in their order.
 
     Raises: DataError, with the line: no sound XML, or no FLExText.
@@ -91,7 +91,7 @@ def _phrase(phrase: Node, media: dict[str, str], losses: Losses) -> Utterance:
     return utterance
 
 
-def _words(node: Node, losses: Losses) -> Iterator[Word]:
+def _words(node: Node, losses: Losses) -> Iterator[GlossedWord]:
     for child in node.children:
         if child.tag == "words":
             yield from _words(child, losses)
@@ -107,18 +107,18 @@ def _words(node: Node, losses: Losses) -> Iterator[Word]:
             losses.add("chapter and verse numbers: left out", child.line)
 
 
-def _word(node: Node, losses: Losses) -> Iterator[Word]:
+def _word(node: Node, losses: Losses) -> Iterator[GlossedWord]:
     """The word of an element; several if it is punctuation with blanks; none if it is empty."""
     if marks := _items(node, "punct"):
         for mark in marks[0].text.split():
-            yield Word(mark, line=node.line)
+            yield GlossedWord(mark, line=node.line)
         return
     forms = _items(node, "txt")
     form = forms[0].text if forms else node.text
     if not form:
         losses.add("words without a form: left out", node.line)
         return
-    word = Word(form, line=node.line)
+    word = GlossedWord(form, line=node.line)
     if is_mark(form):
         word.tag = "PUNCT"
     for other in forms[1:]:

@@ -41,7 +41,7 @@ _KEY = re.compile(r"\W+")
 
 
 @dataclass(slots=True)
-class Word:
+class GlossedWord:
     """A word as a file has it, "_" for nothing; `line` counts from 1.
 
     `tag` is the only or coarser tag, `xpos` a finer one. `notes` are keys and values for MISC. `is_joined`:
@@ -67,7 +67,7 @@ class Utterance:
     `document` names the text that begins with it; None: it continues one.
     """
 
-    words: list[Word]
+    words: list[GlossedWord]
     line: int
     name: str = ""
     text: str = ""
@@ -134,22 +134,22 @@ def split_marks(text: str) -> list[str]:
     return [*before, *([text[begin:end]] if end > begin else []), *after]
 
 
-def words_of_text(text: str, line: int = 0) -> list[Word]:
+def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
     """The words of a text without word division of its own: between blanks, marks at their ends apart."""
     words = []
     for part in text.split():
         pieces = split_marks(part)
-        words += [Word(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
+        words += [GlossedWord(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
     return words
 
 
-def fitted(words: Sequence[Word], text: str) -> list[Word] | None:
+def fitted(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
     """The words with the spaces, the capitals and the further marks of a text; None: they are not its words.
 
-    >>> [word.form for word in fitted([Word("go"), Word("home")], "Go, home!") or ()]
+    >>> [word.form for word in fitted([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
     ['Go', ',', 'home', '!']
     """
-    fit: list[Word] = []
+    fit: list[GlossedWord] = []
     place = 0
     for word in words:
         size = len(word.form)
@@ -174,20 +174,21 @@ def _is_letter(character: str) -> bool:
     return unicodedata.category(character)[0] in "LNM"
 
 
-def _add_marks(fit: list[Word], gap: str, line: int) -> None:
+def _add_marks(fit: list[GlossedWord], gap: str, line: int) -> None:
     """Adds the marks between two words; what is before each is joined to it unless there is a space."""
     for part in re.findall(r"\s+|\S+", gap):
         if part.isspace():
             if fit:
                 fit[-1].is_joined = False
         else:
-            fit += [Word(run[0], is_joined=True, line=line) for run in _RUNS.finditer(part)]
+            fit += [GlossedWord(run[0], is_joined=True, line=line) for run in _RUNS.finditer(part)]
 
 
-def spaced(words: Sequence[Word]) -> list[Word]:
+def spaced(words: Sequence[GlossedWord]) -> list[GlossedWord]:
     """The words with what is usual between words and marks, where nothing else is known.
 
-    >>> [word.is_joined for word in spaced([Word("("), Word("so"), Word(")"), Word("."), Word("So")])]
+    >>> forms = ["(", "so", ")", ".", "So"]
+    >>> [word.is_joined for word in spaced([GlossedWord(form) for form in forms])]
     [True, True, True, False, False]
     """
     put, open_quotes = list(words), set[str]()
@@ -208,16 +209,16 @@ def spaced(words: Sequence[Word]) -> list[Word]:
     return put
 
 
-class Tags:
+class TagChoice:
     """Which of a file's tags are UPOS: the user's table, or UD's tags where nearly all are UD's."""
 
-    def __init__(self, words: Iterable[Word], table: Mapping[str, str]) -> None:
+    def __init__(self, words: Iterable[GlossedWord], table: Mapping[str, str]) -> None:
         tags = Counter(word.tag for word in words if word.tag != "_")
         known = sum(number for tag, number in tags.items() if tag in UD_TAGS)
         self.table = table
         self.are_ud = known >= MOSTLY * sum(tags.values())
 
-    def of(self, word: Word, losses: Losses) -> tuple[str, str, list[tuple[str, str]]]:
+    def of(self, word: GlossedWord, losses: Losses) -> tuple[str, str, list[tuple[str, str]]]:
         """UPOS and XPOS of a word, and what is left for MISC."""
         fine = word.xpos if word.xpos not in ("_", word.tag) else "_"
         mapped = self.table.get(word.tag) or self.table.get(word.xpos)
@@ -242,7 +243,7 @@ def value_of(text: str) -> str:
     return form_of(text).strip().replace("\\", "\\\\").replace("|", "\\p")
 
 
-def _cell(text: str, losses: Losses, word: Word) -> str:
+def _cell(text: str, losses: Losses, word: GlossedWord) -> str:
     """A text as a column of CoNLL-U: one line in NFC, which UD demands; "_" for nothing."""
     cell = form_of(text).strip()
     if (normal := nfc(cell)) != cell:
@@ -250,12 +251,12 @@ def _cell(text: str, losses: Losses, word: Word) -> str:
     return normal or "_"
 
 
-def _tag_cell(text: str, losses: Losses, word: Word) -> str:
+def _tag_cell(text: str, losses: Losses, word: GlossedWord) -> str:
     """A column that holds no spaces."""
     return "_".join(_cell(text, losses, word).split())
 
 
-def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) -> str:
+def _row(number: int, word: GlossedWord, tags: TagChoice, losses: Losses, *, is_last: bool) -> str:
     upos, xpos, notes = tags.of(word, losses)
     feats = "|".join(sorted(word.feats.split("|"), key=str.casefold)) if word.feats != "_" else "_"
     if not is_feats(feats) or any(map(str.isspace, feats)):
@@ -284,7 +285,7 @@ def _row(number: int, word: Word, tags: Tags, losses: Losses, *, is_last: bool) 
 
 def blocks(
     utterances: Iterable[Utterance],
-    tags: Tags,
+    tags: TagChoice,
     losses: Losses,
     names: dict[str, int],
     document: str,
@@ -327,7 +328,7 @@ def blocks(
         yield "\n".join([*lines, *rows]) + "\n\n", len(words)
 
 
-def _with_spaces(utterance: Utterance, losses: Losses) -> list[Word]:
+def _with_spaces(utterance: Utterance, losses: Losses) -> list[GlossedWord]:
     """The words with their spaces, from the sentence's text if they are its words."""
     words, text = utterance.words, nfc(form_of(utterance.text).strip())
     fit = fitted([replace(word, form=nfc(word.form)) for word in words], text) if text else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dynet_vdgi.converters.interlinear import Losses, Word
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses
 
 _JOINTS = "-=~"
 
@@ -33,7 +33,7 @@ class Morph(NamedTuple):
         return self.form[:1] in _JOINTS or self.form[-1:] in _JOINTS
 
 
-def add_morphs(word: Word, morphs: Sequence[Morph], losses: Losses) -> None:
+def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> None:
     """Adds to a word what its morphs say: MSeg, MGloss, Gloss, and lemma and tag from its only stem."""
     morphs = [morph for morph in morphs if morph.form]
     if not morphs:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dynet_vdgi.conllu.faults import quoted
-from dynet_vdgi.converters.interlinear import Losses, Utterance, Word
-from dynet_vdgi.converters.sources import Source
-from dynet_vdgi.converters.tables import check_tree
+from dynet_vdgi.converters.column_tables import check_tree
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.errors import DataError
 
 
-def read(source: Source, losses: Losses) -> Iterator[Utterance]:
+def read(source: ForeignFile, losses: Losses) -> Iterator[Utterance]:
     """The sentences: words, tags, relations, heads, or, without relations, words, tags, heads.
 
     Raises: DataError, with the line: another number of lines or columns, a head that is no number.
@@ -44,7 +44,7 @@ def _utterance(name: str, first: int, block: Sequence[str], losses: Losses) -> U
             )
     relations = columns[2] if len(block) == 4 else ["_"] * len(columns[0])
     words = [
-        Word(
+        GlossedWord(
             form.strip() or "_",
             tag=tag.strip() or "_",
             head=head,

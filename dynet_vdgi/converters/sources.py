@@ -21,7 +21,7 @@ _MARKS = (
 
 
 @dataclass
-class Source:
+class ForeignFile:
     """The name and the bytes of a file; `encoding` is "" unless the user has given one.
 
     `tree` is where `xml_tree` keeps what it has read, because files are read twice: for their tags, then to write.
@@ -59,7 +59,7 @@ class Source:
         return self.text.split("\n")
 
 
-def read(path: files.AnyPath, encoding: str = "") -> Source:
+def read(path: files.AnyPath, encoding: str = "") -> ForeignFile:
     """A file with its bytes, unpacked if it is a `.gz`; `-` is standard input.
 
     Raises: DataError, it cannot be read, or is larger than the limit `document`; UsageError, there is no such
@@ -79,4 +79,4 @@ def read(path: files.AnyPath, encoding: str = "") -> Source:
     if len(data) > most:
         raise DataError(name, None, f"more than {most:,} bytes", to_raise("document"))
     files.check_is_text(name, data)
-    return Source(name, data, encoding)
+    return ForeignFile(name, data, encoding)

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.converters.interlinear import Losses, Utterance, Word, comment_key, split_marks
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, split_marks
 from dynet_vdgi.converters.morphs import Morph, add_morphs
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.errors import DataError
 
 MARKERS = {
@@ -50,7 +50,7 @@ Field = tuple[str, str, int]
 """Role or, in brackets, marker; text; line."""
 
 
-def read(source: Source, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
+def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
     """The records with their words; roles: of markers, besides the usual ones.
 
     Raises: DataError, there are no words.
@@ -68,7 +68,7 @@ def read(source: Source, losses: Losses, language: str, roles: Mapping[str, str]
         raise DataError(source.name, None, r"no line \tx with words", hint)
 
 
-def _fields(source: Source, roles: Mapping[str, str], losses: Losses) -> Iterator[Field]:
+def _fields(source: ForeignFile, roles: Mapping[str, str], losses: Losses) -> Iterator[Field]:
     """The fields, continuation lines joined; a field without a role has its marker as role, in brackets."""
     field: tuple[str, list[str], int] | None = None
     for number, line in enumerate(source.lines, 1):
@@ -138,7 +138,7 @@ def _utterance(record: Sequence[Field], language: str, losses: Losses) -> Uttera
     return utterance
 
 
-def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[Word]:
+def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[GlossedWord]:
     text, line = block["words"]
     forms = text.split()
     others = {role: part for role, (part, _) in block.items() if role != "words"}
@@ -147,7 +147,7 @@ def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[Wor
         losses.add(_UNALIGNED, line, repr(text))
     for form, morphs in zip(forms, groups or [[] for _ in forms]):
         pieces = split_marks(form)
-        words = [Word(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
+        words = [GlossedWord(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
         kernel = next((word for word in words if any(map(str.isalnum, word.form))), None)
         if kernel is not None:
             add_morphs(kernel, [m._replace(form=m.form.strip(".,;:!?")) for m in morphs], losses)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.limits import limit, to_raise
 
@@ -42,7 +42,7 @@ class Node:
                 yield from child.below(tag)
 
 
-class _Builder:
+class _NodeBuilder:
     """What the parser calls."""
 
     def __init__(self, name: str, parser: expat.XMLParserType) -> None:
@@ -78,7 +78,7 @@ class _Builder:
         self.pieces[-1].append(data)
 
 
-def parse(source: Source) -> Node:
+def parse(source: ForeignFile) -> Node:
     """The root element of an XML file.
 
     Raises: DataError, with the line: it is no XML, has a document type, or is too large or too deep.
@@ -89,12 +89,12 @@ def parse(source: Source) -> Node:
     return root
 
 
-def _root(source: Source) -> Node:
+def _root(source: ForeignFile) -> Node:
     try:
         parser = expat.ParserCreate(source.encoding or None)
     except ValueError:
         raise DataError(source.name, None, "no XML in that encoding", "leave --encoding out") from None
-    builder = _Builder(source.name, parser)
+    builder = _NodeBuilder(source.name, parser)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = builder.doctype
     parser.StartElementHandler = builder.start

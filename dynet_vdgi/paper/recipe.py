@@ -23,8 +23,8 @@ from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.reading import RunReader
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, check_ignored, chosen_rules, no_start
+from dynet_vdgi.training.run_reader import RunReader
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -22,7 +22,7 @@ from dynet_vdgi.page.text.marked import MARKS
 from dynet_vdgi.release.documents import AnnotatedFiles, ReleasedSentence, name_sentences, names_in
 from dynet_vdgi.release.metadata import SECTIONS, values_in
 from dynet_vdgi.release.split import PARTS, split
-from dynet_vdgi.release.statistics import size_of, stats_xml
+from dynet_vdgi.release.treebank_statistics import size_of, stats_xml
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import files
 from dynet_vdgi.system.messages import count

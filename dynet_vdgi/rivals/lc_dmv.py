@@ -34,7 +34,7 @@ from msgspec import Meta
 
 from dynet_vdgi.conllu.penn import UPOS
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rule_tables.symbols import coarse
+from dynet_vdgi.rule_tables.symbol_levels import coarse
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees

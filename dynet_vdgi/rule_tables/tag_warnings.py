@@ -61,7 +61,7 @@ def _by_words(counts: Mapping[str, int]) -> list[str]:
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     """The warning about tags of a text that no rule mentions; `counts` are words by tag, without punctuation.
 
-    >>> from dynet_vdgi.grammar.rules import parse_rules
+    >>> from dynet_vdgi.rule_tables.rules import parse_rules
     >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
     >>> print(*tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, rules))
     no rule mentions these tags of the text: noun VREB (71 words, 71.0 %); write NOUN for noun, VERB for VREB?

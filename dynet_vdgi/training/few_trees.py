@@ -58,9 +58,9 @@ from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.gold_trees import n_free
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.reading import RunReader
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, base_of, check_ignored, chosen_rules
 from dynet_vdgi.training.relation_arrays import label_arrays
+from dynet_vdgi.training.run_reader import RunReader
 from dynet_vdgi.training.taught import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.unsupervised.teacher import Base
 

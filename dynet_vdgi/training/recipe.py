@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.models.model_file import Amount
     from dynet_vdgi.parser.engine import Engine, ScoringEngine
     from dynet_vdgi.rule_tables.rules import RuleSet
-    from dynet_vdgi.training.reading import RunReader
+    from dynet_vdgi.training.run_reader import RunReader
     from dynet_vdgi.unsupervised.teacher import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)

@@ -181,7 +181,7 @@ class Taught(Recipe[TaughtSettings]):
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
 
     def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
-        from dynet_vdgi.training.reading import RunReader
+        from dynet_vdgi.training.run_reader import RunReader
 
         reading = RunReader(settings.data)
         material = reading.material(inputs, chosen_rules(inputs, settings), is_lean=True)

@@ -19,7 +19,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.settings import FAST_NAME, MODEL_NAME, Exclusions, Settings
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, amount, check_ignored
-from dynet_vdgi.universal.learn.settings import LearningSettings
+from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Universal(Recipe[UniversalSettings]):
         return idle
 
     def prepare(self, inputs: Inputs, settings: UniversalSettings) -> Preparation[UniversalSettings]:
-        from dynet_vdgi.training.reading import RunReader
+        from dynet_vdgi.training.run_reader import RunReader
 
         reading = RunReader(settings.data)
         if inputs.treebanks:

@@ -35,7 +35,7 @@ WORDS = 3_000
 
 @dataclass(frozen=True)
 class Scorer:
-    """Learnt weights, see `layers.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
+    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
 
     features: tuple[str, ...]
     mean: Floats32

@@ -18,7 +18,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
-from dynet_vdgi.universal.layers import LayerSizes, shapes
+from dynet_vdgi.universal.layer_sizes import LayerSizes, shapes
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.text_teacher import TextTeacher
 from dynet_vdgi.universal.typology import N_NUMBERS, PAIR_NUMBERS, Profile

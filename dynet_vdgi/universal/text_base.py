@@ -62,7 +62,7 @@ class TextBase:
     learns_shares = True
 
     def log_p(self, sentences: Sequence[Sentence], heads: NDArray[np.int64]) -> Floats:
-        """log p (N, L) of the relations of arcs from heads (N,), see `universal.layers`."""
+        """log p (N, L) of the relations of arcs from heads (N,), see `universal.layer_sizes`."""
         return relations.log_p(self.in_text, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:

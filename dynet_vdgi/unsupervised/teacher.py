@@ -15,7 +15,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rule_tables.prior import Prior
-from dynet_vdgi.rule_tables.symbols import coarse, fallbacks
+from dynet_vdgi.rule_tables.symbol_levels import coarse, fallbacks
 from dynet_vdgi.rule_tables.views import View
 from dynet_vdgi.settings.settings import TeacherSettings
 from dynet_vdgi.settings.values import checked, checked_seed

@@ -276,7 +276,7 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
         (lambda p: vdgi.draw(5), "an int where sentences are expected"),
         (
             lambda p: vdgi.read("x", heads="foo"),
-            "no heads 'foo'.*there are: optional, partial, required, ignored",
+            "no heads 'foo'.*there are: optional, partial, required, unchecked, ignored",
         ),
         (lambda p: vdgi.read("x", tags="upso"), "no tags 'upso'; did you mean 'upos'"),
         (lambda p: vdgi.train(conllu.parse(TOKENS)), "a TokenList where a file or a Sentence is expected"),

@@ -244,7 +244,7 @@ def test_ctrl_c_is_heard_while_a_query_runs(tmp_path: Path) -> None:
     code = """
 import sys, _thread, threading
 from dynet_vdgi import cli
-from dynet_vdgi.data import expressions
+from dynet_vdgi.conllu import expressions
 expressions.SECONDS = 600
 search = expressions.Expression.is_in
 

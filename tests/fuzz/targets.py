@@ -100,7 +100,7 @@ def _penn(path: Path) -> None:
 def _converted(path: Path) -> None:
     """What is written must be sound, but for heads: those of a table stay as they are."""
     out = io.StringIO()
-    conversion.write(str(path), out, conversion.Reading(), {})
+    conversion.write(str(path), out, conversion.ConversionSettings(), {})
     written = path.with_name("converted.conllu")
     written.write_text(out.getvalue(), encoding="utf-8", newline="")
     try:

@@ -24,7 +24,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
 sys.path[:0] = [{root!r}, {tests!r}]
 import annotating
-from dynet_vdgi.annotation import connections
+from dynet_vdgi.page.web import connections
 connections.SECONDS = float(sys.argv[2])
 annotating.main(sys.argv[3:])
 """

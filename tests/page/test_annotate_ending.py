@@ -21,13 +21,14 @@ LEARNING_FOR_EVER = """
 import sys, time
 sys.path[:0] = [{root!r}, {tests!r}]
 from dynet_vdgi import cli
-from dynet_vdgi.annotation import loop
+from dynet_vdgi.page.learn.arc_lessons import Lessons
+from dynet_vdgi.page.learn.tag_lessons import TagLessons
 
 def learn(self, *content):
     open(sys.argv[0] + ".learns", "w").close()
     time.sleep(600)
 
-loop.Lessons.learn = loop.TagLessons.learn = learn  # in the processes that learn, too, which run this script again
+Lessons.learn = TagLessons.learn = learn  # in the processes that learn, too, which run this script again
 
 if __name__ == "__main__":
     sys.exit(cli.main(["annotate", sys.argv[1], "--no-browser", "--annotator", "anna"]))

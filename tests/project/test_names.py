@@ -17,11 +17,8 @@ SHARED = {
     "agreement",  # of annotators, and a part of rule tables
     # One thing seen from several packages, whose names tell the modules apart.
     "files",
-    "neural",
-    "relations",
-    "table",
-    "tables",
-    "text",
+    "settings",  # of all recipes, and those of the paper's parser
+    "recipe",  # what every recipe gives, and the paper's
 }
 """Names that several modules have on purpose."""
 

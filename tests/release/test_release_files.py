@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shell import Vdgi
 
 from dynet_vdgi.conllu.sentence import sent_id_of
-from dynet_vdgi.release.statistics import stats_xml
+from dynet_vdgi.release.treebank_statistics import stats_xml
 from dynet_vdgi.validation import udtools
 
 needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from dynet_vdgi.rule_tables import symbols
+from dynet_vdgi.rule_tables import symbol_levels
 from dynet_vdgi.rule_tables.part_settings import Syntax, parse_setting
 from dynet_vdgi.rule_tables.patterns import Group, Pattern
 
@@ -119,4 +119,4 @@ def test_faults_in_a_line_are_named(value, message):
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(symbols).failed == 0
+    assert doctest.testmod(symbol_levels).failed == 0

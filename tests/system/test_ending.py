@@ -91,8 +91,8 @@ def test_a_killed_worker_is_told_as_that() -> None:
 
 PARENT = """
 import os, time
-from dynet_vdgi.annotation.live import Helpers
-from dynet_vdgi.system.processes import processes
+from dynet_vdgi.page.learn.helpers import Helpers
+from dynet_vdgi.system.workers import processes
 
 class Busy:
     def __reduce__(self):

@@ -44,7 +44,7 @@ def test_lines_end_with_newline_only_and_are_not_translated(tmp_path: Path) -> N
 
 
 def test_standard_input_is_utf8_whatever_the_locale() -> None:
-    code = "from dynet_vdgi.data.files import read_text\nprint(ascii(read_text('-')))"
+    code = "from dynet_vdgi.system.files import read_text\nprint(ascii(read_text('-')))"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -199,7 +199,7 @@ def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
 
 
 def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    script = "import sys\nfrom dynet_vdgi.data.files import atomic_writer\nprint('before')\n"
+    script = "import sys\nfrom dynet_vdgi.system.files import atomic_writer\nprint('before')\n"
     script += "with atomic_writer('-') as handle:\n    handle.write('é\\n')\n    sys.argv[1:] and sys.exit(3)\n"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for arguments, status, output in ([], 0, "before\né\n"), (["fail"], 3, "before\n"):

@@ -274,7 +274,7 @@ def test_a_few_sentences_are_learnt_and_parsed_without_numba():
     code = """
 import sys
 from few import trees
-from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 WordPerceptron(log2_buckets=10).fit(trees()).predict(trees())
 print(sorted({"numba", "llvmlite", "scipy"} & set(sys.modules)))
 """

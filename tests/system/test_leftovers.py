@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is remo
 
 WRITER = """
 import sys, time
-from dynet_vdgi.data import files
+from dynet_vdgi.system import files
 with files.atomic_writer(sys.argv[1]) as handle:
     handle.write("half")
     handle.flush()

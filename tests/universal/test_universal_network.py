@@ -12,10 +12,10 @@ import pytest
 from dynet_vdgi.conllu import filtering, protocols, reading
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
-from dynet_vdgi.universal.layers import LayerSizes
+from dynet_vdgi.universal.layer_sizes import LayerSizes
+from dynet_vdgi.universal.learn.arc_network import UniversalNetwork, dy
 from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, drawn, with_faults
 from dynet_vdgi.universal.learn.invented import FaultSettings
-from dynet_vdgi.universal.learn.network import UniversalNetwork, dy
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile

@@ -15,7 +15,7 @@ from dynet_vdgi.system import jit
 from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
 from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
-from dynet_vdgi.universal.learn.settings import LearningSettings
+from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import TextScorer
 from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile, TagCounts

@@ -11,13 +11,13 @@ from dynet_vdgi.rule_tables.parts.agreement import AGREEMENT_KINDS
 from dynet_vdgi.rule_tables.parts.clauses import CLAUSES_KINDS
 from dynet_vdgi.rule_tables.parts.coordination import COORDINATION_KINDS
 from dynet_vdgi.rule_tables.parts.distinctions import DISTINGUISH_KINDS
+from dynet_vdgi.rule_tables.parts.gaps import GAPS_KINDS
 from dynet_vdgi.rule_tables.parts.kinds import Kind
 from dynet_vdgi.rule_tables.parts.main_verbs import MAIN_VERBS_KINDS
 from dynet_vdgi.rule_tables.parts.markers import MARKERS_KINDS
 from dynet_vdgi.rule_tables.parts.nominal_runs import NOMINAL_RUNS_KINDS
 from dynet_vdgi.rule_tables.parts.phrases import PHRASES_KINDS
 from dynet_vdgi.rule_tables.parts.predicates import PREDICATES_KINDS
-from dynet_vdgi.rule_tables.parts.punctuation import GAPS_KINDS
 from dynet_vdgi.rule_tables.parts.sides import ORDER_KINDS
 from dynet_vdgi.rule_tables.parts.words import WORDS_KINDS
 

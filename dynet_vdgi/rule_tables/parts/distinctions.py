@@ -13,7 +13,7 @@ from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.part_settings import Setting, Syntax
 from dynet_vdgi.rule_tables.parts.kinds import Kind
 from dynet_vdgi.rule_tables.patterns import features_of
-from dynet_vdgi.rule_tables.symbols import MARK
+from dynet_vdgi.rule_tables.symbol_levels import MARK
 from dynet_vdgi.rule_tables.views import NOTHING, SideBySide, WordType
 
 HELD_FROM = 0.5

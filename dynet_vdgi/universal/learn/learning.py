@@ -15,16 +15,16 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
-from dynet_vdgi.universal.layers import LayerSizes
+from dynet_vdgi.universal.layer_sizes import LayerSizes
 from dynet_vdgi.universal.learn.batches import SHORTEST, LearningSource, batch_of, drawn
 from dynet_vdgi.universal.learn.invented import orders, reordered
-from dynet_vdgi.universal.learn.settings import LearningSettings
+from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.text_teacher import decoded, taught
 from dynet_vdgi.universal.typology import Profile
 
 if TYPE_CHECKING:
-    from dynet_vdgi.universal.learn.network import UniversalNetwork
+    from dynet_vdgi.universal.learn.arc_network import UniversalNetwork
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -176,7 +176,7 @@ def trained(
 ) -> UniversalNetwork:
     """A network after the last update."""
     from dynet_vdgi.system.dynet_setup import dy
-    from dynet_vdgi.universal.learn.network import UniversalNetwork
+    from dynet_vdgi.universal.learn.arc_network import UniversalNetwork
 
     rng = np.random.default_rng([seed, 1])
     network = UniversalNetwork(sizes, seed)

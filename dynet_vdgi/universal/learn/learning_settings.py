@@ -11,7 +11,7 @@ from dynet_vdgi.universal.learn.invented import FaultSettings
 
 class LearningSettings(FaultSettings, frozen=True):
     """How a universal parser learns from treebanks (`--treebank`): with Adam, its rate falling linearly, on
-    batches of equally long sentences, some of which get faults, see `universal.learn.settings`."""
+    batches of equally long sentences, some of which get faults, see `universal.learn.learning_settings`."""
 
     updates: Annotated[
         int, Meta(ge=0, description="batches that each network learns from; 0: there are no treebanks")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.faults import quoted
-from dynet_vdgi.converters.interlinear import Losses, Utterance, Word
-from dynet_vdgi.converters.sources import Source
+from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance
+from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.errors import DataError, UsageError
 
 IGNORED = "_"
@@ -82,21 +82,21 @@ _NUMBER = re.compile("[0-9]{1,9}")
 _NOT_HELD = {"head", "deprel", "feats", "lemma", "tag", "xpos"}
 
 
-class Row(NamedTuple):
+class TableLine(NamedTuple):
     """A line's cells, with its number; without cells, the end of a sentence."""
 
     line: int
     cells: Sequence[str]
 
 
-def read(source: Source, losses: Losses, layout: Sequence[str], blanks: bool) -> Iterator[Utterance]:
+def read(source: ForeignFile, losses: Losses, layout: Sequence[str], blanks: bool) -> Iterator[Utterance]:
     """The sentences of a table; layout: what its columns hold. blanks: they are divided by blanks, not tabs.
 
     Raises: DataError, with the line: another number of columns, an ID or a head that is no number.
     """
     comments: list[tuple[str, str]] = []
     document: str | None = None
-    rows: list[Row] = []
+    rows: list[TableLine] = []
     for number, line in enumerate([*source.lines, ""], 1):
         cells = line.split() if blanks else line.split("\t")
         if len(cells) == len(layout) + 1 and not cells[-1]:  # a tab at the end
@@ -109,7 +109,7 @@ def read(source: Source, losses: Losses, layout: Sequence[str], blanks: bool) ->
         elif cells and cells[0] == DOCSTART:
             document = ""
         elif line.strip():
-            rows.append(Row(number, cells))
+            rows.append(TableLine(number, cells))
         elif rows:
             utterance = _utterance(source.name, rows, layout, losses)
             utterance.document, document = document, None
@@ -127,7 +127,7 @@ def _add_comments(utterance: Utterance, comments: Iterable[tuple[str, str]]) -> 
             utterance.comments.append((key, value))
 
 
-def _utterance(name: str, rows: Sequence[Row], layout: Sequence[str], losses: Losses) -> Utterance:
+def _utterance(name: str, rows: Sequence[TableLine], layout: Sequence[str], losses: Losses) -> Utterance:
     words = []
     numbers = ["" for _ in rows]
     for n, (line, cells) in enumerate(rows):
@@ -151,9 +151,9 @@ def _utterance(name: str, rows: Sequence[Row], layout: Sequence[str], losses: Lo
     return utterance
 
 
-def _word(held: Mapping[str, str], line: int, extra: Sequence[str], losses: Losses) -> Word:
+def _word(held: Mapping[str, str], line: int, extra: Sequence[str], losses: Losses) -> GlossedWord:
     form, lemma, tag, xpos, feats, head, deprel = [held.get(column, "_") for column in _FIELDS]
-    word = Word(form, lemma, tag, xpos, feats, head, deprel, line=line)
+    word = GlossedWord(form, lemma, tag, xpos, feats, head, deprel, line=line)
     word.notes = [(key, held[column]) for column, key in _KEYS.items() if held.get(column, "_") != "_"]
     word.notes += [(f"APred{n}", cell) for n, cell in enumerate(extra, 1) if cell not in ("_", "")]
     if word.form == "_" and not any(held.get(column, "_") != "_" for column in _NOT_HELD):
@@ -161,7 +161,7 @@ def _word(held: Mapping[str, str], line: int, extra: Sequence[str], losses: Loss
     return word
 
 
-def _check_numbers(name: str, rows: Sequence[Row], numbers: Sequence[str]) -> None:
+def _check_numbers(name: str, rows: Sequence[TableLine], numbers: Sequence[str]) -> None:
     """Raises: DataError, words are not numbered 1, 2, ..."""
     for n, (row, number) in enumerate(zip(rows, numbers), 1):
         if number != str(n):
@@ -185,7 +185,7 @@ def check_tree(utterance: Utterance, losses: Losses) -> None:
         losses.add("heads outside their sentence: kept (vdgi check lists them)", utterance.line)
 
 
-def read_csv(source: Source, losses: Losses, layout: Sequence[str], delimiter: str) -> Iterator[Utterance]:
+def read_csv(source: ForeignFile, losses: Losses, layout: Sequence[str], delimiter: str) -> Iterator[Utterance]:
     """The sentences of a CSV file; without a layout, its first row has the names of the columns.
 
     A sentence ends at an empty row, where the column `sentence` changes, or where `id` is 1 again.
@@ -193,7 +193,7 @@ def read_csv(source: Source, losses: Losses, layout: Sequence[str], delimiter: s
     Raises: DataError, with the line: no column of forms, a broken row.
     """
     reader = csv.reader(source.text.split("\n"), delimiter=delimiter, strict=True)
-    rows: list[Row] = []
+    rows: list[TableLine] = []
     last, document = ("", ""), ""
     new_document: str | None = None
     try:
@@ -212,14 +212,16 @@ def read_csv(source: Source, losses: Losses, layout: Sequence[str], delimiter: s
                 if mark[1] not in ("", document):
                     document = new_document = mark[1]
                 last = mark if mark != ("", "") else last
-                rows.append(Row(reader.line_num, cells))
+                rows.append(TableLine(reader.line_num, cells))
     except csv.Error as error:
         raise DataError(source.name, reader.line_num, f"this is no sound CSV: {error}", "a quotation mark?") from None
     if rows:
         yield _of_csv(source.name, rows, layout, losses, new_document)
 
 
-def _of_csv(name: str, rows: Sequence[Row], layout: Sequence[str], losses: Losses, document: str | None) -> Utterance:
+def _of_csv(
+    name: str, rows: Sequence[TableLine], layout: Sequence[str], losses: Losses, document: str | None
+) -> Utterance:
     utterance = _utterance(name, rows, layout, losses)
     held = dict(zip(layout, rows[0].cells))
     utterance.name, utterance.document = held.get("sentence", ""), document

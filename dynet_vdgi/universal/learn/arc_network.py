@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.system.array_types import Floats32, Ints
 from dynet_vdgi.system.dynet_setup import dy, new_collection
 from dynet_vdgi.universal.arc_flags import N_FLAGS
-from dynet_vdgi.universal.layers import LayerSizes, shapes
+from dynet_vdgi.universal.layer_sizes import LayerSizes, shapes
 from dynet_vdgi.universal.learn.batches import LearningBatch
 
 Expression = Any
