@@ -4,6 +4,7 @@
 # of the annotation page are linted and type-checked, too.
 #
 #   bash run/test.sh [PYTEST OPTIONS]
+#   bash run/test.sh --core           what a change of the algorithms must not break, in about a minute
 #
 # Real treebanks are looked for in VDGI_DATA, by default ../shared/data; without them their tests are skipped,
 # unless VDGI_REQUIRE_DATA=1.
@@ -25,10 +26,23 @@ check_page() { # lints and type-checks the page's scripts, with tools that npm i
     npm run --silent check
 }
 
+# Charts, transitions, the posterior, gradients, CoNLL-U and the parser.
+CORE=(
+    tests/inference
+    tests/paper/test_{transitions,posterior,scores,per_sentence,optimiser,phases}.py
+    tests/conllu/test_{conllu,text,projective,vocabulary}.py
+    tests/parser/test_{decoding,keep,parser}.py
+    tests/unsupervised/test_dmv.py
+)
+
 export PIP_COMPILE=0 # it takes half a minute; Python compiles what is imported
 install "[dev]"
 unset PYTHONDONTWRITEBYTECODE # or each of some hundred processes would compile the package again
 said="$(mktemp)"
+if [ "${1:-}" = --core ]; then
+    shift
+    exec "$VENV/bin/python" -m pytest --numprocesses auto --dist loadfile -m "not slow" "${CORE[@]}" "$@"
+fi
 if [ $# -eq 0 ]; then # beside the checks, which keep one processor busy
     # In the order of the names, so that the files with few but slow tests do not all come last.
     set -- --numprocesses auto --dist loadfile --no-loadscope-reorder --durations=30
