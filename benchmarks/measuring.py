@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dynet_vdgi.system.text_tables import Table
+
 VDGI = [sys.executable, "-m", "dynet_vdgi"]
 
 _PEAK = """
@@ -112,10 +114,5 @@ def cell(values: Iterable[float]) -> str:
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A Markdown table: the first column is text, the others are numbers."""
-    print(f"\n{title}\n")
-    print(f"| {' | '.join(header)} |")
-    print("|" + "---|" + "---:|" * (len(header) - 1))
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
-    sys.stdout.flush()
+    """A Markdown table with its title: the first column is text, the others are numbers."""
+    print(f"\n{title}\n\n{Table(header, rows).markdown(escaped=False)}", flush=True)

@@ -3,7 +3,8 @@
     python benchmarks/own_relations.py --list benchmarks/lists/ud2.csv --languages fr et --data DIR \\
         --scored test
 
-Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is found by
+`--rows` writes a row for each treebank and way of renaming. Prints the share of words, on gold heads and in
+per cent, whose whole relation, subtype included, is found by
 a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for UD's relations; the
 heads remain UD's.
 """
@@ -15,9 +16,10 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 from languages import file_list_parser, listed, read
-from measuring import conditions, print_table
+from measuring import conditions, print_table, write_csv
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.relations.label_table import load as load_labels
@@ -33,6 +35,7 @@ SUD_NAMES = """
     acl mod@relcl, advcl mod@clause, nummod mod@num, expl subj@expl, compound unk@compound
 """
 SUD: dict[str, str] = dict(pair.split() for pair in SUD_NAMES.split(","))
+HEADER = ("language", "scored", "trees", "names", "right", "universal part")
 DEVANAGARI = {chr(k): chr(0x915 + k - ord("a")) for k in range(ord("a"), ord("z") + 1)}
 
 
@@ -70,22 +73,28 @@ def main() -> None:
     """Measures and prints the table."""
     parser = file_list_parser(__doc__)
     parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--rows", type=Path, help="rows, as CSV")
     arguments = parser.parse_args()
-    at_start, rows = conditions(), []
+    at_start, rows, made = conditions(), [], []
     for files in listed(arguments):
         text, test = read(files.text), read(files.scored)
         order = Prior.of_text(load_rules(rules_path("best")), text).text.verb_order
         random.Random(1).shuffle(text)
         scores = []
-        for new in NAMES.values():
+        for name, new in NAMES.items():
             trees = [renamed(tree, new) for tree in text[: arguments.trees]]
             gold = [renamed(tree, new) for tree in test]
             found = Labeller(load_labels()).fit(trees, verb_order=order).predict(gold)
-            scores += [share_right(gold, found), share_right(gold, found, relation_of)]
+            both = [share_right(gold, found), share_right(gold, found, relation_of)]
+            scores += both
+            row = [files.name, arguments.scored, arguments.trees, name, *(f"{share:.2f}" for share in both)]
+            made.append(dict(zip(HEADER, row)))
         rows.append([files.name, *(f"{score:.1f}" for score in scores)])
     print(at_start)
     columns = chain.from_iterable((name, "universal part") for name in NAMES)
     print_table("Relations right", ["", *columns], rows)
+    if arguments.rows:
+        write_csv(arguments.rows, HEADER, made)
 
 
 if __name__ == "__main__":

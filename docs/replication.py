@@ -21,7 +21,7 @@ from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import AVERAGE, TableRow
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.settings.settings import LOG_NAME
-from dynet_vdgi.system.text_tables import markdown
+from dynet_vdgi.system.text_tables import Table
 
 ROWS = Path(__file__).parent / "results" / "replication.csv"
 COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s", "lambda")
@@ -128,7 +128,7 @@ def eight(*systems: str) -> str:
         some = f"{len({row.seed for row in own})} ({len({row.language for row in own})} languages)"
         seeds = "–" if system in tables.BASELINES else str(len(complete) or some)
         lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:]])
-    return f"{markdown(lines)}\n\n{made_by(used)}"
+    return f"{Table(lines[0], lines[1:]).markdown()}\n\n{made_by(used)}"
 
 
 def _complete(rows: Sequence[TableRow], languages: Sequence[str] = LANGUAGES) -> set[int]:
@@ -181,7 +181,7 @@ def english() -> str:
         cells += [tables.figure(own, "wsj", length, ()) for length in lengths]
         mark = " †" if any(row.gold_trees for row in own) else ""
         body.append([table or "–", (system or model) + mark, *(tables.text(cell) for cell in cells)])
-    return f"{markdown(body)}\n\n{made_by(used)}"
+    return f"{Table(body[0], body[1:]).markdown()}\n\n{made_by(used)}"
 
 
 def speed() -> str:
@@ -198,7 +198,7 @@ def speed() -> str:
         found = [next(f.mean for f in there if (f.model, f.length) == (model, n)) for n in lengths]
         name = f"published: {model.replace('_', ' ')}"
         body.append([name, "one at a time", *(f"{each:,.0f}" for each in found), f"{found[-1] / found[0]:.2f}"])
-    return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
+    return f"{Table(body[0], body[1:]).markdown()}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
 
 
 LINES = {
@@ -229,7 +229,7 @@ def long_sentences() -> str:
             cells.append("/".join(f"{each:.0f}" for each in both))
         skipped = statistics.mean(float(row["skipped"]) for row in own if row["bucket"] == "all")
         body.append([text, str(len({row["seed"] for row in own})), *cells, f"{skipped:.1f}"])
-    return f"{markdown(body)}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
+    return f"{Table(body[0], body[1:]).markdown()}\n\nCommit {', '.join(sorted({row['commit'] for row in rows}))}."
 
 
 def on_dev(*variants: str) -> str:
@@ -245,7 +245,7 @@ def on_dev(*variants: str) -> str:
             continue
         cells = [[row for row in own if row["language"] == name] for name in languages]
         body.append([variant, str(len(cells[0])), *map(_both, [*cells, own])])
-    return markdown(body)
+    return Table(body[0], body[1:]).markdown()
 
 
 def effect(variant: str, of: str = "paper") -> str:
