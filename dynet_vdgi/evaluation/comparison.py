@@ -12,7 +12,7 @@ import numpy as np
 
 from dynet_vdgi.evaluation.attachment import LABEL_MEASURES, Evaluation, SentenceTally, length_label, percent
 from dynet_vdgi.evaluation.significance import DRAWS, LEVEL, SEED, Difference, Interval, compare
-from dynet_vdgi.system.text_tables import Table
+from dynet_vdgi.system.text_tables import TextTable
 
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
@@ -101,7 +101,7 @@ def format_all(
         ]
         for name, evaluation in shown.items():
             rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
-        tables = [Table([title, *lengths], rows)]
+        tables = [TextTable([title, *lengths], rows)]
         if (comparison := comparisons.get(measure)) is not None:
             intervals = []
             for name in shown:
@@ -111,8 +111,8 @@ def format_all(
                 gaps = [found[name] for found in comparison.differences.values()]
                 cells = [f"{_signed(gap.estimate)} {p_text(gap.p)}".strip() for gap in gaps]
                 differences.append([name, *cells])
-            tables.append(Table([f"{_LEVEL} interval", *lengths], intervals))
-            tables.append(Table(["difference", *lengths], differences))
+            tables.append(TextTable([f"{_LEVEL} interval", *lengths], intervals))
+            tables.append(TextTable(["difference", *lengths], differences))
         texts = [table.text() for table in tables if table.rows]
         texts += [comparison.note] if comparison is not None and measure == "dda" else []
         parts.append("\n".join(texts))
@@ -121,7 +121,7 @@ def format_all(
         for key, cell in first.breakdowns[name].items():
             shares = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
             rows.append([key, str(cell.words), *shares])
-        parts.append(Table([name, "words", *evaluations], rows).text())
+        parts.append(TextTable([name, "words", *evaluations], rows).text())
     return "\n\n".join(parts)
 
 

@@ -21,7 +21,7 @@ from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import Evaluation, length_label
 from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
 from dynet_vdgi.system.messages import did_you_mean
-from dynet_vdgi.system.text_tables import Table
+from dynet_vdgi.system.text_tables import TextTable
 
 BASELINES = {
     "left branching": "Left_branching",
@@ -169,7 +169,7 @@ def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
     return {name: own for name, own in found.items() if own}
 
 
-def overview(rows: Sequence[TableRow]) -> list[Table]:
+def overview(rows: Sequence[TableRow]) -> list[TextTable]:
     """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
     tables = []
     for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
@@ -185,7 +185,7 @@ def overview(rows: Sequence[TableRow]) -> list[Table]:
                 for own in _by_system(group).values()
             ]
             title = f"DDA, protocol {protocol}, {where}"
-            tables.append(Table(_heading(columns), lines, title, _notes(group)))
+            tables.append(TextTable(_heading(columns), lines, title, _notes(group)))
     return tables
 
 
@@ -208,7 +208,7 @@ def _seeds(rows: Iterable[TableRow]) -> int:
     return max(len({row.seed for row in own}) for own in _by_system(rows).values())
 
 
-def beside(rows: Sequence[TableRow], like: str) -> list[Table]:
+def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
     """Published tables with our systems below the published model of their name (see `published.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the columns for which there is a
@@ -250,7 +250,7 @@ def _beside(
     where: Mapping[str, str],
     systems: Mapping[str, list[TableRow]],
     models: Mapping[str, str],
-) -> list[Table]:
+) -> list[TextTable]:
     """One published table with ours: below each model our systems of its name, then those of no model.
 
     Columns for which we have nothing are left out; [] if none is left.
@@ -296,7 +296,7 @@ def _beside(
     notes += [f"Warning: published on UD 1.4, but UD 2 here, which cannot be compared: {newer}."] if newer else []
     sizes = {size for _, size in columns}
     title += f", length {sizes.pop()}" if len(sizes) == 1 else ""
-    return [Table(_heading(columns), lines, title, [*notes, *_notes(placed)])] if columns else []
+    return [TextTable(_heading(columns), lines, title, [*notes, *_notes(placed)])] if columns else []
 
 
 def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
@@ -305,7 +305,7 @@ def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: st
     for table in beside(rows, "paper"):
         heading = [f"DDA beside {table.title.partition(' ')[0]}", *table.heading[1:]]
         lines = [[each.replace("&nbsp;", " ") for each in line] for line in table.rows]
-        yield Table(heading, lines).text()
+        yield TextTable(heading, lines).text()
     yield "Rows marked (here) are of this evaluation, the others as published by Li et al. (2019): mean (best)."
     if rows[0].is_ud2 and language != "wsj":
         yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
@@ -336,13 +336,13 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     return notes
 
 
-def markdown(tables: Sequence[Table]) -> str:
+def markdown(tables: Sequence[TextTable]) -> str:
     """Tables with their titles, many columns as lines; below a table the notes that no later one has."""
     shown = []
     for k, table in enumerate(tables):
         later = {note for other in tables[k + 1 :] for note in other.notes}
         if len(table.heading) > max(7, len(table.rows) + 1):
             without = [[each.replace("&nbsp;", "") for each in line] for line in table.rows]
-            table = Table(table.heading, without, table.title, table.notes).turned()
+            table = TextTable(table.heading, without, table.title, table.notes).turned()
         shown += [table.title, table.markdown(), *(note for note in table.notes if note not in later)]
     return "\n\n".join(shown) + "\n"

@@ -53,7 +53,7 @@ def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of cells below a heading; the first `left` columns are text, the others are numbers."""
 
     heading: Sequence[str]
@@ -69,7 +69,7 @@ class Table:
     def markdown(self, *, escaped: bool = True) -> str:
         """A Markdown table, without title and notes; not `escaped`: the cells are Markdown already.
 
-        >>> print(Table(["DDA", "all"], [["a|b", "9.5"]]).markdown())
+        >>> print(TextTable(["DDA", "all"], [["a|b", "9.5"]]).markdown())
         | DDA | all |
         | --- | ---: |
         | a\\|b | 9.5 |
@@ -79,7 +79,7 @@ class Table:
         head = [_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in self.heading]
         return "\n".join(f"| {' | '.join(line)} |" for line in (head, sides, *lines))
 
-    def turned(self) -> Table:
+    def turned(self) -> TextTable:
         """Columns as lines: the first column becomes the heading."""
         head, *rows = zip(self.heading, *self.rows)
-        return Table(head, rows, self.title, self.notes, self.left)
+        return TextTable(head, rows, self.title, self.notes, self.left)

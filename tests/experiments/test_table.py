@@ -16,7 +16,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published as files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
-from dynet_vdgi.system.text_tables import Table
+from dynet_vdgi.system.text_tables import TextTable
 
 LENGTHS = ("<=15", "<=40", "all")
 
@@ -61,16 +61,15 @@ def folder_of(folder: Path, rows: Sequence[TableRow] = ROWS) -> Path:
     return folder
 
 
-def shown(found: Sequence[Table]) -> list[dict[str, list[str]]]:
+def shown(found: Sequence[TextTable]) -> list[dict[str, list[str]]]:
     """The cells of each table by the labels of its lines; `` is the heading."""
     return [{line[0].replace("&nbsp;", ""): [*line[1:]] for line in (table.heading, *table.rows)} for table in found]
 
 
-def notes(found: Sequence[Table]) -> list[str]:
+def notes(found: Sequence[TextTable]) -> list[str]:
     return [note for table in found for note in table.notes]
 
 
-# ------------------------------------------------------------------------------------------- figures
 def test_markdown(tmp_path, vdgi):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     assert out.startswith(
@@ -98,7 +97,6 @@ def test_one_language_has_one_table_and_each_protocol_its_own():
     assert "| average | 4.0 |" in many
 
 
-# ------------------------------------------------------------------------------------------- warnings
 def test_figures_that_were_not_made_alike():
     other = [run("best", "fr", 1, 1, 2, 3, commit="c9")]
     found = tables.overview([*ROWS, *other])[-1].notes
@@ -111,7 +109,6 @@ def test_figures_that_were_not_made_alike():
     ]
 
 
-# ------------------------------------------------------------------------------------------- published
 def test_the_published_figures_are_sound():
     figures = files.read()
     assert len(figures) > 250
