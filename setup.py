@@ -67,7 +67,7 @@ setup(
             "mypy>=1.14",
             "import-linter>=2.1",
             "codespell[toml]>=2.3",
-            "matplotlib>=3.8",  # two benchmarks draw learning curves
+            "matplotlib>=3.8",  # two scripts of experiments draw learning curves
             "udtools>=0.2.9",
             "langcodes>=3.3",
             "argcomplete>=3.0",

@@ -81,7 +81,6 @@ def drawn(arrows: Arrows) -> Arrows:
     return {room: others.difference(*(reached[other] for other in others)) for room, others in arrows.items()}
 
 
-# ------------------------------------------------------------------------------------------- the picture
 WIDTH, HEIGHT, GAP, LANE, FLOOR = 112, 30, 14, 8, 74
 """Distances in pixels: of a box, between places, of an arrow that passes a floor, and between floors."""
 

@@ -23,7 +23,7 @@ retagger="$(cd "$CALLED_FROM" && realpath -m "${3:-$ROOT/resources/tagging/unive
 install "[dev]"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-"$VENV/bin/python" benchmarks/universal.py learn --data "$data" --free --members 3 --out "$work/weights.npz"
-"$VENV/bin/python" benchmarks/universal.py ship "$work/weights.npz" resources/universal/calibration.npz \
+"$VENV/bin/python" experiments/universal.py learn --data "$data" --free --members 3 --out "$work/weights.npz"
+"$VENV/bin/python" experiments/universal.py ship "$work/weights.npz" resources/universal/calibration.npz \
     resources/universal/expectation.npz --data "$data" --members 3 --out "$file"
-"$VENV/bin/python" benchmarks/retagger.py learn --data "$data" --free --out "$retagger"
+"$VENV/bin/python" experiments/retagger.py learn --data "$data" --free --out "$retagger"

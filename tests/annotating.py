@@ -84,7 +84,6 @@ def journal_of(records: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(lines)
 
 
-# ------------------------------------------------------------------------------------------- server
 class Client:
     """Requests to the page's address, as the page makes them unless told otherwise."""
 

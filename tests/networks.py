@@ -76,7 +76,6 @@ def error_of_gradient(net: Network, name: str, i: int, gradient: float, loss: Ca
     return min(errors)
 
 
-# ------------------------------------------------------------------------------------------- REINFORCE
 SENTENCE = Encoded((1, 2, 3), (0, 0, 0))
 """Its tags are `TAGS`, in their order."""
 
@@ -120,7 +119,6 @@ def assert_unbiased(found: Mapping[str, Floats], exact: Mapping[str, Floats], na
         assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"  # 1 - 1/M would be seen
 
 
-# --------------------------------------------------------------------------------------------- scores
 def written_out(kind: str, form: str, value: list[float], rules: list[float]) -> list[float]:
     """Eqs. 18-20, as the paper or the released code has them."""
     centred = [r - statistics.fmean(rules) for r in rules]

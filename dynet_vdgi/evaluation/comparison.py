@@ -12,7 +12,7 @@ import numpy as np
 
 from dynet_vdgi.evaluation.attachment import LABEL_MEASURES, Evaluation, SentenceTally, length_label, percent
 from dynet_vdgi.evaluation.significance import DRAWS, LEVEL, SEED, Difference, Interval, compare
-from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.system.text_tables import TextTable
 
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
@@ -94,34 +94,34 @@ def format_all(
     for measure, (title, value_of) in _MEASURES.items():
         if measure in LABEL_MEASURES and not has_labels:
             continue
+        shown = {n: each for n, each in evaluations.items() if each.has_labels or measure not in LABEL_MEASURES}
         rows = [
-            [title, *lengths],
             ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
             ["words", *(str(tally.words) for tally in first.by_length.values())],
         ]
-        shown = {n: each for n, each in evaluations.items() if each.has_labels or measure not in LABEL_MEASURES}
         for name, evaluation in shown.items():
             rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
-        tables = [rows]
+        tables = [TextTable([title, *lengths], rows)]
         if (comparison := comparisons.get(measure)) is not None:
-            intervals = [[f"{_LEVEL} interval", *lengths]]
+            intervals = []
             for name in shown:
                 intervals.append([name, *(_interval(found[name]) for found in comparison.intervals.values())])
-            differences = [["difference", *lengths]]
+            differences = []
             for name in next(iter(comparison.differences.values())):
                 gaps = [found[name] for found in comparison.differences.values()]
                 cells = [f"{_signed(gap.estimate)} {p_text(gap.p)}".strip() for gap in gaps]
                 differences.append([name, *cells])
-            tables += [intervals, differences]
-        texts = [aligned(table) for table in tables if len(table) > 1]
+            tables.append(TextTable([f"{_LEVEL} interval", *lengths], intervals))
+            tables.append(TextTable(["difference", *lengths], differences))
+        texts = [table.text() for table in tables if table.rows]
         texts += [comparison.note] if comparison is not None and measure == "dda" else []
         parts.append("\n".join(texts))
     for name in by:
-        rows = [[name, "words", *evaluations]]
+        rows = []
         for key, cell in first.breakdowns[name].items():
             shares = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
             rows.append([key, str(cell.words), *shares])
-        parts.append(aligned(rows))
+        parts.append(TextTable([name, "words", *evaluations], rows).text())
     return "\n\n".join(parts)
 
 

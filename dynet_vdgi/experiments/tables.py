@@ -20,8 +20,8 @@ from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import Evaluation, length_label
 from dynet_vdgi.evaluation.published import DATASETS, PublishedFigure, model_of, same_model
-from dynet_vdgi.system import text_tables
 from dynet_vdgi.system.messages import did_you_mean
+from dynet_vdgi.system.text_tables import TextTable
 
 BASELINES = {
     "left branching": "Left_branching",
@@ -66,14 +66,6 @@ class Cell(NamedTuple):
     best: float | None = None
     std: float | None = None
     n: int = 1
-
-
-class FiguresTable(NamedTuple):
-    """One table as text: the first line is the heading, notes stand below."""
-
-    title: str
-    lines: list[list[str]]
-    notes: list[str]
 
 
 Column = tuple[str, str]
@@ -177,7 +169,7 @@ def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
     return {name: own for name, own in found.items() if own}
 
 
-def overview(rows: Sequence[TableRow]) -> list[FiguresTable]:
+def overview(rows: Sequence[TableRow]) -> list[TextTable]:
     """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
     tables = []
     for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
@@ -193,7 +185,7 @@ def overview(rows: Sequence[TableRow]) -> list[FiguresTable]:
                 for own in _by_system(group).values()
             ]
             title = f"DDA, protocol {protocol}, {where}"
-            tables.append(FiguresTable(title, [_heading(columns), *lines], _notes(group)))
+            tables.append(TextTable(_heading(columns), lines, title, _notes(group)))
     return tables
 
 
@@ -216,7 +208,7 @@ def _seeds(rows: Iterable[TableRow]) -> int:
     return max(len({row.seed for row in own}) for own in _by_system(rows).values())
 
 
-def beside(rows: Sequence[TableRow], like: str) -> list[FiguresTable]:
+def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
     """Published tables with our systems below the published model of their name (see `published.model_of`).
 
     `like`: `paper`, or the name of a table of resources/published.csv. A table has the columns for which there is a
@@ -258,7 +250,7 @@ def _beside(
     where: Mapping[str, str],
     systems: Mapping[str, list[TableRow]],
     models: Mapping[str, str],
-) -> list[FiguresTable]:
+) -> list[TextTable]:
     """One published table with ours: below each model our systems of its name, then those of no model.
 
     Columns for which we have nothing are left out; [] if none is left.
@@ -278,7 +270,7 @@ def _beside(
         for column in dict.fromkeys((each.dataset, each.length) for each in figures)
         if any(ours(own, *column) for own in systems.values())
     ]
-    lines, placed = [_heading(columns)], list[TableRow]()
+    lines, placed = list[list[str]](), list[TableRow]()
 
     def add(names: Iterable[str]) -> None:
         for name in names:
@@ -304,15 +296,16 @@ def _beside(
     notes += [f"Warning: published on UD 1.4, but UD 2 here, which cannot be compared: {newer}."] if newer else []
     sizes = {size for _, size in columns}
     title += f", length {sizes.pop()}" if len(sizes) == 1 else ""
-    return [FiguresTable(title, lines, [*notes, *_notes(placed)])] if columns else []
+    return [TextTable(_heading(columns), lines, title, [*notes, *_notes(placed)])] if columns else []
 
 
 def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
     """The paper's tables of a language with the scores of one gold file; a warning if it is of UD 2."""
     rows = [row_of(each, system=name, language=language, seed=0, commit="") for name, each in evaluations.items()]
-    for title, lines, _ in beside(rows, "paper"):
-        lines[0][0] = f"DDA beside {title.partition(' ')[0]}"
-        yield text_tables.aligned([[each.replace("&nbsp;", " ") for each in line] for line in lines])
+    for table in beside(rows, "paper"):
+        heading = [f"DDA beside {table.title.partition(' ')[0]}", *table.heading[1:]]
+        lines = [[each.replace("&nbsp;", " ") for each in line] for line in table.rows]
+        yield TextTable(heading, lines).text()
     yield "Rows marked (here) are of this evaluation, the others as published by Li et al. (2019): mean (best)."
     if rows[0].is_ud2 and language != "wsj":
         yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
@@ -343,12 +336,13 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     return notes
 
 
-def markdown(tables: Sequence[FiguresTable]) -> str:
+def markdown(tables: Sequence[TextTable]) -> str:
     """Tables with their titles, many columns as lines; below a table the notes that no later one has."""
     shown = []
-    for k, (title, lines, notes) in enumerate(tables):
+    for k, table in enumerate(tables):
         later = {note for other in tables[k + 1 :] for note in other.notes}
-        if len(lines[0]) > max(7, len(lines)):
-            lines = [[each.replace("&nbsp;", "") for each in column] for column in zip(*lines)]
-        shown += [title, text_tables.markdown(lines), *(note for note in notes if note not in later)]
+        if len(table.heading) > max(7, len(table.rows) + 1):
+            without = [[each.replace("&nbsp;", "") for each in line] for line in table.rows]
+            table = TextTable(table.heading, without, table.title, table.notes).turned()
+        shown += [table.title, table.markdown(), *(note for note in table.notes if note not in later)]
     return "\n\n".join(shown) + "\n"

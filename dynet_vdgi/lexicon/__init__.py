@@ -1,1 +1,1 @@
-"""What is known of words beyond a treebank: vectors and Brown clusters."""
+"""Knowledge about words beyond a treebank: vectors and Brown clusters."""

@@ -46,12 +46,12 @@ MOST_SHIFTED = 8.0  # nats
 DECIMALS = 6  # of learnt numbers: further ones depend on processor and NumPy version
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
-"""Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (benchmarks/confidence.py); and
+"""Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (experiments/confidence.py); and
 with ten to a hundred trees on texts and dev files of sixteen, under an earlier calibration."""
 
 WRONG_TAGS = 2.0
 """With a share w of wrong tags, log-odds are divided by 1 + WRONG_TAGS w, as sure heads are wrong as well, and lose
-WRONG_TAGS w nats; learnt with taggers of a hundred sentences of languages left out (benchmarks/expect.py errors)."""
+WRONG_TAGS w nats; learnt with taggers of a hundred sentences of languages left out (experiments/expect.py errors)."""
 
 
 class Weights(NamedTuple):
@@ -66,7 +66,7 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(0.596, 0.647, 0.508, 0.222, -0.704, -1.036)
-"""As printed by `benchmarks/confidence.py --learn` for dev files of sixteen treebanks of UD 2."""
+"""As printed by `experiments/confidence.py --learn` for dev files of sixteen treebanks of UD 2."""
 
 
 class Arcs(NamedTuple):

@@ -3,7 +3,7 @@
 The log-odds of the share of right heads are a line in the log-odds of the mean marginal probability of the
 heads found. Wrong tags lower the log-odds in proportion to their share. For gold trees of the language, the
 log-odds with k of them are a line in those without. All of this comes from languages whose branch was kept
-from the parser (benchmarks/expect.py).
+from the parser (experiments/expect.py).
 
 Letters: S treebanks learnt from, U numbers of a text, K numbers of trees.
 """

@@ -26,7 +26,7 @@ from dynet_vdgi.universal.stored import beginning
 
 RELATED_DISTANCE, RELATED_WORDS = 0.5, 2000
 """A text of at least this many words, whose nearest treebank is at a distance below this, is probably in a
-language learnt from, or a near relative (`benchmarks/expect.py near`). Of texts of 3,000 words, those in ten
+language learnt from, or a near relative (`experiments/expect.py near`). Of texts of 3,000 words, those in ten
 languages learnt from have .27 to .56 to the nearest treebank, those in seventeen others .54 or more. With
 1,500 words these are .38 to .68 and .51 or more, so shorter texts do not tell."""
 

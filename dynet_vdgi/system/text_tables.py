@@ -1,10 +1,11 @@
-"""Tables as plain text and as Markdown, from rows of cells; the first row is the heading."""
+"""Tables as plain text and as Markdown, from rows of cells: the one writer of the program's and the pages' tables."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 GAP = "  "
 """Between the columns of an aligned table."""
@@ -51,14 +52,34 @@ def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     return "\n".join(lines)
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as a Markdown table: the first column is text, the others are numbers.
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of cells below a heading; the first `left` columns are text, the others are numbers."""
 
-    >>> print(markdown([["DDA", "all"], ["a|b", "9.5"]]))
-    | DDA | all |
-    | --- | ---: |
-    | a\\|b | 9.5 |
-    """
-    lines = [[_SPECIAL.sub(r"\\\g<0>", cell) for cell in row] for row in rows]
-    lines.insert(1, ["---", *["---:"] * (len(rows[0]) - 1)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    notes: Sequence[str] = ()
+    left: int = 1
+
+    def text(self) -> str:
+        """Aligned columns, without title and notes."""
+        return aligned([self.heading, *self.rows], left=self.left)
+
+    def markdown(self, *, escaped: bool = True) -> str:
+        """A Markdown table, without title and notes; not `escaped`: the cells are Markdown already.
+
+        >>> print(TextTable(["DDA", "all"], [["a|b", "9.5"]]).markdown())
+        | DDA | all |
+        | --- | ---: |
+        | a\\|b | 9.5 |
+        """
+        sides = ["---"] * self.left + ["---:"] * (len(self.heading) - self.left)
+        lines = [[_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in row] for row in self.rows]
+        head = [_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in self.heading]
+        return "\n".join(f"| {' | '.join(line)} |" for line in (head, sides, *lines))
+
+    def turned(self) -> TextTable:
+        """Columns as lines: the first column becomes the heading."""
+        head, *rows = zip(self.heading, *self.rows)
+        return TextTable(head, rows, self.title, self.notes, self.left)

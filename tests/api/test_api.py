@@ -55,7 +55,6 @@ def same_model(one: ModelFile, other: ModelFile) -> bool:
     )
 
 
-# ------------------------------------------------------------------------------------------- what is shown
 def test_read_train_save_load(few: Path, parser: Parser, tmp_path: Path) -> None:
     parser.save(tmp_path / "my.vdgi")
     again = vdgi.load(tmp_path / "my.vdgi")
@@ -99,7 +98,6 @@ def test_the_level_of_research(few: Path) -> None:
     assert vdgi.WordPerceptron(epochs=3).fit(trees).predict(text) == found
 
 
-# ------------------------------------------------------------------------------------------- in memory
 def test_sentences_in_memory_give_the_model_of_their_file_bit_by_bit(
     few: Path, parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +137,6 @@ def test_trees_and_dev_in_memory(few: Path) -> None:
     assert dda > 0.5
 
 
-# ------------------------------------------------------------------------------------------- faults
 def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None:
     text = list(read(few / "my.conllu"))
     bare = [vdgi.Sentence(("a", "b"), ("NOUN", "VERB"))]
@@ -164,7 +161,6 @@ def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-# ------------------------------------------------------------------------------------------- silence
 QUIET = """
 import logging, sys
 before = list(logging.root.handlers)
@@ -192,7 +188,6 @@ def test_the_library_neither_prints_nor_sets_handlers(few: Path, tmp_path: Path)
     assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), result.stderr
 
 
-# ------------------------------------------------------------------------------------------- types
 SCRIPT = """
 from __future__ import annotations
 
@@ -241,7 +236,6 @@ def test_a_program_that_uses_it_is_typed(tmp_path: Path) -> None:
     assert sorted({*faults[:-1]}) == ["2", "3", "4"], result.stdout + result.stderr
 
 
-# ----------------------------------------------------------------------------------- files or sentences
 TOKENS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n"
 ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
 
@@ -316,7 +310,6 @@ def test_an_argument_of_another_kind_is_a_usage_error(name: str, call: Any) -> N
             call(wrong)
 
 
-# ------------------------------------------------------------------------------------- what a parser says
 def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(few: Path, parser: Parser) -> None:
     new = list(vdgi.read(few / "new.conllu"))
     told = [parser(s.forms, s.tags, feats=s.feats, lemmas=s.lemmas, xpos=s.xpos) for s in new]

@@ -51,7 +51,7 @@ VECTORS = f"{NEURAL} --set words.vectors={{file}}"
 CLUSTERS = f"{NEURAL} --set words.clusters={{file}}"
 
 ROWS: dict[str, list[Row]] = {
-    # ------------------------------------------------------------------ the first round
+    # The first round.
     "bugs/blank.paths": [Row(CLUSTERS, 0, r"clusters: \d+ of \d+ words")],
     "bugs/bom.paths": [Row(CLUSTERS, 0, r"clusters: \d+ of \d+ words")],
     "bugs/comment_trailing_at_end.conllu": [
@@ -105,7 +105,7 @@ ROWS: dict[str, list[Row]] = {
     "bugs/keep/numbers_and_specials.conllu": [SOUND, PARSED],
     "bugs/keep/w2v_badutf8.bin": [Row(VECTORS, 0, r"vectors: \d+ of \d+ words .* 10 dimensions")],
     "bugs/keep/ws_inside_form_ls.conllu": [SOUND, PARSED],
-    # ------------------------------------------------------------------ the second round
+    # The second round.
     "bugs-2/expect_all_x.conllu": [
         Row("expect {file}", 0, "no share of right heads can be expected", absent="right heads, %"),
         Row("parse universal {file} --confidence -o {out}", 0, "say next to nothing", absent="of the heads are right"),

@@ -218,7 +218,6 @@ def test_objects_of_the_library_conllu_have_the_columns(put: Callable[..., str])
     assert found.serialize().rstrip("\n").split("\n") == list(sentence.source.lines)
 
 
-# ------------------------------------------------------------------------------------------- annotation
 def session_of(name: str) -> Session:
     return guessed(Session(name, "anna", "right"))
 

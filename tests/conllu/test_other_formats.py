@@ -225,7 +225,6 @@ def test_files_of_the_field_are_no_raw_text(folder: Path, vdgi: Vdgi, make: Call
     assert [path.name for path in folder.iterdir()] == ["field.txt"]
 
 
-# ------------------------------------------------------------------------------------------- FEATS
 UNIMORPH = ("N;SG", "V;PST;3;PL", "ADJ;MASC;SG;ACC", "PRO;1", "V.PTCP;PRS")
 PROIEL = ("NUMBs|GENDn", "PERS3|NUMBp|TENSp|MOODi|VOICa", "CASEa", "INFLn", "NUMBs|GENDm|CASEg|DEGRp|STREw")
 CONLL_X = ("UTR|SIN", "PRS|AKT", "cat-n|gen-m|num-sg", "sg", "_|doc=1|sent_id=2", "m|1|Acc", "tense:past")

@@ -58,7 +58,6 @@ def train(vdgi: Vdgi, text: str, out: str, *options: str) -> Path:
     return Path(out, settings.MODEL_NAME)
 
 
-# ------------------------------------------------------------------------------------------- reading
 def test_the_column_is_chosen(files: Path) -> None:
     by_upos, by_xpos = (list(reading.read("both.conllu", tags=tags)) for tags in ("upos", "xpos"))
     assert by_upos == list(reading.read("both.conllu"))
@@ -101,7 +100,6 @@ def test_upos_tells_what_is_punctuation() -> None:
     assert len(without_punctuation(replace(sentence, upos=("PUNCT",) * 5))[0]) == 0
 
 
-# ------------------------------------------------------------------------------------------- models
 def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Path) -> None:
     """Bit for bit; and so are its trees, with punctuation told by UPOS in either file."""
     penn = train(vdgi, "both.conllu", "penn", *XPOS)

@@ -52,7 +52,6 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "a.conllu", tmp_path / "b.conllu"
 
 
-# ------------------------------------------------------------------------------------------- figures
 def test_the_figures_are_those_counted_by_hand(pair: tuple[Path, Path]) -> None:
     found = agreement(TwoFiles.read(*pair))
     shares = {name: (one.same, one.words) for name, one in found.counts.items()}
@@ -114,7 +113,6 @@ def test_kappa_is_that_of_the_definition_and_of_scikit_learn(tmp_path: Path, see
         assert counts[name].kappa == pytest.approx(cohen_kappa_score(*zip(*pairs)), abs=1e-12)
 
 
-# ------------------------------------------------------------------------------------------- alignment
 def test_words_of_other_tokens_are_aligned_and_heads_follow_them(tmp_path: Path) -> None:
     one = sentence("1-2/don't", "do/AUX/_/3/aux", "n't/PART/_/3/advmod", "bark/VERB/_/0/root")
     other = sentence("don't/AUX/_/2/aux", "bark/VERB/_/0/root")
@@ -150,7 +148,6 @@ def test_words_without_a_value_in_both_files_do_not_count(tmp_path: Path) -> Non
     assert words == {"upos": 1, "head": 1, "deprel": 1, "both": 1, "feats": 0}
 
 
-# ------------------------------------------------------------------------------------------- command
 def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
     vdgi: Vdgi, pair: tuple[Path, Path]
 ) -> None:

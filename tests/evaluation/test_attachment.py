@@ -48,7 +48,6 @@ GOLD = sentence_of("DET NOUN VERB DET NOUN", (2, 3, 0, 5, 3))
 PREDICTED = (3, 1, 0, 3, 3)
 
 
-# ------------------------------------------------------------------------------------------- counts
 def words(n: int, directed: int, undirected: int) -> SentenceTally:
     return SentenceTally(0, n, directed, undirected)
 
@@ -117,7 +116,6 @@ def test_scores_add_up(
         assert perfect == SentenceTally(1, len(gold), len(gold), len(gold), 1)
 
 
-# ------------------------------------------------------------------------------------------- break-downs
 def test_break_downs_by_hand() -> None:
     second = sentence_of("VERB NOUN", (0, 1))
     stop = sentence_of("PUNCT", (0,))
@@ -163,7 +161,6 @@ def test_each_break_down_partitions_the_total(pairs: list[tuple[Sentence, tuple[
     json.dumps(report.to_dict(), allow_nan=False)
 
 
-# ------------------------------------------------------------------------------------------- both sides
 # gold: « -> dort, Il -> dort, dort root, » -> dort; the prediction has « as root
 QUOTED = sentence_of("PUNCT PRON VERB PUNCT", (3, 3, 0, 3), "« Il dort »")
 PARSED = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
@@ -198,7 +195,6 @@ def test_punctuation_and_projectivity_are_taken_from_gold() -> None:
     assert GoldTrees.of(gold, AS_RELEASED) == kept
 
 
-# ------------------------------------------------------------------------------------------- relations
 LABELLED = sentence_of("DET NOUN VERB PUNCT NOUN", (2, 3, 0, 3, 3))
 GOLD_RELATIONS = ("det", "nsubj:pass", "root", "punct", "obl")
 
@@ -314,7 +310,6 @@ def test_complaints_name_both_places() -> None:
         assert complaint(gold, parsed) == message
 
 
-# ------------------------------------------------------------------------------------------- output
 def two_reports() -> dict[str, Evaluation]:
     return {
         "left branching": evaluate([GOLD], [left_branching(5)], max_lens=(3, 10, None), rules=RULES),
@@ -360,7 +355,6 @@ def test_an_evaluation_prints_its_policy_first() -> None:
     ]
 
 
-# ------------------------------------------------------------------------------------------- real treebanks
 @pytest.mark.parametrize(
     ("name", "n_sentences", "n_words", "left", "right"),
     [

@@ -41,7 +41,6 @@ def text(*tree: Any, width: int = 80, colour: bool = False, note: str | None = N
     return text_of(DrawnTree(*tree)._replace(note=note), width, colour=colour)
 
 
-# ------------------------------------------------------------------------------------------- reading back
 def grid(lines: Sequence[str]) -> list[str]:
     """Lines as cells of one column; a wide letter takes two, a mark on a letter none."""
     return ["".join(c * column_count(c) if c.isalpha() else c for c in line) for line in lines]
@@ -143,7 +142,6 @@ def test_nothing_is_wider_than_the_width_or_lost(sentence: tuple[list[str], list
             assert drawing.count(letter) >= sum(form.count(letter) for form in forms)
 
 
-# ------------------------------------------------------------------------------------------- looked at
 LONG_WORDS = """Tom/PROPN ,/PUNCT who/PRON had/AUX seen/VERB the/DET film/NOUN before/ADV ,/PUNCT wrote/VERB
 a/DET long/ADJ and/CONJ careful/ADJ review/NOUN of/ADP it/PRON for/ADP the/DET school/NOUN newspaper/NOUN"""
 LONG, LONG_TAGS = zip(*(word.split("/") for word in LONG_WORDS.split()))
@@ -222,7 +220,6 @@ def test_what_cannot_be_drawn(draw, heads, gold, message) -> None:
         draw(["a", "b"], ["X", "X"], heads, gold)
 
 
-# ------------------------------------------------------------------------------------------- SVG
 def words_of(element: ElementTree.Element) -> list[ElementTree.Element]:
     return [label for label in element.iter(f"{SVG}text") if "vdgi-form" in label.get("class", "")]
 
@@ -324,7 +321,6 @@ def test_svg_document() -> None:
     assert alone.get("role") == "img"
 
 
-# ------------------------------------------------------------------------------------------- the command
 @pytest.fixture
 def files(folder: Path) -> Path:
     """gold.conllu of 6 sentences, and parse.conllu whose first tree differs."""
@@ -388,7 +384,6 @@ def test_the_counts_are_those_of_evaluate(vdgi: Vdgi, files: Path, protocol: str
     assert COUNT.findall(picture.out) == COUNT.findall(drawn)
 
 
-# ------------------------------------------------------------------------------------------- in Python
 def test_a_sentence_draws_itself() -> None:
     sentence = Sentence(("the", "dog", "barks"), ("DET", "NOUN", "VERB"), (2, 3, 0))
     drawing = draw(sentence)
@@ -456,7 +451,6 @@ def test_the_width_and_the_colours_of_a_terminal(vdgi: Vdgi, files: Path, monkey
     assert max(map(len, narrow.splitlines())) <= 41 < max(map(len, plain.splitlines()))
 
 
-# ---------------------------------------------------------------------------------- relations, confidence
 SURE_LINES = (
     "1\tthe\t_\tDET\t_\t_\t2\tdet\t_\tHeadConf=0.95",
     "2\tdog\t_\tNOUN\t_\t_\t3\tnsubj\t_\tSpaceAfter=No|HeadConf=0.62",
@@ -516,7 +510,6 @@ def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
     assert "/" not in str(draw(replace(gold, deprels=()), gold)).replace("\n", "")
 
 
-# ------------------------------------------------------------------------------------------- no trees
 ODD = """# sent_id = odd
 0.1\tyou\t_\tPRON\t_\t_\t_\t_\t3:nsubj\t_
 1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_

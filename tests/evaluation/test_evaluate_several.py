@@ -51,7 +51,6 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}"
 
 
-# ------------------------------------------------------------------------------------------- intervals
 def test_text_and_json_have_the_same_figures(vdgi: Vdgi, scored: Path) -> None:
     arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--max-len", "4", "--by", "tag"]
     text = vdgi.good(*arguments).out
@@ -131,7 +130,6 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
 
 
-# ------------------------------------------------------------------------------------------- published
 UD1_WORD, UD2_WORDS = "\tNOUN\t_\t_\t3\tdobj", ("\tNOUN\t_\t_\t3\tobj", "\tCCONJ\t_\t_\t3\tdep")
 
 
@@ -162,7 +160,6 @@ def test_releases_of_real_treebanks_are_told_apart(data_dir: Path) -> None:
             assert evaluate(path, path, by=()).is_ud2 == is_ud2, path
 
 
-# ------------------------------------------------------------------------------------------- every word
 def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
     crossing = tiny.block(1, ["NOUN", "VERB", "PUNCT", "NOUN"], [4, 0, 2, 2])
     Path("gold.conllu").write_text(crossing, encoding="utf-8")

@@ -253,9 +253,17 @@ json.dump(found, sys.stdout)
 """
 
 
+def official_scores(pairs: list[list[str]]) -> list[dict[str, list[int]]]:
+    """Right, gold and found of each metric, by the official script, which is under the MPL: a process of its own."""
+    command = [sys.executable, "-c", OFFICIAL]
+    done = subprocess.run(command, input=json.dumps(pairs), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    scores: list[dict[str, list[int]]] = json.loads(done.stdout)
+    return scores
+
+
 @pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
 def test_scores_equal_the_official_ones(tmp_path: Path) -> None:
-    """The official script is under the MPL: it runs in a process of its own."""
     rng, pairs, ours = random.Random(3), [], []
     for n in range(60):
         text = "".join(rng.choices("abcd", k=rng.randint(1, 30)))
@@ -265,11 +273,87 @@ def test_scores_equal_the_official_ones(tmp_path: Path) -> None:
         pairs.append([str(path) for path in paths])
         (found,) = score_files(paths[0], paths[1:]).values()
         ours.append({name: [score.right, score.gold, score.found] for name, score in found.items()})
-    command = [sys.executable, "-c", OFFICIAL]
-    done = subprocess.run(command, input=json.dumps(pairs), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    for mine, official in zip(ours, json.loads(done.stdout), strict=True):
+    for mine, official in zip(ours, official_scores(pairs), strict=True):
         assert mine == {name: official[name] for name in METRICS}
+
+
+def changed(text: str, rng: random.Random) -> str:
+    """Another annotation of the same characters: sentences joined, tokens whole, and tags, relations, heads changed.
+
+    A multiword token becomes one word now and then; what was attached to its words is attached to the root.
+    """
+    blocks = []
+    for number, one in enumerate(text.strip("\n").split("\n\n")):
+        rows = [line.split("\t") for line in one.split("\n") if line[0] != "#"]
+        words: list[list[str]] = []  # with their old number first
+        whole = 0
+        for row in rows:
+            first, _, last = row[0].partition("-")
+            if last and rng.random() < 0.3:
+                whole = int(last)
+                words.append(row)
+            elif "." not in first and not last and int(first) > whole:
+                words.append(row)
+            elif last:
+                words.append([*row, "range"])
+        places = {row[0]: n for n, row in enumerate((r for r in words if len(r) == 10), 1)}
+        root = next((place for name, place in places.items() if "-" not in name and rng.random() < 0.3), 1)
+        lines = []
+        for row in words:
+            cells = row[:10]
+            if len(row) > 10:
+                first, _, last = cells[0].partition("-")
+                cells[0] = f"{places[first]}-{places[last]}"
+            else:
+                place = places[cells[0]]
+                relation = cells[7] if rng.random() < 0.8 else rng.choice(("obl", "nmod:poss"))
+                tag = cells[3] if rng.random() < 0.8 else "NOUN"
+                tag, relation = ("X", "dep") if tag == "_" else (tag, relation)
+                head = 0 if place == root else root
+                cells = [
+                    str(place),
+                    *cells[1:3],
+                    tag,
+                    *cells[4:6],
+                    str(head),
+                    relation if head else "root",
+                    "_",
+                    cells[9],
+                ]
+            lines.append(cells)
+        if number % 3 == 2 and blocks:  # joined to the sentence before
+            before = blocks[-1]
+            n_before = sum(cells[0].isdecimal() for cells in before)
+            top = next(cells[0] for cells in before if cells[6] == "0")
+            for cells in lines:
+                cells[0] = "-".join(str(int(each) + n_before) for each in cells[0].split("-"))
+                if cells[6] == "0":
+                    cells[6:8] = [top, "parataxis"]
+                elif cells[6] != "_":
+                    cells[6] = str(int(cells[6]) + n_before)
+            before += lines
+        else:
+            blocks.append(lines)
+    return "".join("\n".join(map("\t".join, lines)) + "\n\n" for lines in blocks)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
+def test_scores_of_real_treebanks_equal_the_official_ones(tmp_path: Path, data_dir: Path) -> None:
+    """Among them multiword tokens, words with spaces, and no spaces between words."""
+    rng, pairs, ours = random.Random(4), [], []
+    for name in ("UD_Welsh", "UD_Tamil", "UD_Coptic", "UD_Vietnamese", "UD_Thai", "UD_Italian"):
+        path = next((data_dir / "ud2").glob(f"{name}-*/*-ud-test*.conllu"))
+        text = "\n\n".join(path.read_text(encoding="utf-8").strip("\n").split("\n\n")[:200]) + "\n\n"
+        sides = [tmp_path / f"{name}-{side}.conllu" for side in ("gold", "parsed")]
+        sides[0].write_text(text, encoding="utf-8")
+        sides[1].write_text(changed(text, rng), encoding="utf-8")
+        pairs.append([str(side) for side in sides])
+        (found,) = score_files(sides[0], sides[1:]).values()
+        ours.append({metric: [score.right, score.gold, score.found] for metric, score in found.items()})
+        assert 0 < found["LAS"].right < found["UAS"].right < found["Words"].right
+        assert found["Sentences"].right < found["Sentences"].gold
+    for mine, official in zip(ours, official_scores(pairs), strict=True):
+        assert mine == {metric: official[metric] for metric in METRICS}
 
 
 def test_the_command_prints_f1_of_every_metric(vdgi: Vdgi, folder: Path) -> None:

@@ -32,7 +32,6 @@ def all_resamples(correct: list[int], words: list[int]) -> np.ndarray:
     return np.array([sum(correct[k] for k in d) / sum(words[k] for k in d) for d in draws])
 
 
-# ------------------------------------------------------------------------------------------- enumeration
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("correct", [OURS, THEIRS])
 def test_interval_is_that_of_all_resamples(correct: list[int], level: float) -> None:
@@ -64,7 +63,6 @@ def test_drawn_together_not_apart() -> None:
     assert found.p < 0.01
 
 
-# ------------------------------------------------------------------------------------------- simulation
 def simulated(rng: np.random.Generator, n: int, skill: float) -> tuple[np.ndarray, np.ndarray]:
     """Words right and words of n sentences, some of which are easier than others."""
     words = rng.integers(1, 21, n)
@@ -80,7 +78,6 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.91 <= hits / 400 <= 0.98  # 3 standard errors are 0.033; a percentile interval is a little narrow
 
 
-# ------------------------------------------------------------------------------------------- laws
 def sentences() -> st.SearchStrategy[list[tuple[int, int, int]]]:
     """Words right of two systems, and words."""
     one = st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.integers(0, n), st.just(n)))

@@ -36,7 +36,6 @@ BASELINES = {
 }
 
 
-# ------------------------------------------------------------------------------------------- naive twins
 def crosses(first: tuple[int, int], second: tuple[int, int]) -> bool:
     (a, b), (c, d) = sorted([first, second])
     return a < c < b < d
@@ -115,14 +114,12 @@ def any_sentence() -> st.SearchStrategy[Sentence]:
     return st.lists(st.sampled_from(["PUNCT", "NOUN", "VERB"]), min_size=1, max_size=6).flatmap(of)
 
 
-# ------------------------------------------------------------------------------------------- projectivity
 @pytest.mark.parametrize("n_words", range(6))
 def test_is_projective_on_every_head_vector(n_words: int) -> None:
     for heads in itertools.product(range(n_words + 1), repeat=n_words):
         assert is_projective(heads) == has_no_crossing(heads), heads
 
 
-# ------------------------------------------------------------------------------------------- removal
 def test_removal_by_hand() -> None:
     heads = (2, 5, 2, 3, 0, 4)  # 6 -> 4 -> 3 -> 2 -> 5
     assert heads_without(heads, (1, 2, 3, 5, 6)) == (2, 4, 2, 0, 3)
@@ -178,7 +175,6 @@ def test_laws_of_removal_and_restoration(sentence: Sentence) -> None:
         assert removed.isdisjoint(full)  # leaves
 
 
-# ------------------------------------------------------------------------------------------- restoration
 def restored(text: str, kept_heads: Sequence[int]) -> dict[str, str]:
     """The heads of marks in a text whose other words, all different, have these heads."""
     forms = text.split()
@@ -221,9 +217,6 @@ def test_restoration_is_the_rule_and_crosses_nothing_in_every_small_tree(n_kept:
             arcs = list(enumerate(whole, 1))
             of_marks = [arc for arc in arcs if arc[0] not in kept] if kept else []
             assert not any(brute_force.cross(one, other) for one in of_marks for other in arcs)
-
-
-# ------------------------------------------------------------------------------------------- filters
 
 
 def test_prepare_standard() -> None:
@@ -281,7 +274,6 @@ def test_filters_partition_their_input(sentences: list[Sentence], name: str, max
     assert again.dropped == []
 
 
-# ------------------------------------------------------------------------------------------- real treebanks
 def per_cent_right(sentences: list[Sentence], parser: Callable[[int], tuple[int, ...]]) -> float:
     right = words = 0
     for sentence in sentences:

@@ -64,7 +64,6 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
     return {each.label: each for each in found}
 
 
-# ------------------------------------------------------------------------------------------- plans
 @pytest.mark.parametrize(
     ("old", "new", "status", "message"),
     [
@@ -128,7 +127,6 @@ def test_the_plans_of_the_paper_find_their_data(data_dir):
     assert "fr/baselines/as_released" in found
 
 
-# ------------------------------------------------------------------------------------------- files
 FRENCH = Treebank(
     name="fr",
     releases=("UD_French/fr", "UD_French-GSD/fr_gsd"),
@@ -171,7 +169,6 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
     assert found() == "UD_French/fr-ud-train.conllu UD_French/fr-ud-test.conllu"
 
 
-# ------------------------------------------------------------------------------------------- records
 CLUSTERS = 'set = ["parser.word_dim=4", "words.clusters={}.txt"]'
 
 
@@ -203,7 +200,6 @@ def test_a_record_changes_with_what_the_result_follows_from(folder, old, new, ch
     assert before["xx/first/1"].parts != before["xx/first/2"].parts
 
 
-# ------------------------------------------------------------------------------------------- without training
 class Pretended:
     """Jobs that are done in no time, or fail; `seen` in this order."""
 
@@ -287,7 +283,6 @@ def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended):
     assert "| first | 48.5 (49.0) ± 0.7 |" in vdgi.good(*EXPERIMENT).out
 
 
-# ------------------------------------------------------------------------------------------- with training
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder in which the plan was carried out without disturbance, and the table."""

@@ -14,6 +14,7 @@ import pytest
 
 from dynet_vdgi import cli
 from dynet_vdgi.experiments import plan
+from dynet_vdgi.relations import label_table
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 
@@ -73,7 +74,10 @@ def check_script(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         if script.stem == "knowledge" and given.get("ablate"):
             rules_path(given["ablate"])
         for name in given.get("tables") or []:
-            assert Path(rules_path(name)).is_file(), name
+            if script.stem == "label_table":  # of labels, not of rules
+                label_table.load(name)
+            else:
+                assert Path(rules_path(name)).is_file(), name
         assert given.get("list") is None or (ROOT / given["list"]).is_file(), given["list"]
         raise ParsedError
 

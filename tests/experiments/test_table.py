@@ -16,6 +16,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published as files
 from dynet_vdgi.experiments import tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
+from dynet_vdgi.system.text_tables import TextTable
 
 LENGTHS = ("<=15", "<=40", "all")
 
@@ -60,16 +61,15 @@ def folder_of(folder: Path, rows: Sequence[TableRow] = ROWS) -> Path:
     return folder
 
 
-def shown(found: Sequence[tables.FiguresTable]) -> list[dict[str, list[str]]]:
+def shown(found: Sequence[TextTable]) -> list[dict[str, list[str]]]:
     """The cells of each table by the labels of its lines; `` is the heading."""
-    return [{line[0].replace("&nbsp;", ""): line[1:] for line in table.lines} for table in found]
+    return [{line[0].replace("&nbsp;", ""): [*line[1:]] for line in (table.heading, *table.rows)} for table in found]
 
 
-def notes(found: Sequence[tables.FiguresTable]) -> list[str]:
+def notes(found: Sequence[TextTable]) -> list[str]:
     return [note for table in found for note in table.notes]
 
 
-# ------------------------------------------------------------------------------------------- figures
 def test_markdown(tmp_path, vdgi):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     assert out.startswith(
@@ -88,7 +88,7 @@ def test_one_language_has_one_table_and_each_protocol_its_own():
     released = [run("weak", "fr", 1, 1, 2, 3, protocol="as_released")]
     found = tables.overview([row for row in ROWS if row.language == "fr"] + released)
     assert [table.title for table in found] == ["DDA, protocol standard, fr", "DDA, protocol as_released, fr"]
-    assert found[0].lines[0] == ["", "fr <=15", "fr <=40", "fr all"]
+    assert found[0].heading == ["", "fr <=15", "fr <=40", "fr all"]
     assert shown(found)[1] == {"": ["fr <=15", "fr <=40", "fr all"], "weak": ["1.0", "2.0", "3.0"]}
     assert "Over 1 seed." in found[1].notes
     assert tables.overview(BASE) == []  # nothing was run
@@ -97,7 +97,6 @@ def test_one_language_has_one_table_and_each_protocol_its_own():
     assert "| average | 4.0 |" in many
 
 
-# ------------------------------------------------------------------------------------------- warnings
 def test_figures_that_were_not_made_alike():
     other = [run("best", "fr", 1, 1, 2, 3, commit="c9")]
     found = tables.overview([*ROWS, *other])[-1].notes
@@ -110,7 +109,6 @@ def test_figures_that_were_not_made_alike():
     ]
 
 
-# ------------------------------------------------------------------------------------------- published
 def test_the_published_figures_are_sound():
     figures = files.read()
     assert len(figures) > 250
@@ -163,7 +161,7 @@ def test_beside_the_paper():
 def test_rows_of_systems_that_learn_nothing_name_their_rules():
     row = run("rules only", "fr", 0, 1, 2, 3, rules="ud")
     for found in (tables.overview([row, *RUNS]), tables.beside([row, *RUNS], "paper")):
-        labels = [line[0] for table in found for line in table.lines]
+        labels = [line[0] for table in found for line in table.rows]
         assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == ["rules only: ud"] * len(
             found
         )

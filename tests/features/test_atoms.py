@@ -86,7 +86,6 @@ def test_sentences_lie_one_after_the_other_whatever_was_packed_before():
     assert len(packed.of(2)) == 4
 
 
-# ------------------------------------------------------------------------------------------- templates
 ATOMS = ("nothing", "s0.T", "b0.W", "gaps")
 
 

@@ -46,7 +46,6 @@ def some_crf(sentences, seed=0):
     return crf
 
 
-# ------------------------------------------------------------------------------------------- the law
 def test_without_trees_it_is_the_base():
     base, crf = RandomBase(), ArcCrf(**SMALL).fit([], RandomBase())
     for sentence in trees(6):
@@ -101,7 +100,6 @@ def test_crossing_arcs_are_learnt_from_one_by_one():
     assert not gradients[:, 2].any()
 
 
-# ------------------------------------------------------------------------------------------- features
 def test_scores_are_sums_of_weights_of_features():
     sentence = trees(2)[1]
     crf = some_crf([sentence])
@@ -114,7 +112,6 @@ def test_scores_are_sums_of_weights_of_features():
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
 
 
-# ------------------------------------------------------------------------------------------- learning
 def test_learning_raises_the_likelihood_and_finds_the_trees():
     gold = trees(12)
     before = ArcCrf(**SMALL).fit([], RandomBase())
@@ -151,7 +148,6 @@ def test_a_step_that_is_not_kept_favours_what_the_partial_tree_says():
     assert (crf.weights == before).all()
 
 
-# ------------------------------------------------------------------------------------------- the rest
 def test_the_more_trees_the_less_the_table_counts():
     assert share_of_base(0, 500) == 1
     assert share_of_base(500, 500) == 0.75

@@ -76,7 +76,6 @@ def few() -> ModelFile:
     return learnt([blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:]])
 
 
-# ------------------------------------------------------------------------------------------- partial trees
 def file_of(folder: Path, *heads: str) -> str:
     """A file with a sentence of these heads."""
     lines = [f"{k}\ta\t_\tNOUN\t_\t_\t{head}\tdep\t_\t_" for k, head in enumerate(heads, 1)]
@@ -124,7 +123,6 @@ def test_words_without_a_head_climb_to_none() -> None:
     assert not is_projective((3, 4, FREE, FREE))
 
 
-# ------------------------------------------------------------------------------------------- models
 def test_without_trees_the_weights_are_those_of_the_student() -> None:
     model = learnt()
     bare = [without_punctuation(sentence)[0] for sentence in TEXT]
@@ -187,7 +185,6 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
     assert (tmp_path / "few.vdgi").stat().st_size < 2_000_000
 
 
-# ------------------------------------------------------------------------------------------- other languages
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

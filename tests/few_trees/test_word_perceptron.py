@@ -42,7 +42,6 @@ def words(n):
     return Sentence(tuple("abcdefgh"[:n]), ("NOUN", "VERB", "ADP", "DET", "ADJ", "X")[:n])
 
 
-# ------------------------------------------------------------------------------------------- parsing
 @given(st.integers(1, 6), st.integers(0, 1000))
 def test_whatever_the_weights_trees_are_projective_with_one_root(n, seed):
     (parsed,) = random_parser(seed).predict([words(n)])
@@ -99,7 +98,6 @@ def margins_step_by_step(parser, sentence):
     return margins
 
 
-# ------------------------------------------------------------------------------------------- features
 def test_every_atom_is_used_and_templates_differ():
     names = {name for template in word_perceptron.TEMPLATES for name in template.split()}
     assert {*word_kernels.NUMBERS} <= names
@@ -118,7 +116,6 @@ def test_forms_and_feats_can_be_left_out():
     assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(parser.predict_with_margins([other])[0][1])
 
 
-# ------------------------------------------------------------------------------------------- learning
 def test_it_learns_its_trees():
     gold = trees(24)
     parser = WordPerceptron(**SMALL).fit(gold)
@@ -145,7 +142,6 @@ def test_copies_and_amounts():
     assert GOLD_AMOUNT > 1
 
 
-# ------------------------------------------------------------------------------------------- arrays
 def test_arrays_bring_the_parser_back():
     parser = WordPerceptron(words=False, **SMALL).fit(trees(6))
     again = WordPerceptron.from_arrays({**parser.arrays(), "other": np.zeros(1)})

@@ -104,7 +104,6 @@ def packed(content: Bytes, rng: random.Random) -> Bytes:
     return text(gzip.compress(content, compresslevel=1), rng)
 
 
-# ------------------------------------------------------------------------------------------- model files
 def model(content: Bytes, rng: random.Random) -> Bytes:
     """A model file with bytes changed, or, with sound checksums, one of its members."""
     if rng.random() < 0.2:

@@ -23,8 +23,6 @@ from dynet_vdgi.system.files import atomic_writer
 
 DEMO = ROOT / "resources" / "demo"
 
-# ------------------------------------------------------------------------------------------ brute force
-
 
 def information(stream: Sequence[str], cluster: Mapping[str, str]) -> float:
     """Mutual information of bigrams, in nats, by its definition; bigrams without two clusters add nothing."""
@@ -126,9 +124,6 @@ def test_every_loss_is_that_from_scratch(seed):
         check()
 
 
-# ------------------------------------------------------------------------------------------------ files
-
-
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
 entries = st.dictionaries(words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1)
 
@@ -182,9 +177,6 @@ def test_malformed_files(folder, content, message):
     assert str(caught.value).startswith("paths" + message)
 
 
-# ---------------------------------------------------------------------------------------------- classes
-
-
 @given(entries, st.lists(words, unique=True))
 def test_classes_are_clusters_and_the_rest(entries, others):
     clusters = Clusters({word: bits for word, (bits, _) in entries.items()}, {})
@@ -197,8 +189,6 @@ def test_classes_are_clusters_and_the_rest(entries, others):
     ordered = sorted({(number, name) for number, name in zip(numbers, names) if name is not None})
     assert [name for _, name in ordered] == sorted(name for _, name in ordered)
 
-
-# --------------------------------------------------------------------------------------------- the verb
 
 TEXT = "The dog sees a cat\n\nthe cow hears The dog\na dog bites the cat\n"
 

@@ -65,7 +65,6 @@ def columns(word: int, sentence: int = 1) -> list[str]:
     return next(line.split("\t") for line in block.split("\n") if line.startswith(f"{word}\t"))
 
 
-# ------------------------------------------------------------------------------------------- the result
 def test_open_differences_have_the_first_value_and_decisions_the_side_and_who_took_it(folder: Path) -> None:
     work = opened()
     assert [part.keys for part in work.parts] == [
@@ -160,7 +159,6 @@ def test_heads_that_are_no_tree_wait_until_they_are(folder: Path) -> None:
     assert all(sentence.heads for sentence in reading.read("c.conllu"))
 
 
-# ------------------------------------------------------------------------------------------- undo and journal
 def test_undo_goes_back_step_by_step_also_after_a_restart(folder: Path) -> None:
     work = opened()
     first = Path("c.conllu").read_bytes()
@@ -207,7 +205,6 @@ def test_a_foreign_or_changed_result_is_not_overwritten(folder: Path) -> None:
         opened()
 
 
-# ------------------------------------------------------------------------------------------- the page
 def started(folder: Path) -> tuple[Any, Client]:
     both = ("a.conllu", "--beside", "b.conllu", "-o", "c.conllu")
     running = shell.process("annotate", *both, "--annotator", "eve", "--no-browser", cwd=folder)
@@ -254,7 +251,6 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
     assert b"6 of 6 are open" in err
 
 
-# ------------------------------------------------------------------------------------------- in a browser
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 

@@ -150,7 +150,6 @@ def heads(client: Client, number: int) -> list[int]:
     return [one["head"] for one in client.get(f"sentence/{number}")["words"]]
 
 
-# ------------------------------------------------------------------------------------------- keys and mouse
 def test_a_sentence_is_annotated_with_keys_alone(page: Any, client: Client) -> None:
     keys(page, "Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -309,7 +308,6 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
     expect(word(page, 2)).to_have_attribute("aria-selected", "true")
 
 
-# ------------------------------------------------------------------------------------------- search
 def test_arcs_that_no_tree_can_have_are_open_with_the_reason_and_a_translation_keeps_its_name(
     tmp_path: Path, tab: Callable[..., Any]
 ) -> None:
@@ -373,7 +371,6 @@ def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page
     assert client.get("sentence/2")["words"][2]["label"] == "dep"
 
 
-# ------------------------------------------------------------------------------------------- keys anywhere
 def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(page: Any, client: Client) -> None:
     expect(page.locator("#advice")).to_be_visible()
     keys(page, "Home", "4", says="1 The, DET, head 4 n't")
@@ -500,7 +497,6 @@ def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(page: Any
     assert client.get("sentence/1")["edits"] == 1
 
 
-# ------------------------------------------------------------------------------------------- layouts of the keyboard
 def press_as(page: Any, *pressed: str, shift: bool = False) -> None:
     """Presses keys as a layout of another script sends them: what a key types, a blank, its place."""
     session = page.context.new_cdp_session(page)
@@ -619,7 +615,6 @@ def test_keys_are_those_of_the_words_again_after_enter_or_escape_in_a_field_and_
     expect(page.locator("#view")).to_be_focused()
 
 
-# ------------------------------------------------------------------------------------------- other columns
 def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> None:
     keys(page, "Home", "t")
     expect(page.locator("#choice-list li")).to_have_count(17)
@@ -762,7 +757,6 @@ def test_words_and_sentences_are_split_and_joined(page: Any, client: Client) -> 
     wait_for(lambda: forms() == first)
 
 
-# ------------------------------------------------------------------------------------------- typed relations
 LEAVING: list[tuple[str, Callable[[Any], None]]] = [
     ("the button for the sentence", lambda page: page.locator("#done").click()),
     ("another word", lambda page: word(page, 3).click()),
@@ -804,7 +798,6 @@ def wait_for(condition: Callable[[], bool], page: Any = None) -> None:
             page.wait_for_timeout(50)
 
 
-# ------------------------------------------------------------------------------------------- seen and meant
 def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(page: Any, client: Client) -> None:
     sentence(page, 1)
     held: list[Any] = []
@@ -830,7 +823,6 @@ def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(page: An
     wait_for(is_done_by_another_key)
 
 
-# ------------------------------------------------------------------------------------------- kills and tabs
 def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any]) -> None:
     running, address = start(path)
     page = tab(address)
@@ -890,7 +882,6 @@ def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any
         expect(one.locator("#head")).to_have_text(re.compile("^5 "))
 
 
-# ------------------------------------------------------------------------------------------- scripts, sizes
 def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Callable[..., Any]) -> None:
     with served(written(tmp_path / "a.conllu", SCRIPTS)) as address:
         page = tab(address)
@@ -998,9 +989,6 @@ def picture(page: Any, name: str, settled_ms: int = 0) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-# ------------------------------------------------------------------------------------------- learning
-
-
 def confirm(path: Path, count: int) -> str:
     """The text of a file whose first sentences are confirmed, and whose others have no trees."""
     from dynet_vdgi.page.text.marked import block, read_marked
@@ -1015,7 +1003,6 @@ def confirm(path: Path, count: int) -> str:
     return "".join(blocks)
 
 
-# ------------------------------------------------------------------------------------------- from plain text
 TAMIL = "திரு. குமார் வந்தார். அவனும் பார்த்தான் மழை பெய்தது.\n"
 
 """Mr Kumar came. He saw, too -- it rained.  The first full stop ends no sentence, and one is missing."""
@@ -1109,7 +1096,6 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
     wait_for(is_done)
 
 
-# ------------------------------------------------------------------------------------------- the tutorial
 @pytest.mark.timeout(600)
 def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, tab: Callable[..., Any]) -> None:
     """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""

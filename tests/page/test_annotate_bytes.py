@@ -127,7 +127,6 @@ def test_tokenised_raw_texts_stay_byte_for_byte(folder: Path) -> None:
         stays(conllu_of("raw.txt", None), None, changed=0)
 
 
-# ------------------------------------------------------------------------------------------- given heads
 def heads(session: Session) -> list[tuple[int, ...]]:
     return [marked.heads for marked in session.sentences]
 

@@ -234,7 +234,6 @@ def test_a_finished_export_has_no_faulty_tree(folder: Path) -> None:
     assert (one.is_done, two.is_done) == (False, True)
 
 
-# ------------------------------------------------------------------------------------------- planted
 def planted(blocks: list[str], share: float) -> tuple[list[str], dict[int, str]]:
     """The blocks with a fault in a share of them, and the kind by number."""
     chance, kinds = random.Random(1), {}

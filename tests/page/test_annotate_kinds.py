@@ -54,7 +54,6 @@ def comments(session: Session, number: int) -> list[str]:
     return [line for line in block(session.text.of_id(number)).splitlines() if line.startswith("#")]
 
 
-# ------------------------------------------------------------------------------------------- columns
 def test_tags_features_and_lemmas_are_in_the_file_with_who_said_them(session: Session) -> None:
     change(session, 1, "tag", 2, "NOUN")
     change(session, 1, "feats", 2, "Number=Sing|Case=Nom")
@@ -383,7 +382,6 @@ def test_impossible_changes_change_nothing(session: Session) -> None:
     assert sorted_feats(feats) == "Abbr=Yes|Number[psor]=Plur|PronType=Int,Rel"
 
 
-# ------------------------------------------------------------------------------------------- tokens
 def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> None:
     change(session, 0, "head", 6, 2)
     change(session, 0, "split", 2, 3)
@@ -592,7 +590,6 @@ def test_a_sentence_is_cut_and_glued(session: Session) -> None:
     assert Path("a.conllu").read_bytes() == ROWS.encode()
 
 
-# ------------------------------------------------------------------------------------------- everything
 TREES = (
     ROWS.replace("sent_id = two", "sent_id = one.b")
     + """# sent_id = four

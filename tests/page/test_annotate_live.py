@@ -116,7 +116,6 @@ def path(folder: Path) -> Path:
     return written(Path("a.conllu"))
 
 
-# ------------------------------------------------------------------------------------------- parsed again
 def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(path: Path) -> None:
     async def scene(live: Live, tools: Unsteady) -> None:
         await live.show(2)
@@ -193,7 +192,6 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
     lived(path, scene)
 
 
-# ------------------------------------------------------------------------------------------- guessed tags
 def test_a_tag_is_recalled_at_once_to_the_right_and_in_later_sentences_unless_a_tagger_was_given(folder: Path) -> None:
     sentence = "".join(f"{k}\tma{chr(9)}{chr(9).join('________')}\n" for k in (1, 2, 3))
     path = written(Path("a.conllu"), f"{sentence}\n" * 3)
@@ -264,7 +262,6 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
     untaught(path, scene)
 
 
-# ------------------------------------------------------------------------------------------- next
 @pytest.mark.parametrize("order", ["choose", "document"])
 def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str) -> None:
     written(path, path.read_text(encoding="utf-8") * 3)
@@ -286,7 +283,6 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
     lived(path, scene)
 
 
-# ------------------------------------------------------------------------------------------- the file
 def test_a_file_that_cannot_be_written_is_told_until_it_can(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dynet_vdgi.page.learn.live.WRITE_EVERY", 0.01)
     original = files.atomic_bytes_writer
@@ -308,7 +304,6 @@ def test_a_file_that_cannot_be_written_is_told_until_it_can(path: Path, monkeypa
     lived(path, scene)
 
 
-# ------------------------------------------------------------------------------------------- the browser
 def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
     """It ends when the test has had an answer, not before."""
     written(Path("a.conllu"))
@@ -338,7 +333,6 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
     assert not opened.exists()
 
 
-# ------------------------------------------------------------------------------------------- the ends
 @pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
 def test_helpers_end_quietly_when_the_program_is_gone(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "_begin", lambda: None)

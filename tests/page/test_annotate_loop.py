@@ -157,7 +157,6 @@ def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(
             arc_lessons.Course.of(preset)
 
 
-# ------------------------------------------------------------------------------------------- tags
 def untagged(sentence: Sentence) -> Sentence:
     """The words alone."""
     return Sentence(sentence.forms, ("_",) * len(sentence))

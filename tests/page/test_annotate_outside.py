@@ -261,7 +261,6 @@ def test_unsaved_changes_and_those_of_another_program_in_other_sentences_are_bot
     assert "Cats\tkitty" in text
 
 
-# ------------------------------------------------------------------------------------------- plain text
 def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
     found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)]
@@ -286,7 +285,6 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
         conllu_of("b.txt", None)
 
 
-# ------------------------------------------------------------------------------------------- relations
 def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Path) -> None:
     Path("list.txt").write_text("# ours\nnsubj obj\nobl:arg\nroot punct dep\n", encoding="utf-8")
     session = guessed(Session(written(Path("a.conllu")), "anna"))
@@ -305,7 +303,6 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
             read_list("list.txt")
 
 
-# ------------------------------------------------------------------------------------------- nothing is lost
 @pytest.mark.parametrize(
     ("what", "word", "value", "old", "new", "message"),
     [

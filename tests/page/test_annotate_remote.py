@@ -61,7 +61,6 @@ def asked(
     return sent[0]["status"], sent[1]["body"].decode()
 
 
-# ------------------------------------------------------------------------------------------- who may ask
 OWN = f"127.0.0.1:{PORT}"
 PAGE = f"/{TOKEN}/state"
 POST = {"method": "POST", "origin": f"http://{OWN}", "content_type": "application/json; charset=utf-8"}
@@ -125,7 +124,6 @@ def test_what_is_no_host_or_prefix_is_refused_at_the_start() -> None:
     assert server.reach(["LocalHost:8000", "[::1]:80"], "/hub/~a").hosts == ("localhost:8000", "[::1]:80")
 
 
-# ------------------------------------------------------------------------------------------- who can read
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 

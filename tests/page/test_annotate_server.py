@@ -43,7 +43,6 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield Client(address)
 
 
-# ------------------------------------------------------------------------------------------- safe
 def test_only_this_computer_is_listened_to_and_only_the_page_is_answered(client: Client) -> None:
     """All rules are in test_annotate_remote.py."""
     with socket.socket() as other:
@@ -178,7 +177,6 @@ def test_a_query_that_does_not_end_stops_nothing(tmp_path: Path) -> None:
     thread.join()
 
 
-# ------------------------------------------------------------------------------------------- the answers
 def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
     with served(written(tmp_path / "a.conllu")) as address:
         client = Client(address)

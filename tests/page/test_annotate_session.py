@@ -43,7 +43,6 @@ def change(session: Session, number: int, what: str, word: int = 0, value: int |
     session.change(number, seen(session.sentences[number]), what, word, value)
 
 
-# ------------------------------------------------------------------------------------------- the journal
 def test_changes_are_there_after_a_kill_though_the_file_was_not_written(session: Session) -> None:
     change(session, 0, "head", 2, 4)
     change(session, 2, "label", 1, "nsubj")
@@ -220,7 +219,6 @@ def test_every_change_is_forced_to_the_disk_before_it_counts(session: Session, m
     assert forced == [0, 1]
 
 
-# ------------------------------------------------------------------------------------------- undo
 def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(session: Session) -> None:
     states = [[marked.arcs for marked in session.sentences]]
     for number, what, word, value in (
@@ -261,7 +259,6 @@ def test_who_has_not_seen_the_last_change_or_guess_is_told(session: Session) -> 
     assert not session.put(0, old[1], OTHER_GUESS)
 
 
-# ------------------------------------------------------------------------------------------- others
 def test_the_file_under_any_name_belongs_to_one_annotator(session: Session) -> None:
     Path("soft.conllu").symlink_to("a.conllu")
     Path("hard.conllu").hardlink_to("a.conllu")
@@ -302,7 +299,6 @@ def test_changes_and_questions_while_the_file_is_written_neither_wait_nor_find_a
     assert found.is_unsaved == session.is_unsaved
 
 
-# ------------------------------------------------------------------------------------------- beginning
 def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
     tiny.write(Path("a.conllu"), 6)
     with pytest.raises(UsageError, match="a.conllu has 6 trees: say what they are, --given right"):
@@ -321,7 +317,6 @@ def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
         Session("b.conllu", "anna", "guessed")
 
 
-# ------------------------------------------------------------------------------------------- the command
 def exported(vdgi: Vdgi, *options: str, out: str = "out.conllu") -> tuple[str, str]:
     """What `--export` says, and the text."""
     result = vdgi.good("annotate", "a.conllu", "--export", out, *options)

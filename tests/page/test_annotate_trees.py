@@ -39,7 +39,6 @@ def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 
     return marked
 
 
-# ------------------------------------------------------------------------------------------- mending
 @given(st.data())
 def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> None:
     n_words = data.draw(st.integers(1, 8))
@@ -76,7 +75,6 @@ def test_punctuation_follows_and_what_is_fixed_stays(data: st.DataObject) -> Non
     assert all((arc.label == "root") == (arc.head == 0) for arc in marked.arcs)
 
 
-# ------------------------------------------------------------------------------------------- changes
 def test_the_new_head_takes_the_words_place_where_it_hung_below_it() -> None:
     marked = of_tags("DET NOUN VERB ADV")  # 1 -> 2 -> 3 -> 4 -> ROOT
     assert change(marked, "head", 3, 1).heads == (2, 4, 1, 0)
@@ -175,7 +173,6 @@ def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None
     assert marked.version == version + 1
 
 
-# ------------------------------------------------------------------------------------------- files
 def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: Path) -> None:
     sentences = read_marked(written(Path("a.conllu")))
     write_marked(sentences, "same.conllu")

@@ -52,7 +52,6 @@ def test_faulty_heads_of_a_file_are_replaced(toy: Parser) -> None:
     assert [sentence.heads for sentence in toy.pipe("own.conllu")] == expected
 
 
-# ------------------------------------------------------------------------------------------- expectations
 def test_an_own_treebank_is_noticed() -> None:
     many = 10**6
     assert Outlook(1, many, [("A-B", RELATED_DISTANCE - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
@@ -60,7 +59,6 @@ def test_an_own_treebank_is_noticed() -> None:
     assert Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""  # too short to tell
 
 
-# ------------------------------------------------------------------------------------------- progress
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
 def test_long_work_gives_signs_of_life(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, level: int

@@ -78,7 +78,6 @@ def test_only_some_may_be_chosen_and_all_tell_what_is_frequent():
     assert choose(pool, 12, shortest=1, among=[]) == []
 
 
-# ------------------------------------------------------------------------------------------- the command
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     """A model that says how sure it is, and the text it has learnt from."""

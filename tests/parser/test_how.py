@@ -52,7 +52,6 @@ def new_file(path: str = "new.conllu") -> str:
     return path
 
 
-# ------------------------------------------------------------------------------------------- confidence
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[str, str], kind: str) -> None:
     parser = dynet_vdgi.load(models[kind])
@@ -91,7 +90,6 @@ def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dic
     assert err.startswith("this model has no confidence values, because it was trained without text")
 
 
-# ------------------------------------------------------------------------------------------- exact
 @pytest.mark.parametrize("kind", ["perceptron", "tags"])
 def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> None:
     parser = dynet_vdgi.load(models[kind])
@@ -103,7 +101,6 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
         assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
 
 
-# ------------------------------------------------------------------------------------------- given heads
 @pytest.mark.parametrize("how", [How(keep_heads=True), How(True, False, True), How(False, True, True)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_given_heads_stay_and_the_rest_is_projective(models: dict[str, str], kind: str, how: How) -> None:

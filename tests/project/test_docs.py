@@ -30,9 +30,9 @@ DOCS = ROOT / "docs"
 DEMO = ROOT / "resources" / "demo"
 
 
-def script(name: str) -> ModuleType:
+def script(name: str, folder: Path = DOCS) -> ModuleType:
     """A script of docs/ as a module."""
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"{folder.name}_{name}", folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -41,12 +41,16 @@ def script(name: str) -> ModuleType:
     return module
 
 
+def experiment(name: str) -> ModuleType:
+    """A script of experiments/ as a module."""
+    return script(name, ROOT / "experiments")
+
+
 def page(name: str) -> str:
     """The text of a page."""
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-# ------------------------------------------------------------------------------------------- reference
 def test_generated_pages_are_up_to_date() -> None:
     assert script("generate").outdated() == [], "run python docs/generate.py"
 
@@ -126,7 +130,6 @@ def test_the_notebook_prints_what_it_shows() -> None:
     assert len(shown) > 4
 
 
-# ------------------------------------------------------------------------------------------- rule tables
 def rule_examples() -> list[str]:
     """The tables and rule files of the page about them."""
     return re.findall(r"```rules\n(.*?)```", page("rules-basics.md"), re.DOTALL)
@@ -166,7 +169,6 @@ def test_the_other_examples_of_the_page_hold() -> None:
     assert potentials(plain, "NOUN PROPN VERB")[3].tolist() == [0, 0.95, 1, 0]
 
 
-# ------------------------------------------------------------------------------------------- the log
 def documented_keys() -> dict[str, set[str]]:
     """The keys of each phase by the page about the log."""
     keys: dict[str, set[str]] = {}
@@ -219,21 +221,25 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
     }
 
 
-# ------------------------------------------------------------------------------------------- results
-def test_tables_of_results_are_those_of_the_pages() -> None:
-    tables = script("results_to_csv").tables()
-    assert len(tables) == 9
-    assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
-        "run python docs/results_to_csv.py"
-    )
+def test_no_row_of_a_table_of_results_is_typed_by_hand() -> None:
+    n_written, places = experiment("table_rows").by_hand()
+    assert places == [], f"rows of docs/results: written from rows {n_written}, by hand {len(places)}"
+    assert n_written > 300
+
+
+def test_a_row_of_a_table_is_by_hand_where_no_figure_is_around_the_table() -> None:
+    rows = experiment("table_rows").table_rows
+    by_hand = "| a |\n|---|\n| <!-- figure x -->1<!-- end --> |"
+    assert list(rows(by_hand)) == [(3, False)]
+    assert list(rows(f"text\n\n<!-- figure t -->\n{by_hand}\n<!-- end -->\n\n{by_hand}")) == [(6, True), (11, False)]
 
 
 def test_figures_of_pages_are_those_of_their_rows() -> None:
-    assert script("figures").outdated() == [], "run python docs/figures.py"
+    assert experiment("figures").outdated() == [], "run python experiments/figures.py"
 
 
 def test_rows_of_experiments_replace_those_of_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replication = script("replication")
+    replication = experiment("replication")
     monkeypatch.setattr(replication, "ROWS", tmp_path / "rows.csv")
     for dda, seed in ((50.0, 1), (60.0, 2), (70.0, 1)):
         row = {"system": "pretraining", "language": "eu", "seed": seed, "dda": {"<=15": dda, "<=40": 1.0}}
@@ -255,7 +261,6 @@ def test_the_page_of_expectations_shows_what_the_command_prints(vdgi: Vdgi, monk
     assert vdgi.good(*command.split()[1:]).out == shown
 
 
-# ------------------------------------------------------------------------------------------- architecture
 def test_the_architecture_page_names_what_there_is() -> None:
     """Modules, and `module.name` of functions, classes and constants in them."""
     text = page("architecture.md")
@@ -270,7 +275,6 @@ def test_the_architecture_page_names_what_there_is() -> None:
         assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 
 
-# ------------------------------------------------------------------------------------------- the site
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_site_builds_without_faults_and_needs_no_network(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_no_group_of_stars_saves_lines() -> None:
     """`f(*(a, b), c)` hides from readers and tools which argument is which; `f(a, b, c)` says the same."""
     found = {
         path
-        for folder in ("dynet_vdgi", "benchmarks", "tests", "docs")
+        for folder in ("dynet_vdgi", "experiments", "tests", "docs")
         for path, tree in trees(folder).items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Starred) and isinstance(node.value, (ast.Tuple, ast.List))

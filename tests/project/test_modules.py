@@ -174,6 +174,13 @@ def test_a_module_is_one_module(module: str) -> None:
     assert second_docstrings(text) == []
 
 
+def test_scripts_and_tests_have_no_rules_of_dashes() -> None:
+    root = Path(__file__).parents[2]
+    paths = [path for folder in ("docs", "experiments", "tests") for path in (root / folder).rglob("*.py")]
+    assert len(paths) > 150
+    assert [str(path) for path in paths if rules_of_dashes(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_says_what_it_is(module: str) -> None:
     assert ast.get_docstring(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))), module

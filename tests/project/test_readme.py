@@ -54,7 +54,6 @@ def shown_commands() -> list[list[str]]:
     return [words for words in lines if words[0] == "vdgi"]
 
 
-# ------------------------------------------------------------------------------------------- what it says
 def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) < 120
 
@@ -79,7 +78,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def without_figures(text: str) -> str:
-    """A page without code, links and the figures that `docs/figures.py` writes."""
+    """A page without code, links and the figures that `experiments/figures.py` writes."""
     text = re.sub(r"<!-- figure [\w.-]+ -->.*?<!-- end -->", "", text, flags=re.DOTALL)
     return re.sub(r"```.*?```|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
 
@@ -104,7 +103,6 @@ def test_the_facts_that_it_shows_do_something() -> None:
     assert idle_facts(rules, text, parse_facts(facts_file(), rules)) == []
 
 
-# ------------------------------------------------------------------------------------------- what it does
 def test_the_drawn_tree_is_what_the_program_prints(folder: Path, vdgi: Vdgi) -> None:
     first, drawn = blocks()[:2]
     *others, (_, *draw) = commands(first.text)

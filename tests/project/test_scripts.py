@@ -59,7 +59,6 @@ def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tm
     assert written == {"demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"}
 
 
-# ------------------------------------------------------------------------------------------- a fake program
 FAKE = """#!/bin/sh
 echo "$@" >>"$VDGI_LOG"
 while [ $# -gt 0 ]; do
@@ -99,7 +98,6 @@ def noted(environment, tmp_path):
     return commands
 
 
-# ------------------------------------------------------------------------------------------- UD
 def on_ud(presets, train, tests, more=""):
     """The commands of a run; `tests` by the stems of their names."""
     commands = []
@@ -170,7 +168,6 @@ def test_wrong_use_of_the_scripts(noted, tmp_path, script, arguments, message):
     assert message in result.stderr.replace(f"{tmp_path}/", "")
 
 
-# ------------------------------------------------------------------------------------------- the WSJ
 @pytest.fixture
 def wsj(noted, tmp_path):
     """A function that runs train_wsj.sh on a treebank of empty files, as `noted` does."""
@@ -281,7 +278,6 @@ def test_vectors_are_learnt_from_text(tmp_path):
     )
 
 
-# ------------------------------------------------------------------------------------------- tests
 TOOL = """#!/bin/sh
 case "$(basename "$0") $*" in
     "python -c "*) exit 0 ;;

@@ -34,7 +34,6 @@ def sentence(tags, heads, feats=(), gaps=()):
     return Sentence(words, words, heads, feats=feats, gaps=gaps)
 
 
-# ------------------------------------------------------------------------------------------- rules
 def test_the_first_rule_that_holds_counts():
     rules = "root ROOT *\nnsubj VERB NOUN left\nobj VERB NOUN"
     assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == ("nsubj", "root", "obj", "dep")
@@ -121,7 +120,6 @@ def test_the_table_of_ud_2():
     assert all(rule.label in LABELS for rule in UD2.rules)
 
 
-# ------------------------------------------------------------------------------------------- whole sentences
 def random_tree(rng, n_words, share_of_punctuation):
     """Any tree, also one where punctuation has dependents or is the root."""
     order = rng.permutation(n_words) + 1
@@ -155,7 +153,6 @@ def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
             assert {relations[word - 1] for word in removed} <= {"punct"}
 
 
-# ------------------------------------------------------------------------------------------- faults
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -184,9 +181,6 @@ def test_a_wrong_line_is_named_with_a_remedy(line, message):
     with pytest.raises(ConfigError) as caught:
         LabelTable.of_text(f"root ROOT *  # fine\n{line}\n", "t")
     assert message in str(caught.value)
-
-
-# ------------------------------------------------------------------------------------------- classifier
 
 
 def of_forms(sentences, heads):

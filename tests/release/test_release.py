@@ -105,7 +105,6 @@ def sent_ids(path: str = TEST) -> list[str]:
     return [line.removeprefix("# sent_id = ") for line in lines if line.startswith("# sent_id")]
 
 
-# ------------------------------------------------------------------------------------------- as a whole
 @needs_udtools
 def test_a_release_is_whole_and_valid_and_a_second_run_changes_nothing(vdgi: Vdgi, folder: Path) -> None:
     write("a.conllu", sentence("1", comments="# newdoc id = a.txt\n# newpar\n", last="SpacesAfter=\\n"), sentence("2"))
@@ -158,7 +157,6 @@ def test_without_the_validator_the_release_is_written_and_the_message_says_how_t
     assert sent_ids() == ["x"]
 
 
-# ------------------------------------------------------------------------------------------- what is taken
 @pytest.mark.usefixtures("unchecked")
 def test_marks_notes_and_spaces_are_taken_out_and_everything_else_stays(vdgi: Vdgi, folder: Path) -> None:
     more = "# newdoc id = d\n# flag = look again\n# note = ask Anna\n# guess = 01234567\n# text_en = Dogs!\n"
@@ -254,7 +252,6 @@ def test_a_text_is_made_where_there_is_none_and_invisible_characters_are_no_spac
     assert [line.split("\t")[9] for line in lines if line[:2] == "1\t"] == ["_", "SpaceAfter=No"]
 
 
-# ------------------------------------------------------------------------------------------- bad input
 @pytest.mark.usefixtures("unchecked")
 def test_texts_that_are_not_those_of_the_words_are_all_listed_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
     wrong = sentence("x").replace("# text = Dogs", "# text = Cats")
@@ -358,7 +355,6 @@ def test_folders_that_cannot_be_written_are_named(vdgi: Vdgi, folder: Path) -> N
     assert sorted(each.name for each in folder.iterdir()) == ["F", "a.conllu"]
 
 
-# ------------------------------------------------------------------------------------------- the papers
 @pytest.mark.usefixtures("unchecked")
 def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
     complete(vdgi)
@@ -446,7 +442,6 @@ def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(
     assert "Agreement" not in Path("R/README.md").read_text(encoding="utf-8")
 
 
-# ------------------------------------------------------------------------------------------- names and split
 @pytest.mark.usefixtures("unchecked")
 def test_names_are_kept_where_they_are_unique_and_no_mere_numbers(vdgi: Vdgi, folder: Path) -> None:
     write("a.conllu", sentence("x"), sentence("y"), sentence("y"), sentence(), sentence("7-2"))
@@ -577,7 +572,6 @@ def test_the_rules_of_size_with_few_large_documents() -> None:
     assert sizes_of(split(many, {}), many) == {"train": 180_000, "dev": 10_000, "test": 10_000}
 
 
-# ------------------------------------------------------------------------------------------- the page
 def commands_of(page: str) -> list[list[str]]:
     """The commands `vdgi release` that a page shows."""
     text = (ROOT / page).read_text(encoding="utf-8")

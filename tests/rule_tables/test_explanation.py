@@ -33,7 +33,6 @@ def backwards(sentence: Sentence) -> Sentence:
     return Sentence(**columns)
 
 
-# ------------------------------------------------------------------------------------------- additions
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_additions_sum_to_the_potentials(name, is_mirrored):
@@ -97,7 +96,6 @@ def test_the_alternative_is_in_the_best_tree_without_the_arc():
     assert alternatives(np.zeros((2, 2)), (0,))[0].other == -1
 
 
-# ------------------------------------------------------------------------------------------- tables
 def test_tables_grow_part_by_part_to_the_whole():
     rules = load_rules(rules_path("best"))
     grown = list(rules.growing())

@@ -31,7 +31,6 @@ def text_of(*sentences: str, times: int = 1):
     return [Sentence.of_tags(tags.split()) for tags in sentences] * times
 
 
-# ------------------------------------------------------------------------------------------- files
 def test_facts_are_read_with_their_worth():
     rules = table("measure a = ending VERB | VERB", "measure b = told", "verb-final = 0.7 VERB")
     found = parse_facts("# German\na = yes\nb = 0.3 ; cases 40  # or so\nobjects = mixed\n", rules)
@@ -69,7 +68,6 @@ def test_a_table_takes_facts_that_its_parts_ask_for():
     assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
 
 
-# ------------------------------------------------------------------------------------------- evidence
 def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):
     path = tmp_path / "facts.txt"
     path.write_text("late = yes ; cases 200\n")
@@ -159,7 +157,6 @@ def test_facts_that_change_nothing_are_found():
     assert idle_facts(rules, text, {}) == []
 
 
-# ------------------------------------------------------------------------------------------- training
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two texts, and facts that contradict them."""

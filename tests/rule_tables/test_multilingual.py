@@ -36,7 +36,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model.vdgi"
 
 
-# ------------------------------------------------------------------------------------------- teachers
 @given(st.lists(st.integers(0, 40), max_size=5))
 def test_no_language_has_twice_as_many_sentences_as_another(sizes):
     texts = [[Sentence((str(number),), (str(label),)) for number in range(size)] for label, size in enumerate(sizes)]
@@ -46,9 +45,6 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes):
     assert len(trees) == sum(len(text) * times[text[0].tags] for text in texts if text)
     counts = [len(text) * times[text[0].tags] for text in texts if text]
     assert not counts or max(counts) == max(sizes) < 2 * min(counts)
-
-
-# ------------------------------------------------------------------------------------------- training
 
 
 def test_the_model_file_says_which_languages(both, vdgi):

@@ -18,7 +18,6 @@ from dynet_vdgi.rule_tables.word_orders import Fact
 from dynet_vdgi.settings.bundled import rules_path
 
 
-# ------------------------------------------------------------------------------------------- order
 def test_after_verb_reaches_over_what_stands_inside_a_phrase():
     of = prior("after verb = 2 NOUN PRON | VERB | DET ADJ ADP")
     assert arcs(of, tagged("VERB ADP DET NOUN")) == {(1, 4): 2.0}
@@ -27,7 +26,6 @@ def test_after_verb_reaches_over_what_stands_inside_a_phrase():
     assert arcs(prior("after verb = 2 NOUN | VERB | DET", sentence), sentence) == {}
 
 
-# ------------------------------------------------------------------------------------------- punctuation
 def test_arcs_across_punctuation_lose_for_each_place_up_to_a_limit():
     sentence = said("a/X , b/X , c/X , d/X")
     found = arcs(prior("punctuation = 2 ; most 2", sentence), sentence)
@@ -35,7 +33,6 @@ def test_arcs_across_punctuation_lose_for_each_place_up_to_a_limit():
     assert arcs(prior("punctuation = 2", tagged("X X")), sentence) == {}  # a text without any
 
 
-# ------------------------------------------------------------------------------------------- agreement
 def test_agreement_by_shared_features():
     sentence = said("a/ADJ/Case=Nom|Number=Sing b/NOUN/Case=Nom c/NOUN/Case=Acc|Number=Sing d/NOUN")
     of = prior("agreement = 1 ADJ | NOUN ; by Case Number", sentence)
@@ -43,7 +40,6 @@ def test_agreement_by_shared_features():
     assert arcs(prior("agreement = 1 ADJ | NOUN ; by Case", tagged("ADJ")), sentence) == {}  # a text without FEATS
 
 
-# ------------------------------------------------------------------------------------------- coordination
 def test_conjunctions_depend_on_the_following_conjunct():
     lines = ["conjunction = CCONJ", "verb = VERB", "conjunct = 2 NOUN | VERB"]
     lines.append("following conjunct = 3 CCONJ | NOUN | VERB ; verb VERB ; instead 2")
@@ -73,7 +69,6 @@ def test_names_are_joined_by_their_first_words():
     assert arcs(prior(line), tagged("PROPN CONJ PROPN")) == {}
 
 
-# ------------------------------------------------------------------------------------------- markers
 MARKERS = "markers = 1 NOUN | VERB ; over DET NOUN"
 
 
@@ -96,7 +91,6 @@ def test_cases_count_for_or_against():
     assert arcs(of, dat)[2, 1] == pytest.approx(plain["C:Dat"] - 1, abs=1e-3)
 
 
-# ------------------------------------------------------------------------------------------- predicates
 PREDICATE = "nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; cut CCONJ ; over NOUN"
 
 
@@ -149,7 +143,6 @@ def test_predicates_beside_copulas(tags, copula, place):
     assert predicate_of(tags.split(), copula) == place
 
 
-# ------------------------------------------------------------------------------------------- clauses
 def test_relative_words_begin_clauses_of_nouns():
     sentence = said("a/NOUN b/PRON/PronType=Rel c/NOUN d/VERB")
     of = prior("relative clause = 4 PRON[PronType=Rel] | NOUN | VERB ; within 3", sentence)
@@ -185,7 +178,6 @@ def test_verbs_that_are_not_finite_depend_on_later_ones_and_are_no_roots():
     assert arcs(of, said("a/VERB/VerbForm=Inf")) == {}
 
 
-# ------------------------------------------------------------------------------------------- phrases
 @pytest.mark.parametrize(
     ("tags", "found"),
     [
@@ -202,7 +194,6 @@ def test_objects_of_prepositions(tags, found):
     assert objects(tags.split(), True) == found
 
 
-# ------------------------------------------------------------------------------------------- symbols
 def test_frequent_words_are_symbols_of_the_last_stage():
     text = [said("of/ADP a/NOUN"), said("in/ADP a/NOUN")] * 5 + [said("to/ADP a/NOUN")]
     of = prior("words = ADP | NOUN ; most 2", *text)
@@ -211,7 +202,6 @@ def test_frequent_words_are_symbols_of_the_last_stage():
     assert of.split_symbols(of.view(tagged("ADP NOUN"))) == ["ADP", "NOUN"]
 
 
-# ------------------------------------------------------------------------------------------- measures
 def test_lines_count_as_much_as_the_text_speaks_for_them():
     lines = ["measure late = ending VERB | VERB ; from 0.5 ; to 1", "from previous = 4 PART if late"]
     text = [tagged("NOUN PART VERB")] * 60 + [tagged("VERB NOUN NOUN")] * 20
@@ -292,7 +282,6 @@ def test_kinds_of_measures(line, share):
     assert found.text.measures["m"] == pytest.approx(share, abs=0.02)
 
 
-# ------------------------------------------------------------------------------------------- mirror images
 def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potentials():
     rules = load_rules(rules_path("best"))
     text = [
@@ -316,7 +305,6 @@ def backwards(sentence: Sentence) -> Sentence:
     return Sentence(sentence.forms[::-1], sentence.tags[::-1], feats=sentence.feats[::-1], gaps=sentence.gaps[::-1])
 
 
-# ------------------------------------------------------------------------------------------- tables
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -49,7 +49,6 @@ def arcs(prior: Prior, tags: str) -> dict[tuple[int, int], float]:
     }
 
 
-# ------------------------------------------------------------------------------------------- each part
 def test_rules_weigh_what_the_table_says():
     prior = table("rule strength = 2", "ROOT VERB 1", "VERB NOUN 0.5", "NOUN DET 1")
     assert arcs(prior, "DET NOUN VERB") == {(0, 3): 2.0, (3, 2): 1.0, (2, 1): 2.0}
@@ -139,7 +138,6 @@ def test_clause_barriers(tags, expected):
     assert arcs(prior, tags) == dict.fromkeys(expected, -2.0)
 
 
-# ------------------------------------------------------------------------------------------- loops
 def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.ndarray:
     """Potentials of the shipped tables, word by word, as accuracy notes describe them."""
     on = {part.name for part in rules.parts}
@@ -226,7 +224,6 @@ def test_files_without_parts_are_rules_and_distance(tags, short):
                 assert potentials[head, dependent] == ((head_tag, tag) in pairs) - short * distance
 
 
-# ------------------------------------------------------------------------------------------- switches
 @pytest.mark.parametrize("name", ["strict-tags", "text", "best-tags"])
 def test_every_part_has_a_switch(name):
     rules = shipped(name)
@@ -250,7 +247,6 @@ def test_every_part_has_a_switch(name):
         assert parse_rules(less.text) == less  # for model files
 
 
-# ------------------------------------------------------------------------------------------- faults
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -46,7 +46,6 @@ def message_of(*assignments: str, preset: str = "fixed-lambda") -> str:
     return str(caught.value)
 
 
-# ------------------------------------------------------------------------------------------- faults
 def test_training_must_end() -> None:
     message = (
         "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
@@ -138,9 +137,6 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
         from_dict(values)
 
 
-# ------------------------------------------------------------------------------------------- no effect
-
-
 @pytest.mark.parametrize(
     ("assignments", "idle", "busy"),
     [
@@ -160,7 +156,6 @@ def test_what_has_no_effect_on_a_neural_parser(assignments: list[str], idle: lis
     assert not set(busy) & set(found)
 
 
-# ------------------------------------------------------------------------------------------- there and back
 def values_of(key: str, kind: type[Section]) -> st.SearchStrategy[Any]:
     """Every value that a setting may have."""
     hint, bounds = hint_of(key, kind)
@@ -223,7 +218,6 @@ def test_settings_survive_toml(values: dict[str, Any]) -> None:
         assert name not in kept or kept[name] == value
 
 
-# ------------------------------------------------------------------------------------------- every setting
 def test_every_setting_is_read_somewhere_and_refuses_what_is_of_another_type() -> None:
     for section, key, kind, recipe in EVERY:
         name = f"{section}.{key}".lstrip(".")

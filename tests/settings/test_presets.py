@@ -39,7 +39,6 @@ def written(folder: Path, name: str, content: str) -> str:
     return str(path)
 
 
-# ------------------------------------------------------------------------------------------- bundled ones
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) -> None:
     settings = load_settings(name)
@@ -93,7 +92,6 @@ def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None,
         load_settings(str(path))
 
 
-# ------------------------------------------------------------------------------------------- bases
 def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None:
     written(tmp_path, "a", 'base = "fixed-lambda"\n[train]\nlr = 0.25\nclip = 2.0\n')
     b = written(tmp_path, "b", 'base = "a.toml"\nseed = 7\n[train]\nclip = 3.0\n')
@@ -120,7 +118,6 @@ def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> No
     assert message_of(str(tmp_path / "a.toml")) == f"{tmp_path / 'a.toml'}: its base leads back to itself"
 
 
-# ------------------------------------------------------------------------------------------- layers
 def test_later_presets_win_and_leave_the_rest() -> None:
     settings = load_settings(["as_released", "rl-sn"])
     alone = load_settings("as_released")
@@ -190,7 +187,6 @@ def test_what_would_have_no_effect_is_refused(tmp_path: Path, preset: str, assig
         merge(load_settings(preset), parse_assignment(assignment))
 
 
-# ------------------------------------------------------------------------------------------- assignments
 @pytest.mark.parametrize(
     ("assignment", "value"),
     [
@@ -225,18 +221,12 @@ def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
             merge(TaughtSettings(), parse_assignment(f"{name}={value}"))
 
 
-# ------------------------------------------------------------------------------------------- rules
-
-
 def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rules").write_text("ROOT VERB 1\n", encoding="utf-8")
     assert rules_path("rules") == Path("rules")
     missing = Path("elsewhere/mine.txt")
     assert rules_path("elsewhere/mine.txt") == missing  # the reader says that it is missing
-
-
-# ------------------------------------------------------------------------------------------- the command
 
 
 @pytest.mark.parametrize(

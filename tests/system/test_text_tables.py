@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.system.text_tables import aligned, columns, markdown
+from dynet_vdgi.system.text_tables import TextTable, aligned, columns
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=6)
 
@@ -30,11 +30,22 @@ def test_lines_are_as_wide_as_the_widest_cells(rows: list[list[str]]) -> None:
 
 
 def test_markdown_shows_every_cell_as_it_is() -> None:
-    table = markdown([["", "a"], ["x|y*`", "<b>"], ["[l](u)", "[-0.5, +3.5]"], ["<=10", "\\"]])
-    assert table.splitlines() == [
+    table = TextTable(["", "a"], [["x|y*`", "<b>"], ["[l](u)", "[-0.5, +3.5]"], ["<=10", "\\"]])
+    assert table.markdown().splitlines() == [
         "|  | a |",
         "| --- | ---: |",
         "| x\\|y\\*\\` | \\<b> |",
         "| [l\\](u) | [-0.5, +3.5] |",
         "| <=10 | \\\\ |",
     ]
+
+
+def test_cells_that_are_markdown_stay_as_they_are() -> None:
+    table = TextTable(["`a`", "b", "c"], [["[l](u)", "**1**", "2"]], left=2)
+    assert table.markdown(escaped=False) == "| `a` | b | c |\n| --- | --- | ---: |\n| [l](u) | **1** | 2 |"
+
+
+def test_columns_become_lines() -> None:
+    table = TextTable(["", "fr", "de"], [["best", "1", "2"]], title="DDA", notes=["One run."]).turned()
+    assert (table.heading, table.rows) == (("", "best"), [("fr", "1"), ("de", "2")])
+    assert (table.title, table.notes) == ("DDA", ["One run."])

@@ -44,7 +44,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "run").iterdir()}
 
 
-# ------------------------------------------------------------------------------------------- going on
 def test_a_finished_run_is_kept_and_that_is_said(finished: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = contents(finished)
     assert sorted(before) == ["log.jsonl", "model.vdgi", "settings.toml"]
@@ -97,7 +96,6 @@ def test_a_folder_without_a_model_is_begun(finished: Path) -> None:
     assert tiny.same_arrays(model_file.load(old).parameters, dict(sorted(again.parameters.items())))
 
 
-# ------------------------------------------------------------------------------------------- little text
 @pytest.mark.parametrize("n_sentences", [2, FEW - 1, FEW])
 def test_little_text_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture, n_sentences: int) -> None:
     tiny.write(tmp_path / "train.conllu", n_sentences)
@@ -108,7 +106,6 @@ def test_little_text_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert (message in warned) == (n_sentences < FEW)
 
 
-# ------------------------------------------------------------------------------------------- without DyNet
 BLOCKED = """
 import sys
 sys.modules["dynet"] = None

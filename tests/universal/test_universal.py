@@ -59,7 +59,6 @@ def parser() -> Parser:
     return Parser(universal.model())
 
 
-# ------------------------------------------------------------------------------------------- the file
 def test_weights_are_kept_as_two_bytes_each(path):
     arrays = model_file.load(path).parameters
     scorer, found = universal.scorer(), scorer_of(arrays)
@@ -168,7 +167,6 @@ def test_info_names_treebanks_with_branches_and_licences(path, vdgi):
     assert as_json["recipe"] == "universal"
 
 
-# ------------------------------------------------------------------------------------------- trees
 def test_other_text_gives_other_trees(parser, sentences):
     """What is measured matters: the profile as well as the frequency of forms."""
     first, second = sentences[:30], sentences[30:]
@@ -203,7 +201,6 @@ def test_no_features_and_old_tags_are_known(parser):
     assert parser.unknown_tags == {"VREB": 1}
 
 
-# ------------------------------------------------------------------------------------------- other trees
 def test_given_heads_are_kept(parser, sentences):
     measured = parser.adapted(sentences)
     kept = measured.parse_all(sentences, How(keep_heads=True))  # whole trees
@@ -225,9 +222,6 @@ def test_decoding_have_the_most_heads_expected_to_be_right(parser, sentences):
     scores = [engine.scores([sentence]).arcs[0] for sentence in few]
     assert exact == [eisner.expected_best(eisner.marginals(each)) for each in scores]
     assert [each.heads for each in find(engine, few)] == [eisner.best(each) for each in scores] != exact
-
-
-# ------------------------------------------------------------------------------------------- streams
 
 
 def test_all_files_of_one_output_are_one_text(path, text, vdgi):
@@ -262,7 +256,6 @@ def test_processes_give_the_bytes_of_one_and_load_no_dynet(path, text, tmp_path)
     assert outputs[0] == outputs[1]
 
 
-# ------------------------------------------------------------------------------------------- runs
 @pytest.fixture
 def shipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The toy as the model that comes with the package."""

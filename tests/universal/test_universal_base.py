@@ -105,7 +105,6 @@ def test_a_base_with_a_missing_array_is_refused(name):
         text_base(arrays, TABLE)
 
 
-# ------------------------------------------------------------------------------------------- runs
 def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_path):
     teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER), "table": 0.2}
     settings = {"teacher": teacher, "crf": {"log2_buckets": 10}, "parser": {"log2_buckets": 10}}

@@ -85,7 +85,6 @@ def enumerated(model: DmvModel, tags: np.ndarray, potentials: np.ndarray) -> tup
     return z, marginals / z
 
 
-# ------------------------------------------------------------------------------------------- inference
 @pytest.mark.parametrize("stage", [1, 2])
 @pytest.mark.parametrize("n", range(1, 6))
 def test_inside_and_marginals_are_sums_over_all_trees(n, stage):
@@ -148,7 +147,6 @@ def test_a_constant_for_all_heads_of_a_word_changes_nothing_but_log_z():
     assert marginals_of(model, tags, potentials) == pytest.approx(marginals_of(model, tags, potentials + constants))
 
 
-# ------------------------------------------------------------------------------------------- numerical range
 @pytest.mark.parametrize("scale", [0.0, 1.0, 5.0, 40.0])
 def test_sentences_of_a_hundred_words(scale):
     rng = np.random.default_rng(1)
@@ -188,7 +186,6 @@ def test_forbidden_arcs_are_not_taken():
         assert not forbidden[tree, range(1, n + 1)].any()
 
 
-# ------------------------------------------------------------------------------------------- decoding
 def assert_tree(heads: tuple[int, ...]) -> None:
     assert brute_force.is_tree(heads)
     assert not brute_force.crosses(heads)
@@ -205,7 +202,6 @@ def test_parses_have_most_expected_arcs(seed, n):
     assert expected[heads] == pytest.approx(max(expected.values()))
 
 
-# ------------------------------------------------------------------------------------------- learning
 @given(seed=seeds)
 def test_em_never_lowers_the_penalised_likelihood(seed):
     rng = np.random.default_rng(seed)
@@ -252,7 +248,6 @@ def test_the_second_stage_tells_first_children_from_later_ones():
     assert valence.choose[2, 0, 1, 0] > 0.99
 
 
-# ------------------------------------------------------------------------------------------- whole teachers
 def test_teachers_are_the_model_of_their_text_under_their_prior():
     prior, settings = Prior.of_text(RULES, TEXT), DmvSettings(iterations=3, valence_iterations=2, backoff=5.0)
     teacher = Dmv(iterations=3, valence_iterations=2, backoff=5.0).fit(iter(TEXT), prior)

@@ -97,7 +97,6 @@ def test_wrong_numbers_are_refused():
             kind(**numbers)
 
 
-# ------------------------------------------------------------------------------------------- settings
 SETTINGS: dict[str, tuple[Any, str]] = {
     "dmv": (DmvSettings(iterations=4), "DMV"),
     "lc-dmv": (LcDmvSettings(iterations=4), "LC-DMV"),

@@ -48,7 +48,6 @@ def without_heads(folder: Path) -> str:
     return str(folder / "bare.conllu")
 
 
-# ------------------------------------------------------------------------------------------- teach
 def material(**texts: list[Sentence]) -> Material:
     """The texts of languages, under the rule table `best`."""
     every = [sentence for text in texts.values() for sentence in text]
@@ -129,7 +128,6 @@ def test_taught_sentences_forget_their_own_trees() -> None:
     assert [s.heads for s in first] != [s.heads for s in text]
 
 
-# ------------------------------------------------------------------------------------------- vdgi train
 def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, vdgi: Vdgi) -> None:
     vdgi.good("-q", "train", "--train", TRAIN, "--preset", "best", "--out", tmp_path / "a")
     model = model_file.load(tmp_path / "a" / "model.vdgi")

@@ -152,7 +152,6 @@ def problems(text: str) -> list[str]:
     return [problem.rule for problem in problems_in(text.rstrip("\n").split("\n"))]
 
 
-# ------------------------------------------------------------------------------------------- form
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_by_its_rule(name: str) -> None:
     old, new, rule = FAULTS[name]
@@ -180,7 +179,6 @@ def test_a_problem_names_its_word_and_its_line_and_no_heads_are_one_which_the_pa
     session.close()
 
 
-# ------------------------------------------------------------------------------------------- the official one
 ERRORS = """
 import json, sys
 from udtools.validator import Validator
@@ -271,7 +269,6 @@ def test_the_official_validator_gives_the_same_verdict(tmp_path: Path) -> None:
     assert 200 < sum(map(has_errors, files)) < len(files) - 50
 
 
-# ------------------------------------------------------------------------------------------- the command
 def two(first: str, second: str, joint: str = "") -> str:
     """Two good sentences, with a comment each, and `joint` at the end of the first."""
     texts = [GOOD.replace("2:punct\t_", f"2:punct\t{joint or '_'}"), GOOD.replace("= s1", "= s2")]
@@ -351,7 +348,6 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
     assert vdgi("check", "--ud", good, "--max-faults", "-1").status == 2
 
 
-# ------------------------------------------------------------------------------------------- in the page
 def test_the_page_shows_errors_by_rule(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     text = replaced("Case=Nom", "Case=nom").replace("\tobj", "\tcomp")
@@ -366,7 +362,6 @@ def test_the_page_shows_errors_by_rule(tmp_path: Path) -> None:
     assert [place["word"] for place in shown["problems"][1]["places"]] == [3, 4]
 
 
-# ------------------------------------------------------------------------------------------- real treebanks
 DATA = Path(os.environ.get("VDGI_DATA", "/nowhere")) / "ud2"
 
 

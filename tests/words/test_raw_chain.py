@@ -186,7 +186,6 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
     assert Path("my.tagger").read_bytes() == before
 
 
-# ------------------------------------------------------------------------------------------- in the model
 @pytest.fixture(scope="module")
 def run(made: Path) -> Path:
     """A run on text of which half has no tags, and which keeps tokeniser and tagger."""
@@ -259,7 +258,6 @@ def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vd
     assert (done.status, "run/model.vdgi" in done.err) == (2, True)
 
 
-# ------------------------------------------------------------------------------------------- learnt by a run
 def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) -> None:
     text = Path("tagged.conllu").read_text(encoding="utf-8")
     n_words = sum(map(len, reading.read("tagged.conllu")))

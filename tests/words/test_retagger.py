@@ -45,7 +45,6 @@ def texts(sentences: list[Sentence]) -> list[tuple[str, ...]]:
     return [*(s.forms for s in sentences), *ODD]
 
 
-# ------------------------------------------------------------------------------------------- counting
 def counted_plainly(text: list[tuple[str, ...]]) -> dict[str, list[float]]:
     """The numbers of each type, by going through all words for each."""
     words = []  # type, form, sentence, left, right, is first, is last, beside punctuation before and after
@@ -119,14 +118,13 @@ def test_a_text_without_words_has_numbers() -> None:
         assert CountedWords.of(WordTypes.of([])).plus(WordTypes.of(text)).number == counted.number
 
 
-# ------------------------------------------------------------------------------------------- the network
 @pytest.fixture(scope="module")
 def learning() -> Any:
-    """benchmarks/retagger.py, which learns retaggers."""
+    """experiments/retagger.py, which learns retaggers."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             patch.setenv(name, "1")
-        patch.syspath_prepend(resources().parent / "benchmarks")
+        patch.syspath_prepend(resources().parent / "experiments")
         return importlib.import_module("retagger")
 
 
@@ -167,9 +165,9 @@ def test_numpy_and_dynet_find_the_same_probabilities(learning: Any, source: Any)
 
 def test_equal_samples_teach_equal_weights(learning: Any, source: Any) -> None:
     one, two = (learning.learnt([source], 4, 3, UNITS) for _ in range(2))
-    assert learning.model_file.npz(one) == learning.model_file.npz(two)
+    assert learning.archive.npz(one) == learning.archive.npz(two)
     other = learning.learnt([source], 4, 4, UNITS)
-    assert learning.model_file.npz(one) != learning.model_file.npz(other)
+    assert learning.archive.npz(one) != learning.archive.npz(other)
 
 
 def test_where_nothing_is_said_the_loss_does_not_depend_on_it(learning: Any, source: Any) -> None:
@@ -186,7 +184,6 @@ def test_where_nothing_is_said_the_loss_does_not_depend_on_it(learning: Any, sou
     assert len({*losses}) == 3
 
 
-# ------------------------------------------------------------------------------------------- in a tagger
 def said_at_random(words: WordTypes, tags: tuple[str, ...], given: dict[int, int]) -> Said:
     rng = np.random.default_rng(1)
     marginals = rng.dirichlet(np.full(len(tags), 0.5), len(words.types))
@@ -324,7 +321,6 @@ def test_the_text_that_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
     assert LearningText.of(tagged, ["X", "_", "Y"], raw) == LearningText([["a", "b"], ["c"]], [["X", "_"], ["Y"]])
 
 
-# ------------------------------------------------------------------------------------------- the file
 def test_the_retagger_of_the_package_names_its_treebanks_and_is_small() -> None:
     assert retagger.FILE.stat().st_size < 500_000
     with zipfile.ZipFile(retagger.FILE) as z:

@@ -211,7 +211,6 @@ def test_decomposed_text_is_tagged_as_composed_and_keeps_its_bytes(composed_and_
     assert columns_of(tmp_path / "NFD") == columns_of(tmp_path / "NFC") == columns_of(test)
 
 
-# ------------------------------------------------------------------------------------------- parts
 def test_type_means_are_those_of_all_occurrences_whatever_their_case():
     words = WordTypes.of([("The", "dog"), ("the",)])
     means = TypeMeans.of(words, np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))

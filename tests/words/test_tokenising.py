@@ -132,7 +132,6 @@ def test_a_script_without_spaces(tmp_path: Path) -> None:
     assert len(found.labels) == 3, "labels that do not occur cost time"
 
 
-# ------------------------------------------------------------------------------------------- multiword tokens
 SPLIT = [
     ("auquel", ("à", "lequel")),
     ("auxquelles", ("à", "lesquelles")),
@@ -176,7 +175,6 @@ def test_the_context_decides_where_nothing_else_does() -> None:
     assert splitter.split("des") == ("de", "les")
 
 
-# ------------------------------------------------------------------------------------------- nothing is lost
 KINDS = (
     " \t\n\r\v\f\x00\x1f\x7f\x85\u00a0\u2009\u2028\u2029\u3000\ufeff\u200b",
     "\n\n \n",
@@ -246,8 +244,6 @@ def test_a_list_without_an_end_is_cut_into_sentences_that_can_be_read(
     assert max(sum(len(token.words) for token in s.tokens) for s in document.sentences) <= 20
 
 
-# ------------------------------------------------------------------------------------------- invisible
-
 INVISIBLE = "Le cha\u00adt\u200b \u200bdu \u200e chien\u200d dort\u200b.\u200f "
 INVISIBLE += "Le pain\u2060 dort!\u200e\n\u202bLe livre dort.\u200f"
 
@@ -284,7 +280,6 @@ def test_format_characters_between_letters_are_learnt_where_they_are_frequent(tm
     assert [form for form, _ in sentence] == ["ef\u200b", "gh", "gh\u200cef", "."]
 
 
-# ------------------------------------------------------------------------------------------- normalisation
 ACCENTS = {"chat": "châté", "chien": "chïeñ", "pain": "pâin", "train": "tràin"}
 
 
@@ -327,7 +322,6 @@ def test_what_is_seen_is_in_the_form_nfc_and_stands_for_all_of_the_text() -> Non
         assert not raw_text.FORMAT.sub("", text.removesuffix("".join(covered)))
 
 
-# ------------------------------------------------------------------------------------------- what stays whole
 WHOLE = (
     "https://foo.example/a_(b)?a=b&c=%20#x",
     "www.gaeilge.ie/foo/",
@@ -546,7 +540,6 @@ def spaces_missing(text: str, forms: list[str]) -> list[bool]:
     return found
 
 
-# ------------------------------------------------------------------------------------------- numbers
 def test_labelling_sums_the_weights_that_learning_gave(learnt: Tokeniser, documents: list[Document]) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
     tokens = Tokens.of_items(Items(*features.keys_of(symbols)), symbols.first)
@@ -565,7 +558,6 @@ def test_compiled_and_uncompiled_features_are_equal() -> None:
     assert np.diff(first).max() <= features.MOST_FEATURES
 
 
-# ------------------------------------------------------------------------------------------- files
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
@@ -598,7 +590,6 @@ def test_a_token_of_countless_words_is_never_learnt() -> None:
     assert len(Splitter({"b": ("x",) * 4}).split("b")) == 4
 
 
-# ------------------------------------------------------------------------------------------- the command
 RAW = "\ufeffLe chat du voisin dort.  Le pain\n dort!\n\nLe train au jardin dort. "
 
 

@@ -286,7 +286,7 @@ def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, 
 
 @cache
 def usual_bundles() -> dict[str, list[str]]:
-    """By tag: the features that its words have most often in other languages (benchmarks/feature_bundles.py)."""
+    """By tag: the features that its words have most often in other languages (experiments/feature_bundles.py)."""
     found: dict[str, list[str]] = {}
     for line in BUNDLES.read_text(encoding="utf-8").splitlines()[1:]:
         tag, bundle = line.split()

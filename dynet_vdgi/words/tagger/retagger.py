@@ -7,8 +7,8 @@
 
 w moves the tags of words whose type no tagged word has towards as much of each as types have that one tagged word has:
 how frequent adverbs are differs by language, and the network expects what its own languages have. It has learnt from
-treebanks of other languages, each tagged by taggers of 20 to 200 of its sentences (benchmarks/retagger.py), and sees no
-letters, only which types share some. Punctuation, which is what the tagger takes for it, is left out.
+treebanks of other languages, each tagged by taggers of 20 to 200 of its sentences (experiments/retagger.py), and sees
+no letters, only which types share some. Punctuation, which is what the tagger takes for it, is left out.
 
 Letters: N words; W of them that are no punctuation; T tags of the tagger, U of `encoding.TAGS`.
 """
