@@ -2,9 +2,9 @@
 
     python benchmarks/rivals.py --data DATA --rows docs/results/replication.csv [--only RF ...] [--languages eu ...]
 
-Treebanks are those of the plan paper-ud. Each run learns from the training text without reading heads,
-under protocol standard, and its trees of the test part are scored up to 15 and up to 40 words. A run that has its rows is left out, so the
-command can be stopped and started again. HDP-DEP and RF draw random numbers and have several seeds.
+Treebanks are those of the plan paper-ud. Each run learns from the training text without reading heads, under protocol
+standard, and its trees of the test part are scored up to 15 and up to 40 words. A run that has its rows is left out, so
+the command can be stopped and started again. HDP-DEP and RF draw random numbers and have several seeds.
 """
 
 from __future__ import annotations
