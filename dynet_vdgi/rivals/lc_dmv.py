@@ -24,7 +24,6 @@ Letters: n words, T tags, C words of a chunk, F features.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
@@ -34,12 +33,13 @@ from msgspec import Meta
 
 from dynet_vdgi.conllu.penn import UPOS
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.rivals.sums import ONE, TABLES, Cells, Z, add, at, summed
 from dynet_vdgi.rule_tables.symbol_levels import coarse
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
-from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
-from dynet_vdgi.unsupervised.dmv_model import Counts, DmvModel, Packed, checked_log_z
-from dynet_vdgi.unsupervised.dmv_sums import LARGEST_SUM, LEFT, RIGHT, SMALLEST_SUM
+from dynet_vdgi.system.jit import Kernel, compiled
+from dynet_vdgi.unsupervised.dmv_model import Counts, DmvModel, Packed
+from dynet_vdgi.unsupervised.dmv_sums import LEFT, RIGHT
 from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
@@ -55,98 +55,6 @@ class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of L-BFGS")] = 100
     chunk: Annotated[int, Meta(ge=1, description="longest embedded chunk, in words")] = 3
-
-
-# The *sweep* says once, with `add`, which products of cells are added to which cells. Forwards it gives Z, the sum
-# over trees with one root of the products of their factors. Backwards, taking the same steps in reverse, it gives
-# the derivatives of log Z. A factor times its derivative is how often trees are expected to have it. The n words of
-# a sentence are 0..n-1 here.
-ONE, Z, TABLES = range(3)
-"""Numbers of cells: one that is 1, one for the sum, and the first of a model's tables."""
-
-
-class Cells(NamedTuple):
-    """All numbers of a sum: ONE, Z, the tables, the sentence's potentials, and then planes of n x n."""
-
-    values: Floats
-    gradients: Floats  # the derivatives of log Z; those by tables add up over sentences
-    potentials: int  # the cell of the first potential
-    planes: int  # the first cell of the first plane
-    n: int
-
-
-@compiled
-def at(cells: Cells, plane: int, i: int, j: int) -> int:
-    """The cell of a plane."""
-    return cells.planes + (plane * cells.n + i) * cells.n + j
-
-
-@compiled
-def add(cells: Cells, back: bool, target: int, one: int, two: int, three: int) -> None:
-    """Adds the product of three cells to the target; backwards, what it contributes to their derivatives."""
-    values, gradients = cells.values, cells.gradients
-    if back:
-        own = gradients[target]
-        gradients[one] += own * values[two] * values[three]
-        gradients[two] += own * values[one] * values[three]
-        gradients[three] += own * values[one] * values[two]
-    else:
-        values[target] += values[one] * values[two] * values[three]
-
-
-class TreeSums(NamedTuple):
-    """Expectations over the trees of a text."""
-
-    counts: list[Floats]  # how often each number of the tables is a factor; shaped as these
-    arcs: Floats  # how probable each arc is, laid out as the potentials
-    log_z: float  # the sum over the sentences, in nats
-
-
-def summed(sweep: Kernel, tables: Sequence[Floats], text: Packed, more: tuple[int, ...], *, planes: int) -> TreeSums:
-    """The sums over a text.
-
-    Args:
-        sweep: called with cells, direction, the sentence's tags (n,), and `more`.
-
-    Raises: ArithmeticError, potentials are too far apart to sum over trees.
-    """
-    flat = np.concatenate([table.ravel() for table in tables])
-    longest = int(np.diff(text.first).max(initial=0))
-    n_cells = TABLES + len(flat) + (longest + 1) * longest + planes * longest**2
-    values, gradients = np.zeros(n_cells), np.zeros(n_cells)
-    first_potential = TABLES + len(flat)
-    values[ONE], values[TABLES:first_potential] = 1.0, flat
-    arcs, log_z, end = np.zeros_like(text.potentials), 0.0, 0
-    for start, stop in zip(text.first, text.first[1:]):
-        n = int(stop - start)
-        place, end = end, end + (n + 1) * n
-        if not n:
-            continue
-        first_plane = first_potential + (n + 1) * n
-        own, chart = slice(first_potential, first_plane), slice(first_plane, first_plane + planes * n**2)
-        cells = Cells(values, gradients, first_potential, first_plane, n)
-        arguments = text.tags[start:stop], *more
-        cost, scale, step = 40 * work_of_trees(n), 0.0, min(1.0, 200.0 / n)  # cannot jump over the range
-        for _ in range(500 + n):  # no scale exceeds exp(700)
-            values[own] = text.potentials[place:end] * math.exp(scale)
-            values[Z] = values[chart] = 0.0
-            sweep(cells, False, *arguments, work=cost)
-            if SMALLEST_SUM < values[Z] < LARGEST_SUM:
-                break
-            scale += step if values[Z] <= SMALLEST_SUM else -step  # else: too large, or no number
-        else:
-            log_z = np.nan
-            break
-        gradients[own] = gradients[chart] = 0.0
-        gradients[Z] = 1 / values[Z]
-        sweep(cells, True, *arguments, work=cost)
-        arcs[place:end] = gradients[own] * values[own]
-        log_z += math.log(values[Z]) - n * scale
-    ends = np.cumsum([table.size for table in tables])[:-1]
-    counts = np.split(gradients[TABLES:first_potential] * flat, ends)
-    return TreeSums(
-        [count.reshape(table.shape) for count, table in zip(counts, tables)], arcs, checked_log_z(log_z, text)
-    )
 
 
 ROOTS, ARCS = 0, 1
@@ -340,7 +248,7 @@ def expected_counts(model: DmvModel, text: Packed, chunk: int) -> tuple[Counts, 
     """Expected counts over trees within the bound, and the sum of the sentences' log Z in nats."""
     longest = int(np.diff(text.first).max(initial=0))
     more, planes = (len(model.root), chunk), WHOLE + min(chunk, longest)
-    found = summed(SUM_BOUNDED, model.factors(), text, more, planes=planes)
+    found = summed(SUM_BOUNDED, model.factors(), text, (text.tags,), more, planes=planes)
     return Counts(*found.counts), found.log_z
 
 

@@ -57,6 +57,9 @@ TEACHERS: Registry[Any] = Registry(
         "none": "dynet_vdgi.unsupervised:NONE",
         "dmv": "dynet_vdgi.unsupervised:DMV",
         "universal": "dynet_vdgi.training.universal_teacher:KIND",
+        "rf": "dynet_vdgi.rivals.rf:KIND",
+        "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
+        "hdp-dep": "dynet_vdgi.rivals.hdp_dep:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
     },
 )

@@ -111,6 +111,7 @@ class SymbolText(NamedTuple):
     prior: Prior
     names: list[list[str]]  # the symbols of each sentence's words
     finer: list[list[str]]  # these symbols split by words
+    sentences: list[Sentence]
 
 
 class LoggedModel(Protocol):
@@ -158,7 +159,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         potentials = prior.potentials_of(views)
         self.symbols = with_coarse(rows)
         ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
-        model = self._learnt(SymbolText(ids, potentials, n_symbols, prior, rows, finer))
+        model = self._learnt(SymbolText(ids, potentials, n_symbols, prior, rows, finer, learnt_from))
         self.prior, self._model = prior, model
         return self
 

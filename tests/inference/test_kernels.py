@@ -16,7 +16,9 @@ from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.relations import label_table
 from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.rivals.hdp_dep import HdpDep
 from dynet_vdgi.rivals.lc_dmv import LcDmv
+from dynet_vdgi.rivals.rf import RasooliFaili
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
@@ -62,7 +64,11 @@ def of_a_rival(teacher, rules):
     return found
 
 
-RIVALS = (of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),)
+RIVALS = (
+    of_a_rival(partial(HdpDep, iterations=1, subsymbols=2), "hdp-dep"),
+    of_a_rival(partial(LcDmv, iterations=1, chunk=1), "lc-dmv"),
+    of_a_rival(partial(RasooliFaili, iterations=2), "rf-h1-h2"),
+)
 
 
 def of_the_tagger(trees):

@@ -161,17 +161,20 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
                     pickle.loads(content)
 
 
+KINDS = "none, dmv, universal, rf, convex-mst, hdp-dep, lc-dmv"
+
+
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
         ("[parser]\nunknown = 0.03\n", "no key 'parser.unknown'"),
         (
-            '[teacher]\nkind = "convex-mst"\nridge = 0.01\n',
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'convex-mst'",
+            '[teacher]\nkind = "ndmv"\nepochs = 3\n',
+            f"'teacher.kind' must be one of {KINDS}, not 'ndmv'; did you mean 'dmv'?",
         ),
         (
             '[teacher]\nkind = "hdp-dmv"\nshare = 0.9\n',
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'hdp-dmv'; did you mean 'lc-dmv'?",
+            f"'teacher.kind' must be one of {KINDS}, not 'hdp-dmv'; did you mean 'hdp-dep'?",
         ),
     ],
 )

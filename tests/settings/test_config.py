@@ -113,17 +113,21 @@ def test_faults_in_assignments(assignment: str, message: str) -> None:
     assert message_of(assignment) == message
 
 
+KINDS = "none, dmv, universal, rf, convex-mst, hdp-dep, lc-dmv"
+
+
 @pytest.mark.parametrize(
     ("assignments", "message"),
     [
         (
             "teacher.kind=dmw",
-            "'teacher.kind' must be one of none, dmv, universal, lc-dmv, not 'dmw'; did you mean 'dmv'?",
+            f"'teacher.kind' must be one of {KINDS}, not 'dmw'; did you mean 'dmv'?",
         ),
         ("teacher.kind=3", "'teacher.kind' must be a text, not 3"),
         (
             "teacher.kind=none teacher.iterations=3",
-            "'teacher.iterations' is for teacher.kind=dmv or teacher.kind=lc-dmv, and teacher.kind is none",
+            "'teacher.iterations' is for teacher.kind=dmv or teacher.kind=rf or teacher.kind=convex-mst or "
+            "teacher.kind=hdp-dep or teacher.kind=lc-dmv, and teacher.kind is none",
         ),
     ],
 )

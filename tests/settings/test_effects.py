@@ -62,7 +62,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "lc-dmv")
+PERCEPTRONS = ("best", "convex-mst", "hdp-dep", "lc-dmv", "rf")
 OF_TREES = ("universal", "few-trees")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
@@ -72,6 +72,7 @@ OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("neural", "finetuned")},
     **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
     ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
+    ("hdp-dep", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("best", "teacher.kind"): {"teacher": {"kind": "lc-dmv"}},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
     ("finetuned", "rules"): {"rules": "strict"},
@@ -239,7 +240,7 @@ def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, i
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
 
 
-@pytest.mark.parametrize("case", ["best", "lc-dmv"])
+@pytest.mark.parametrize("case", ["best", "convex-mst", "lc-dmv"])
 def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
     settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
     with pytest.raises(ConfigError, match="'teacher.max_len' would have no effect: the text is cut"):

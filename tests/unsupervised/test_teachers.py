@@ -14,7 +14,10 @@ from taught import RULES, TEXT, prepared, tagged
 
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
+from dynet_vdgi.rivals.hdp_dep import HdpDep, HdpDepSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
+from dynet_vdgi.rivals.rf import RasooliFaili, RfSettings
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -29,7 +32,10 @@ Make = Callable[[], SymbolTeacher[Any]]
 
 TEACHERS: dict[str, Make] = {
     "DMV": Dmv,
+    "Convex-MST": ConvexMst,
+    "HDP-DEP": lambda: HdpDep(iterations=2, subsymbols=2),
     "LC-DMV": lambda: LcDmv(iterations=4),
+    "RF": lambda: RasooliFaili(iterations=3),
 }
 
 
@@ -69,7 +75,7 @@ def test_teachers_that_have_learnt_nothing_say_so(make):
                 use()
 
 
-@pytest.mark.parametrize("kind", [Dmv, LcDmv])
+@pytest.mark.parametrize("kind", [Dmv, ConvexMst, LcDmv])
 def test_teachers_find_what_the_prior_leaves_open(kind):
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
     teacher = kind().fit(TEXT, Prior.of_text(RULES, TEXT))
@@ -91,6 +97,10 @@ def test_wrong_numbers_are_refused():
             "dmv: give settings or single numbers such as iterations, not both",
         ),
         (LcDmv, {"chunk": 0}, "lc-dmv: 'chunk' must be at least 1, not 0"),
+        (ConvexMst, {"ridge": 0}, "convex-mst: 'ridge' must be above 0, not 0"),
+        (HdpDep, {"share": 1.5}, "hdp-dep: 'share' must be from 0 to 0.99, not 1.5"),
+        (RasooliFaili, {"beam": 0}, "rf: 'beam' must be at least 1, not 0"),
+        (RasooliFaili, {"seed": -1}, f"rf: 'seed' must be from 0 to {2**63 - 1}, not -1"),
     ]
     for kind, numbers, message in cases:
         with pytest.raises(ConfigError, match=f"^{re.escape(message)}$"):
@@ -99,7 +109,10 @@ def test_wrong_numbers_are_refused():
 
 SETTINGS: dict[str, tuple[Any, str]] = {
     "dmv": (DmvSettings(iterations=4), "DMV"),
+    "convex-mst": (ConvexMstSettings(iterations=3, ridge=0.01), "Convex-MST"),
+    "hdp-dep": (HdpDepSettings(iterations=2, subsymbols=2), "HDP-DEP"),
     "lc-dmv": (LcDmvSettings(iterations=4), "LC-DMV"),
+    "rf": (RfSettings(iterations=3), "RF"),
     "universal": (UniversalTeacherSettings(table=0.3), "universal parser"),
 }
 
