@@ -72,6 +72,21 @@ def test_a_result_that_cannot_come_out_is_told(command: str, output: str, tree: 
     assert (done.returncode, done.stderr.decode()) == (2, f"cannot write the output: {reason}\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("output", ["&-", "/dev/full"])
+def test_a_list_of_faults_that_cannot_come_out_is_told(output: str, unbuffered: str, tree: Path) -> None:
+    """Whether Python buffers the output or not."""
+    tree.write_text("x\n\n", encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" >{output}', "sh", sys.executable, "-m", "dynet_vdgi", "check", tree],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1].startswith("cannot write the output: ")
+
+
 def _fill(name: str) -> None:
     with files.atomic_writer(name) as handle:
         if name != "/dev/full":
