@@ -107,6 +107,39 @@ def _raw(handle: object) -> io.FileIO:
     return buffer.raw  # type: ignore[no-any-return]
 
 
+def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+    """By any name that means an open file: the file behind it is not replaced."""
+    path, link, again = (tmp_path / name for name in ("a.txt", "link", "link to it"))
+    path.write_text("before\n", encoding="utf-8")
+    with open(path, "ab") as handle:
+        number = handle.fileno()
+        link.symlink_to(f"/dev/fd/{number}")
+        again.symlink_to("link")
+        names = [f"/dev/fd/{number}", f"/proc/self/fd/{number}", f"/dev/../dev/fd/{number}", link, again]
+        names += [f"/proc/{os.getpid()}/fd/{number}"]
+        for name in names:
+            with files.atomic_writer(name) as text:
+                text.write("new\n")
+    assert path.read_text(encoding="utf-8") == "before\n" + len(names) * "new\n"
+    assert names_in(tmp_path) == ["a.txt", "link", "link to it"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/stderr", "link.conllu"])
+def test_an_output_that_is_a_standard_stream_is_added_to_its_file(name: str, model: Path, tree: Path) -> None:
+    Path("all.txt").write_text("before\n", encoding="utf-8")
+    Path("link.conllu").symlink_to("/dev/stdout")
+    with open("all.txt", "ab") as handle:
+        subprocess.run(
+            [sys.executable, "-m", "dynet_vdgi", "-q", "parse", model, tree, "-o", name],
+            stdout=handle,
+            stderr=handle,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
+    lines = Path("all.txt").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], sum(line.startswith("1\t") for line in lines)) == ("before", 12)
+
+
 ESCAPE = "\x1b]0;title\x07\x9b2J"
 
 
