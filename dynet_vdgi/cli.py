@@ -29,6 +29,7 @@ from dynet_vdgi.commands import (
 )
 from dynet_vdgi.commands.options import check_together
 from dynet_vdgi.errors import (
+    DataError,
     UsageError,
     VdgiError,
 )
@@ -285,7 +286,7 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _flushed(status: int) -> int:
-    """The exit status once the output is flushed; an error status if that fails and all was well so far."""
+    """The exit status once the output is flushed; that of a failed output if that fails, see `_output_failed`."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -294,16 +295,22 @@ def _flushed(status: int) -> int:
 
 
 def _output_failed(error: OSError, status: int = 0) -> int:
-    """Abandons the output, and reports why if all was well so far; returns the exit status."""
+    """Abandons the output, and reports why if the command itself has not failed; returns the exit status.
+
+    Faults of data (3) do not hide it: they are listed in the output, which is not complete.
+    """
     message, failed = _explained(error)
-    if not status and not isinstance(error, BrokenPipeError):
+    if status in (0, DataError.exit_status) and not isinstance(error, BrokenPipeError):
         print(told(message), file=sys.stderr)
+        final = failed
+    else:
+        final = status or failed
     try:
         sys.stdout.flush()
     except (OSError, ValueError):  # Python would complain again when it flushes at exit
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return status or failed
+    return final
 
 
 def _explained(error: BaseException) -> tuple[str, int]:

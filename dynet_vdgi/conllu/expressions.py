@@ -16,10 +16,16 @@ SECONDS, PER_VALUE = 2.0, 0.0001
 """Of searching: at first, and more with each value, of which hundreds usually take as long."""
 
 
+MOST_COPIES = 200_000
+"""Characters of an expression times copies of groups: a hundredth of a second, and some megabytes."""
+
+_REPEATED_GROUP = re.compile(r"\)(?:\s|#[^\n]*\n)*(?:\+|\{([0-9]+))")
+
+
 class Expression:
     """An expression that is part of values.
 
-    Raises: UsageError, it is no regular expression.
+    Raises: UsageError, it is no regular expression, or repeats groups in groups too often.
     """
 
     def __init__(self, text: str) -> None:
@@ -30,6 +36,7 @@ class Expression:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 re.compile(text)
+                _check_copies(text)
             self._pattern = regex.compile(text)
         except (re.error, regex.error, OverflowError, RecursionError, MemoryError, ValueError) as error:
             raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
@@ -49,3 +56,16 @@ class Expression:
             what = f"the regular expression {self.text[:40]!r} takes too long, at {value[:40]!r}"
             raise UsageError(f"{what}: write it without repeating what repeats, such as a+ for (a+)+")
         return found is not None
+
+
+def _check_copies(text: str) -> None:
+    """Raises: ValueError, groups are repeated so often that only to read the expression takes long.
+
+    The package regex copies a group as often as it must be there, and once more. So `(?:(?:a?){5000}){5000}` takes
+    minutes, and all memory. Groups that follow each other count as if they were in each other.
+    """
+    copies = len(text)
+    for match in _REPEATED_GROUP.finditer(text):
+        copies *= int(match[1] or 1) + 1
+        if copies > MOST_COPIES:
+            raise ValueError("it repeats groups too often")

@@ -120,7 +120,7 @@ class FileParser:
         Raises:
             DataError: an input is malformed, or the model knows none of its tags; the output is then as it
             was. So it is if faulty sentences are skipped, and all are faulty.
-            VdgiError: a worker process died.
+            VdgiError: a worker process died twice.
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
         if self.skips_faulty:
@@ -155,7 +155,7 @@ class FileParser:
 
         Raises:
             DataError: a sentence is malformed; the sentences before it have been yielded.
-            VdgiError: a worker process died.
+            VdgiError: a worker process died twice.
         """
         parser, blocks = self._adapted(iter(given), tag_accuracy)
         named: set[tuple[str, str]] = set()

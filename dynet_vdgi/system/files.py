@@ -34,7 +34,10 @@ STANDARD = "-"  # standard input or output, depending on the direction
 
 CHUNK = 1 << 16  # bytes
 
-_OPEN = re.compile("/(?:dev|proc/self)/fd/([0-9]+)")
+_OPEN_FILES = ("/dev/fd", "/proc/self/fd")
+
+_MOST_LINKS = 40
+"""As many as Linux follows."""
 
 _NOT_TEXT = {  # first two bytes of files that are often mistaken for text
     b"\x1f\x8b": "gzip data? its name must end in .gz",
@@ -193,8 +196,7 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
     written; later where writing fails (disk full, folder gone). A closed pipe raises `BrokenPipeError`.
     """
     name = os.fspath(path)
-    found = _OPEN.fullmatch(name)
-    opened = int(found[1]) if found else {STANDARD: 1, "/dev/stdout": 1, "/dev/stderr": 2}.get(name)
+    opened = 1 if name == STANDARD else _descriptor(name)
     mode = _writable_mode(name) if opened is None else None
     if opened is not None or (mode is not None and not stat.S_ISREG(mode)):
         with tempfile.TemporaryFile() as spool:
@@ -238,6 +240,23 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
             handle.close()
         with suppress(OSError):
             os.close(lock)
+
+
+def _descriptor(name: str) -> int | None:
+    """The number of the open file that a name such as /dev/stdout, or a link to it, means; None: it means none.
+
+    Such a name must not be resolved further: the file behind it would be replaced, whatever `>>` has kept.
+    """
+    folders = [os.path.realpath(folder) for folder in _OPEN_FILES]
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(name)
+        if last.isascii() and last.isdigit() and os.path.realpath(folder) in folders:
+            return int(last)
+        try:
+            name = os.path.join(folder, os.readlink(name))
+        except (OSError, ValueError):  # no link, or a name with NUL
+            return None
+    return None
 
 
 def _temporary_file(folder: str, shown_path: str) -> tuple[str, _Output]:

@@ -28,7 +28,8 @@ def remove_leftovers(folder: str) -> None:
     """Removes temporary files of killed processes of this machine; once a folder.
 
     A living process keeps its file locked. Its number alone does not show whether it lives, because a
-    container that shares the folder and the host's name has other process numbers.
+    container that shares the folder and the host's name has other process numbers. So nothing is removed where
+    the file system has no locks.
     """
     if folder in _looked_through:
         return
@@ -41,7 +42,7 @@ def remove_leftovers(folder: str) -> None:
                     path = os.path.join(folder, name)
                     descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
                     try:
-                        if take(descriptor, wait=False):
+                        if take(descriptor, wait=False, without_locks=False):
                             os.unlink(path)
                     finally:
                         os.close(descriptor)

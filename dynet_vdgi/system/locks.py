@@ -42,13 +42,14 @@ def at_work(folder: Path, name: str = "") -> Iterator[None]:
         os.close(descriptor)
 
 
-def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
+def take(descriptor: int, *, wait: bool, warns_of: Path | None = None, without_locks: bool = True) -> bool:
     """Takes the lock of an open file until it is closed; False: another process has it, and `wait` is off.
 
-    Where the file system has no locks, and on Windows, nothing is locked; with `warns_of` this is reported.
+    Where the file system has no locks, and on Windows, nothing is locked, and the answer is `without_locks`;
+    with `warns_of` this is reported.
     """
     if sys.platform == "win32":
-        return True
+        return without_locks
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -56,4 +57,5 @@ def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
     except OSError:  # a file system without locks, as some network file systems are
         if warns_of is not None:
             logger.warning("%s: this file system has no locks: start no other process in there", warns_of)
+        return without_locks
     return True

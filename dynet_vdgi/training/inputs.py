@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.corpus import in_memory
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import DataError, UsageError
@@ -33,13 +34,17 @@ class Given:
         return bool(self.names or self.sentences)
 
     def read(self, tags: str, heads: reading.Heads) -> Iterable[Sentence]:
-        """The sentences in order."""
+        """The sentences in order.
+
+        Raises: UsageError, a column of a sentence in memory holds something that no file can hold.
+        """
         for name in self.names:
             if self.steps is not None:
                 yield from reading.checked(self.steps.blocks([name]), heads, tags)
             else:
                 yield from reading.read(name, heads=heads, tags=tags)
-        for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
+        given = in_memory(self.sentences)  # all columns are looked at, before some are left out
+        for sentence in self.steps.filled(given) if self.steps else given:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
             if tags == "xpos" and not sentence.upos:

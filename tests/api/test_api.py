@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +373,13 @@ def test_half_a_character_in_memory_is_refused_with_its_word(parser: Parser, cal
     sentences = [Sentence(("a", "b\ud800"), ("NOUN", "VERB"))] * 60
     with pytest.raises(UsageError, match=r"word 2 of .* has half a character \(a lone surrogate\)"):
         list(getattr(parser, call, vdgi.train)(sentences))
+
+
+@pytest.mark.parametrize("preset", ["best", "universal", "paper"])
+@pytest.mark.parametrize("column", ["forms", "tags", "upos", "lemmas", "xpos", "feats"])
+def test_half_a_character_is_refused_in_every_column_of_what_is_learnt_from(column: str, preset: str) -> None:
+    """Also in columns that the learner does not read."""
+    good = Sentence(("a", "b"), ("NOUN", "VERB"))
+    bad = replace(good, **{column: ("x", "a\ud800")})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"word 2 of .* has half a character \(a lone surrogate\)"):
+        vdgi.train([good, bad], preset)

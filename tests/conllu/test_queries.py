@@ -163,6 +163,28 @@ def test_an_expression_that_does_not_end_is_ended(query: str, monkeypatch: pytes
         words_of(conditions(query), rows)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(?:(?:a?){5000}){5000}b",
+        "(?:" * 20 + "a" + "){2}" * 20,
+        "(?:" * 20 + "a" + "){2,}" * 20,
+        "(" * 40 + "a" + ")+" * 40,
+        "(?x)" + "(?:" * 20 + "a" + ") {2}" * 20,
+        "(?x)" + "(?:" * 20 + "a" + ")#\n+" * 20,
+    ],
+)
+def test_an_expression_that_takes_long_to_read_is_refused(text: str) -> None:
+    """The package regex copies repeated groups: some of these take minutes, and all memory."""
+    with pytest.raises(UsageError, match="is no regular expression: it repeats groups too often"):
+        Expression(text)
+
+
+def test_usual_repeats_of_groups_are_read() -> None:
+    assert Expression(r"^(([bdg][aeiou]){2,4}n?)+(s|z)?(ing|ed){0,1}(\.\d{1,3}){0,255}$").is_in("badagons")
+    assert Expression("(ab){1000}").is_in("ab" * 1000)
+
+
 def test_the_time_of_many_values_is_that_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a text whose every word takes nearly two seconds would take days."""
     clock = itertools.count(0, 0.5)

@@ -15,7 +15,7 @@ from dynet_vdgi.evaluation.attachment import GoldTrees
 from dynet_vdgi.evaluation.file_scores import evaluate_baselines
 from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.models import model_file
-from dynet_vdgi.models.run_folder import model_path, rules_named
+from dynet_vdgi.models.run_folder import model_path, rules_named, shipped
 from dynet_vdgi.rule_tables.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import rules_path
@@ -41,6 +41,16 @@ def test_the_model_in_a_folder(run: Path) -> None:
     with pytest.raises(ModelError) as error:
         model_path("empty")
     assert str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
+
+
+def test_a_folder_without_a_model_hides_nothing_of_the_package(run: Path) -> None:
+    for name in ("universal", "ud"):
+        Path(name).mkdir()
+    assert model_path("universal") == shipped("universal")
+    assert rules_named("ud").rules == load_rules(rules_path("ud"))
+    run.rename("ud/run")
+    Path("ud/run/model.vdgi").rename("ud/model.vdgi")
+    assert rules_named("ud").rules.text == MINE
 
 
 def test_rules_by_whatever_has_them(run: Path) -> None:

@@ -72,6 +72,21 @@ def test_a_result_that_cannot_come_out_is_told(command: str, output: str, tree: 
     assert (done.returncode, done.stderr.decode()) == (2, f"cannot write the output: {reason}\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("output", ["&-", "/dev/full"])
+def test_a_list_of_faults_that_cannot_come_out_is_told(output: str, unbuffered: str, tree: Path) -> None:
+    """Whether Python buffers the output or not."""
+    tree.write_text("x\n\n", encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" >{output}', "sh", sys.executable, "-m", "dynet_vdgi", "check", tree],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1].startswith("cannot write the output: ")
+
+
 def _fill(name: str) -> None:
     with files.atomic_writer(name) as handle:
         if name != "/dev/full":
@@ -90,6 +105,39 @@ def test_a_full_disk_is_told_with_the_name_of_the_output(tmp_path: Path) -> None
 def _raw(handle: object) -> io.FileIO:
     buffer = handle.buffer  # type: ignore[attr-defined]
     return buffer.raw  # type: ignore[no-any-return]
+
+
+def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+    """By any name that means an open file: the file behind it is not replaced."""
+    path, link, again = (tmp_path / name for name in ("a.txt", "link", "link to it"))
+    path.write_text("before\n", encoding="utf-8")
+    with open(path, "ab") as handle:
+        number = handle.fileno()
+        link.symlink_to(f"/dev/fd/{number}")
+        again.symlink_to("link")
+        names = [f"/dev/fd/{number}", f"/proc/self/fd/{number}", f"/dev/../dev/fd/{number}", link, again]
+        names += [f"/proc/{os.getpid()}/fd/{number}"]
+        for name in names:
+            with files.atomic_writer(name) as text:
+                text.write("new\n")
+    assert path.read_text(encoding="utf-8") == "before\n" + len(names) * "new\n"
+    assert names_in(tmp_path) == ["a.txt", "link", "link to it"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/stderr", "link.conllu"])
+def test_an_output_that_is_a_standard_stream_is_added_to_its_file(name: str, model: Path, tree: Path) -> None:
+    Path("all.txt").write_text("before\n", encoding="utf-8")
+    Path("link.conllu").symlink_to("/dev/stdout")
+    with open("all.txt", "ab") as handle:
+        subprocess.run(
+            [sys.executable, "-m", "dynet_vdgi", "-q", "parse", model, tree, "-o", name],
+            stdout=handle,
+            stderr=handle,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
+    lines = Path("all.txt").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], sum(line.startswith("1\t") for line in lines)) == ("before", 12)
 
 
 ESCAPE = "\x1b]0;title\x07\x9b2J"

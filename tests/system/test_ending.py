@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -10,11 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+import tiny
 from shell import ROOT, Vdgi, names_in, training_arguments
 
 from dynet_vdgi import cli
+from dynet_vdgi.conllu import blocks
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.paper.trainer import Trainer
+from dynet_vdgi.parser.files import Parsed, Totals
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.signals import ended_by_signals
 from dynet_vdgi.system.workers import processes
@@ -80,17 +84,47 @@ def _nothing() -> None:
     pass
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _die(marks: str, times: int) -> str:
+    """Dies so many times, then gives an answer."""
+    count = len(os.listdir(marks))
+    if count < times:
+        Path(marks, str(count)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
 
 
-def test_a_killed_worker_is_told_as_that() -> None:
-    with pytest.raises(VdgiError, match="a worker process died"), processes(1, _nothing) as submit:
-        submit(_die).result()
+def test_what_a_killed_worker_did_is_done_again_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with processes(1, _nothing) as submit:
+        assert submit(_die, str(tmp_path), 1).result() == "done"
+        assert caplog.messages == ["a worker process died; its work is repeated"]
+        with pytest.raises(VdgiError, match="a worker process died twice"):
+            submit(_die, str(tmp_path), 9).result()
+
+
+def test_a_text_whose_worker_is_killed_is_parsed_as_without_jobs(
+    vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two workers gets SIGKILL when the first of many windows is written; nothing is lost or changed."""
+    tiny.write(folder / "text.conllu", 400, heads=False)
+    monkeypatch.setattr(blocks, "WINDOW", 200)
+    vdgi.good("parse", model, "text.conllu", "-o", "plain.conllu")
+    killed: list[int] = []
+    add = Totals.add
+
+    def kill_a_worker(totals: Totals, parsed: Parsed) -> None:
+        if not killed:
+            killed.append(multiprocessing.active_children()[0].pid or 0)
+            os.kill(killed[0], signal.SIGKILL)
+        add(totals, parsed)
+
+    monkeypatch.setattr(Totals, "add", kill_a_worker)
+    result = vdgi.good("parse", model, "text.conllu", "-o", "parsed.conllu", "--jobs", "2")
+    assert (len(killed), result.err.count("a worker process died; its work is repeated")) == (1, 1)
+    assert Path("parsed.conllu").read_bytes() == Path("plain.conllu").read_bytes()
 
 
 PARENT = """
-import os, time
+import multiprocessing, os, threading, time
 from dynet_vdgi.page.learn.helpers import Helpers
 from dynet_vdgi.system.workers import processes
 
@@ -107,10 +141,11 @@ STARTS = {
     "parse": """with processes(1, time.sleep, 0) as submit:
         print(submit(os.getpid).result(), flush=True)
         time.sleep(60)""",
-    "annotate, while it learns": """learner = Helpers()._learner
-    learner.ask("parser", {}, [], {})
-    learner._mine.send(("parser", Busy(), [], {}))
-    print(learner._process.pid, flush=True)""",
+    "annotate, while it learns": """helpers = Helpers()
+    helpers.learn("parser", {}, [], {})
+    threading.Thread(target=helpers.learn, args=("parser", Busy(), [], {}), daemon=True).start()
+    time.sleep(1)
+    print(min(process.pid for process in multiprocessing.active_children()), flush=True)""",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from shell import ROOT, names_in
 
-from dynet_vdgi.system import files, leftovers
+from dynet_vdgi.system import files, leftovers, locks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is removed on this system")
 
@@ -91,6 +92,21 @@ def test_temporary_files_of_the_living_stay_whatever_their_number_is(
         write(tmp_path / "b.txt")
         assert names_in(tmp_path) == [*before, "b.txt"]
     assert names_in(tmp_path) == ["a.txt", "b.txt"]
+
+
+def test_nothing_is_removed_where_the_file_system_has_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine of the same name may be writing there: its process numbers say nothing here."""
+
+    def flock(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    theirs = leftovers.temporary_name("0" * 16).replace(str(os.getpid()), "999999999")
+    (tmp_path / theirs).write_text("half of a text", encoding="utf-8")
+    write(tmp_path / "a.txt")
+    assert names_in(tmp_path) == [theirs, "a.txt"]
 
 
 def test_a_temporary_file_removed_before_it_is_locked_is_made_anew(
