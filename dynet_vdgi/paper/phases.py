@@ -8,7 +8,6 @@ baseline, then lambda and the baseline see the sentence; `end_batch` moves lambd
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -16,33 +15,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.per_sentence import Samples
 from dynet_vdgi.paper.posterior import FixedLambda, RuleCounts, effective_samples
 from dynet_vdgi.paper.scores import Score
 from dynet_vdgi.system.array_types import Floats
-
-
-@dataclass
-class Diagnostics:
-    """Sums over the sentences since the last evaluation; `averages` gives the logged figures."""
-
-    sentences: int = 0
-    words: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-
-    def add(self, sentence: Encoded, **figures: float) -> None:
-        """Takes in the figures of one sentence."""
-        self.sentences += 1
-        self.words += len(sentence)
-        for name, value in figures.items():
-            self.sums[name] = self.sums.get(name, 0.0) + value
-
-    def averages(self) -> dict[str, float]:
-        """Means by name: over words where the name ends in `_per_word`, otherwise over sentences."""
-        return {
-            name: total / (self.words if name.endswith("_per_word") else self.sentences)
-            for name, total in self.sums.items()
-        }
 
 
 class Regularised:

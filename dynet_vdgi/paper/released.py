@@ -136,7 +136,7 @@ class JointAdaGrad(AdaGrad):
         """One step of the networks and of the joint parts; lambda stays at 0 or above."""
         norm = super().update(rows, {name: part.mean_gradient() for name, part in self.joint.items()})
         for name, part in self.joint.items():
-            value = self.in_numpy[VALUE][name]
+            value = self.others.numbers[VALUE][name]
             if name == "lambda":
                 np.maximum(value, 0.0, out=value)
             part.value = value.astype(np.float64)

@@ -24,12 +24,13 @@ from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog, console_row, heading
 from dynet_vdgi.paper import lockstep, per_sentence
+from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.greedy import GreedyParser
 from dynet_vdgi.paper.language_model import train_language_model
 from dynet_vdgi.paper.minibatches import minibatches
 from dynet_vdgi.paper.network import Network
 from dynet_vdgi.paper.optimiser import AVERAGE, VALUE
-from dynet_vdgi.paper.phases import Diagnostics, Supervised
+from dynet_vdgi.paper.phases import Supervised
 from dynet_vdgi.paper.settings import NeuralSettings
 from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, rule_counts, stages
 from dynet_vdgi.paper.transitions import oracle
@@ -183,8 +184,8 @@ class Trainer:
             engine.accumulate(self.network, sentences, self.phase, rng, train)
         words, parameters = sorted({word for s in sentences for word in s.words}), self.network.parameters
         rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
-        self.phase.end_batch(len(sentences))
-        return self.optimiser.update(rows)
+        self.phase.end_batch(len(sentences))  # lambda's step
+        return self.optimiser.update(rows)  # the networks' step
 
     def train(self) -> None:
         """Trains from the present update to the last, with evaluations and checkpoints."""

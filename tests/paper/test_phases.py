@@ -172,7 +172,7 @@ def test_finetuning_weights(kind, form, decoder, dynamics):
     assert figures["score_mean"] == pytest.approx(statistics.fmean(score), abs=1e-9)
     assert figures["score_std"] == pytest.approx(statistics.pstdev(score), abs=1e-9)
     assert phase.lam.value.tolist() == start.tolist()  # moves with the networks only
-    joint = optimiser(phase, dynamics, form).in_numpy["value"]
+    joint = optimiser(phase, dynamics, form).others.numbers["value"]
     assert ("lambda" in joint) == (dynamics == "released")
     assert ("baseline" in joint) == (kind == "rl-bl" and form == "released")
 
