@@ -38,7 +38,7 @@ class Regularised:
         self.lam.observe(counts @ self.features.constraints, self.features.expectations(sentence))
 
     def end_batch(self, n_sentences: int) -> None:
-        """Moves lambda, after a mini-batch of so many sentences."""
+        """Moves lambda, after a mini-batch of `n_sentences`."""
         self.lam.step(n_sentences)
 
     def record(self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float) -> None:

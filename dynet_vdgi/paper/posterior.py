@@ -156,7 +156,7 @@ class FixedLambda:
         """Takes note of a sentence's samples, with counts (M, J) where e (J,) is expected."""
 
     def step(self, n_sentences: int) -> None:
-        """Moves lambda after a mini-batch of so many sentences."""
+        """Moves lambda after a mini-batch of `n_sentences`."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `load_state` needs to go on."""
