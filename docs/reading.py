@@ -13,7 +13,7 @@ READERS = (
     (
         "change the paper's score",
         "paper/README.md paper/transitions.py paper/encoder.py paper/decoder.py paper/per_sentence.py paper/scores.py "
-        "paper/phases.py",
+        "paper/posterior.py paper/phases.py paper/stages.py",
     ),
     (
         "see how a file becomes trees",

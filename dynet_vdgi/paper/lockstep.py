@@ -11,7 +11,20 @@ their weights is its weight in the loss. Rows hold no stacks but the number of t
 column of the stack LSTM's outputs and cells. Each state knows the one below, so rows that part company
 share what lies deeper. State 0 is the empty stack.
 
-The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Transition`, which the decoder's pass
+Two samples of "the dog barks", S S L S L and S S S L L (SHIFT, LEFT_REDUCE; B = 1, M = 2), state by state:
+
+    step  actions  stacks of states, by row   states pushed                              row of each sample
+    1     S        [1]                        1: the                                     0, 0
+    2     S        [1 2]                      2: dog                                     0, 0
+    3     L, S     [3], [1 2 4]               3: the <- dog, from 1, 2;  4: barks        0, 1
+    4     L, S     [1 5], [3 6]               5: dog <- barks, from 2, 4;  6: barks      1, 0
+    5     L, L     [7], [8]                   none: nothing reads the last stacks        1, 0
+
+The stack LSTM runs over 6 columns, not over 2 * 4, in one operation a step. At step 3 the encoder scores one row,
+and both samples draw from its probabilities; at step 4 only the row with [1 2 4] has a choice.
+`lockstep_rows` does this in integers, and runs the example.
+
+The encoder's pass samples (one evaluation a step) and leaves a list of `Transition`, which the decoder's pass
 replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations in the end.
 
 Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`.

@@ -1,6 +1,28 @@
 """The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
 
-`lockstep` explains the letters, rows and states. Only `Gather.of` uses DyNet.
+`lockstep` explains the letters, rows and states, with the example that is run here: two samples of one sentence of
+three words share a row until the third action, where one reduces and the other shifts.
+
+>>> batch = Batch([Encoded(tags=(1, 2, 3), words=(0, 0, 0))])
+>>> rows = Rows(batch, copies=2, merge=True)
+>>> S, L, R = Action
+>>> for actions in zip([S, S, L, S, L], [S, S, S, L, L]):
+...     step = rows.advance(np.array(actions))
+...     print("actions", step.action, "states on top", rows.top, "row of each sample", step.row_of)
+actions [0] states on top [1] row of each sample [0 0]
+actions [0] states on top [2] row of each sample [0 0]
+actions [1 0] states on top [3 4] row of each sample [0 1]
+actions [1 0] states on top [5 6] row of each sample [1 0]
+actions [1 1] states on top [7 8] row of each sample [1 0]
+>>> rows.heads.tolist()
+[[2, 3, 0], [3, 3, 0]]
+
+The states below states 0 to 8, and the words that these stand for:
+
+>>> rows.below[:9].tolist(), rows.word[:9].tolist()
+([0, 0, 1, 0, 2, 1, 3, 0, 0], [0, 1, 2, 2, 3, 3, 3, 3, 3])
+
+Only `Gather.of` uses DyNet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""The paper's phases: weights of samples under lambda, score functions, the baseline of RL-BL."""
+"""Mini-batches: every sentence once an epoch, with others of the same length, in random order.
+
+Sentences of one length, so that the samples of all of them advance together (`lockstep`). Here the kind of a
+sentence is its length; none of the five is left out or comes twice:
+
+>>> batches = minibatches([2, 3, 2, 3, 2], size=2, rng=np.random.default_rng(1))
+>>> sorted(sorted(batch) for batch in batches)
+[[0, 4], [1, 3], [2]]
+"""
 
 from __future__ import annotations
 

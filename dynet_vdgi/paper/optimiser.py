@@ -1,6 +1,16 @@
-"""AdaGrad for the paper's networks: step sizes, clipping, weight decay and averages.
+"""AdaGrad: a step of all trained weights, from the gradients that DyNet has added up since the last.
 
-Its sums are computed by DyNet graphs, so that no number leaves DyNet.
+Each weight w has two more numbers, S, the sum of its squared gradients, and its average:
+
+    g = scale * gradient + l2 * (w - origin)        scale <= 1 clips the norm of all gradients together
+    S = S + g * g
+    w = w - lr * g / (sqrt(S) + TINY)
+    average = decay * average + (1 - decay) * w
+
+`AdaGrad` clips and decides `scale` and `decay`. The numbers lie in one of two stores that do the same step:
+`WeightsInDyNet` holds the networks' matrices and computes by DyNet graphs, so that no number leaves DyNet, which would
+take longer than the gradients; `WeightsInNumPy` holds tables with a row for each word, of which an update reaches few
+rows, and parameters outside the networks.
 """
 
 from __future__ import annotations
@@ -18,7 +28,7 @@ from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.system.dynet_setup import dy, new_collection
 
 KINDS = VALUE, SQUARE, AVERAGE = "value", "square", "average"
-"""The kinds of numbers kept for a weight: its value, the sum of its squared gradients, its average."""
+"""The kinds of numbers of a weight: its value, the sum of its squared gradients, its average."""
 
 TINY = 1e-10
 """Added to the root of the sum of squares, which may be zero."""
@@ -29,11 +39,8 @@ def part(name: str) -> str:
     return name.split("/")[0]
 
 
-class NetworkAdaGrad:
-    """The parameters `names` of a model, the numbers kept for them, and their steps:
-
-        g = scale * gradient + l2 * (w - origin);  S += g * g;  w -= lr * g / (sqrt(S) + TINY)
-        average = decay * average + (1 - decay) * w
+class WeightsInDyNet:
+    """The parameters `names` of a model with their numbers, in DyNet.
 
     DyNet computes with values, and changes them only by gradients. So a step copies the gradients into
     values, computes, gets the results as gradients, and copies these into values in turn. The copies are
@@ -45,10 +52,10 @@ class NetworkAdaGrad:
         self.parameters = parameters
         self.weights = {name: parameters.by_name[name] for name in names}
         self.collection = new_collection()  # its parameters must not be used after it is freed
-        self.kept: dict[str, dict[str, Any]] = {}
+        self.numbers: dict[str, dict[str, Any]] = {}
         for kind in KINDS if averaged else (VALUE, SQUARE):
-            self.kept[kind] = {name: self._like(weight) for name, weight in self.weights.items()}
-        self.kept.setdefault(AVERAGE, self.kept[VALUE])
+            self.numbers[kind] = {name: self._like(weight) for name, weight in self.weights.items()}
+        self.numbers.setdefault(AVERAGE, self.numbers[VALUE])
         for name, kind in product(names, (VALUE, AVERAGE)):
             self.write(kind, name, parameters.get(name))
         self.origins = {name: self._like(self.weights[name]) for name in names if name in parameters.origins}
@@ -63,7 +70,7 @@ class NetworkAdaGrad:
     def read(self, kind: str) -> dict[str, Array]:
         """Copies of all arrays of a kind, by name."""
         arrays = {}
-        for name, parameter in self.kept[kind].items():
+        for name, parameter in self.numbers[kind].items():
             array = np.asarray(parameter.as_array(), dtype=np.float32)
             arrays[name] = np.ascontiguousarray(array.T) if name in self.parameters.tables else array
         return arrays
@@ -71,16 +78,16 @@ class NetworkAdaGrad:
     def write(self, kind: str, name: str, array: NDArray[Any]) -> None:
         """Overwrites one array; it does not reach the model before `load_model`."""
         # In a DyNet expression, a lookup table has a column for each of its rows.
-        self.kept[kind][name].set_value(array.T if name in self.parameters.tables else array)
+        self.numbers[kind][name].set_value(array.T if name in self.parameters.tables else array)
 
     def load_model(self) -> None:
-        """Gives the model's weights the values kept here."""
+        """Gives the model's weights these values."""
         for name, value in self.read(VALUE).items():
             self.parameters.set(name, value)
         # Overwrites non-finite numbers in the memory of graphs, because a product may begin with zero times them.
         self._squared_norms()
 
-    def take_gradients(self) -> dict[str, float]:
+    def gather(self) -> dict[str, float]:
         """Copies the gradients into the values of the model's weights, until `step` or `load_model`.
 
         Returns the squared norms of the gradients, by part of the model. Those of other parameters that are
@@ -101,11 +108,11 @@ class NetworkAdaGrad:
         return dict(zip(terms, sums.vec_value()))
 
     def step(self, scale: float, decay: float, settings: TrainSettings) -> None:
-        """One step with the gradients from `take_gradients`, times `scale`."""
+        """One step with the gradients from `gather`, times `scale`."""
         for name, weight in self.weights.items():
             weight.scale(scale)
             dy.renew_cg(autobatching=False)  # one graph for all would not fit into the processor's cache
-            value, square, average = (self.kept[kind][name] for kind in KINDS)
+            value, square, average = (self.numbers[kind][name] for kind in KINDS)
             old = dy.const_parameter(value)
             from_origin = old - dy.const_parameter(self.origins[name]) if name in self.origins else old
             gradient = dy.const_parameter(weight) + from_origin * settings.l2
@@ -132,13 +139,74 @@ def _adding(collection: Any) -> Any:
     return trainer
 
 
-class AdaGrad:
-    """Updates the trained parameters of a model from the gradients that DyNet has added up.
+class WeightsInNumPy:
+    """Tables with a row for each word, and parameters outside the networks (`extra`), with their numbers, in NumPy.
 
-    `extra` are parameters outside the networks that are to be clipped and updated with them; their gradients
-    come with each update. `norms` holds the norms of the last gradients before clipping, by the parameters'
-    first name (encoder, decoder, ...). `in_numpy` holds the arrays kept in NumPy, by kind and name; they may
-    be changed in place between updates.
+    `numbers` holds them by kind and name; they may be changed in place between updates.
+    """
+
+    def __init__(self, parameters: Parameters, tables: Sequence[str], extra: Mapping[str, NDArray[Any]]) -> None:
+        self.parameters, self.tables = parameters, tables
+        values: dict[str, Array] = {name: parameters.get(name) for name in tables}
+        for name, value in extra.items():
+            values[name] = np.array(value, dtype=np.float32)
+        self.numbers: dict[str, dict[str, Array]] = {
+            VALUE: values,
+            SQUARE: {name: np.zeros_like(value) for name, value in values.items()},
+            AVERAGE: {name: value.copy() for name, value in values.items()},
+        }
+        self.gradients: dict[str, Array] = {}
+        self.rows: dict[str, Sequence[int]] = {}  # that the gradients of tables are of
+
+    def gather(self, rows: Mapping[str, Sequence[int]], extra: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+        """Takes the gradients from the model's tables, of these rows or else of all, and from `extra`.
+
+        Returns the squared norms of the gradients, by name.
+        """
+        self.rows = {name: rows.get(name, range(len(self.numbers[VALUE][name]))) for name in self.tables}
+        self.gradients = {}
+        for name in self.tables:
+            table = self.parameters.by_name[name]
+            self.gradients[name] = np.asarray(table.rows_grad_as_array(self.rows[name]), dtype=np.float32)
+            table.scale_gradient(0.0)
+        for name, gradient in extra.items():
+            self.gradients[name] = np.array(gradient, dtype=np.float32)
+        return {name: float(np.vdot(gradient, gradient)) for name, gradient in self.gradients.items()}
+
+    def step(self, scale: float, decay: float, settings: TrainSettings) -> None:
+        """One step with the gradients from `gather`, times `scale`; rows without a gradient stay."""
+        for name, gradient in self.gradients.items():
+            values, squares, averages = (self.numbers[kind][name] for kind in KINDS)
+            place: Any = self.rows.get(name, slice(None))
+            value, square = values[place], squares[place]  # copies where rows are named
+            total = gradient * np.float32(scale) + np.float32(settings.l2) * value
+            square += total * total
+            value -= np.float32(settings.lr) * total / (np.sqrt(square) + np.float32(TINY))
+            values[place], squares[place] = value, square
+            averages += np.float32(1.0 - decay) * (values - averages)
+            if name in self.tables:
+                for row, vector in zip(place, value.tolist()):
+                    self.parameters.by_name[name].init_row(row, vector)
+
+    def read(self, kind: str) -> dict[str, Array]:
+        """All arrays of a kind, by name; not copies."""
+        return self.numbers[kind]
+
+    def write(self, kind: str, name: str, array: NDArray[Any]) -> None:
+        """Overwrites one array; it does not reach the model before `load_model`."""
+        self.numbers[kind][name] = np.array(array, dtype=np.float32)
+
+    def load_model(self) -> None:
+        """Gives the model's tables these values."""
+        for name in self.tables:
+            self.parameters.set(name, self.numbers[VALUE][name])
+
+
+class AdaGrad:
+    """Updates the trained parameters of a model, and those of `extra`, which are outside the networks.
+
+    The gradients of `extra` come with each update; they are clipped with the others. `norms` holds the norms of the
+    last gradients before clipping, by part of the model.
     """
 
     def __init__(
@@ -146,17 +214,10 @@ class AdaGrad:
     ) -> None:
         self.parameters, self.settings = parameters, settings
         self.names = [name for name in parameters.by_name if name not in parameters.frozen]
-        self.tables = [name for name in self.names if name in parameters.by_word]
+        tables = [name for name in self.names if name in parameters.by_word]
         dense = [name for name in self.names if name not in parameters.by_word]
-        self.networks = NetworkAdaGrad(parameters, dense, settings.average > 0)
-        values: dict[str, Array] = {name: parameters.get(name) for name in self.tables}
-        for name, value in (extra or {}).items():
-            values[name] = np.array(value, dtype=np.float32)
-        self.in_numpy: dict[str, dict[str, Array]] = {
-            VALUE: values,
-            SQUARE: {name: np.zeros_like(value) for name, value in values.items()},
-            AVERAGE: {name: value.copy() for name, value in values.items()},
-        }
+        self.networks = WeightsInDyNet(parameters, dense, settings.average > 0)
+        self.others = WeightsInNumPy(parameters, tables, extra or {})
         self.norms: dict[str, float] = {}
         self.updates = 0
 
@@ -174,17 +235,10 @@ class AdaGrad:
         Raises:
             VdgiError: the gradient is not finite; no weight has been changed.
         """
-        rows = {name: range(len(self.in_numpy[VALUE][name])) for name in self.tables} | dict(rows or {})
-        gradients: dict[str, Array] = {}
-        for name in self.tables:
-            table = self.parameters.by_name[name]
-            gradients[name] = np.asarray(table.rows_grad_as_array(rows[name]), dtype=np.float32)
-            table.scale_gradient(0.0)
-        for name, gradient in (extra or {}).items():
-            gradients[name] = np.array(gradient, dtype=np.float32)
-        squares = self.networks.take_gradients()
-        for name, gradient in gradients.items():
-            squares[part(name)] = squares.get(part(name), 0.0) + float(np.vdot(gradient, gradient))
+        of_others = self.others.gather(rows or {}, extra or {})
+        squares = self.networks.gather()
+        for name, square in of_others.items():
+            squares[part(name)] = squares.get(part(name), 0.0) + square
         self.norms = {of_part: float(np.sqrt(square)) for of_part, square in squares.items()}
         norm = float(np.sqrt(sum(squares.values())))
         if not np.isfinite(norm):
@@ -195,26 +249,12 @@ class AdaGrad:
         decay = min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
         self.updates += 1
         self.networks.step(scale, decay, self.settings)
-        for name, gradient in gradients.items():
-            self._step_in_numpy(name, rows.get(name, slice(None)), gradient * np.float32(scale), decay)
+        self.others.step(scale, decay, self.settings)
         return norm
 
-    def _step_in_numpy(self, name: str, place: Any, gradient: Array, decay: float) -> None:
-        """The step of `NetworkAdaGrad` on an array in NumPy; `place` are the rows of a table, or all."""
-        values, squares, averages = (self.in_numpy[kind][name] for kind in KINDS)
-        value, square = values[place], squares[place]  # copies where rows are named
-        gradient = gradient + np.float32(self.settings.l2) * value
-        square += gradient * gradient
-        value -= np.float32(self.settings.lr) * gradient / (np.sqrt(square) + np.float32(TINY))
-        values[place], squares[place] = value, square
-        averages += np.float32(1.0 - decay) * (values - averages)
-        if name in self.tables:
-            for row, vector in zip(place, value.tolist()):
-                self.parameters.by_name[name].init_row(row, vector)
-
     def read(self, kind: str) -> dict[str, Array]:
-        """All numbers of one of the KINDS, as copies if they are kept in DyNet."""
-        return {**self.networks.read(kind), **self.in_numpy[kind]}
+        """All numbers of one of the KINDS, as copies if they are in DyNet."""
+        return {**self.networks.read(kind), **self.others.read(kind)}
 
     def weights(self, kind: str) -> dict[str, Array]:
         """The networks' parameters: the frozen ones, and values or averages of the trained ones."""
@@ -235,12 +275,11 @@ class AdaGrad:
         for kind in KINDS:
             for name in self.networks.weights:
                 self.networks.write(kind, name, arrays[f"{kind}:{name}"])
-            for name in self.in_numpy[kind]:
-                self.in_numpy[kind][name] = np.array(arrays[f"{kind}:{name}"], dtype=np.float32)
+            for name in self.others.numbers[kind]:
+                self.others.write(kind, name, arrays[f"{kind}:{name}"])
         self._load_model()
 
     def _load_model(self) -> None:
-        """Gives the model's weights the values kept here."""
+        """Gives the model's weights the values that are here."""
         self.networks.load_model()
-        for name in self.tables:
-            self.parameters.set(name, self.in_numpy[VALUE][name])
+        self.others.load_model()

@@ -1,73 +1,48 @@
-"""Training phases: functions from the samples of a sentence to their weights in the loss.
+"""Training phases: functions from the samples of a sentence to their weights in the loss (Algorithms 1 and 2).
 
-The weights are constants for the networks' gradients. A phase may keep state of its own, such as lambda.
-Part of it may be updated jointly with the networks: `joint_values` gives this part, `joint_gradients` its
-gradients since the last update, and `take` receives the new values.
+The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and the baseline.
+Each step is a call of its own: the rules are counted, the samples get gamma and a score at the present lambda and
+baseline, then lambda and the baseline see the sentence; `end_batch` moves lambda, after the mini-batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.per_sentence import Samples
-from dynet_vdgi.paper.posterior import Lambda, RuleCounts, effective_samples
-from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_sn
-from dynet_vdgi.paper.settings import FinetuneSettings
+from dynet_vdgi.paper.posterior import FixedLambda, RuleCounts, effective_samples
+from dynet_vdgi.paper.scores import Score
 from dynet_vdgi.system.array_types import Floats
-
-State = dict[str, NDArray[Any]]
-
-_OF_BASELINE = ("value", "moments", "products")
-"""The arrays of a baseline that a checkpoint keeps."""
-
-
-@dataclass
-class Diagnostics:
-    """Sums over the sentences since the last evaluation; `averages` gives the logged figures."""
-
-    sentences: int = 0
-    words: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-
-    def add(self, sentence: Encoded, **figures: float) -> None:
-        """Takes in the figures of one sentence."""
-        self.sentences += 1
-        self.words += len(sentence)
-        for name, value in figures.items():
-            self.sums[name] = self.sums.get(name, 0.0) + value
-
-    def averages(self) -> dict[str, float]:
-        """Means by name: over words where the name ends in `_per_word`, otherwise over sentences."""
-        return {
-            name: total / (self.words if name.endswith("_per_word") else self.sentences)
-            for name, total in self.sums.items()
-        }
 
 
 class Regularised:
-    """The common part of pretraining and fine-tuning: counts of features, gamma, figures of each sentence."""
+    """The common part of pretraining and fine-tuning: rules, lambda, figures of each sentence."""
 
-    def __init__(self, features: RuleCounts, lam: Lambda) -> None:
+    def __init__(self, features: RuleCounts, lam: FixedLambda) -> None:
         self.features, self.lam = features, lam
         self.diagnostics = Diagnostics()
 
-    def regularise(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
-        """Counts (M, K) and gamma (M,); lambda takes its step afterwards."""
-        counts = self.features(sentence, samples.heads)
-        constrained = counts @ self.features.constraints
-        gamma = self.lam.gamma(constrained)
-        self.lam.update(constrained, self.features.expected(sentence))
-        return counts, gamma
+    def gamma(self, counts: Floats) -> Floats:
+        """Multipliers (M,) of samples with these counts (M, K) of the rules, at the present lambda (Eq. 14)."""
+        return self.lam.gamma(counts @ self.features.constraints)
+
+    def observe(self, sentence: Encoded, counts: Floats) -> None:
+        """Lets lambda observe the samples of a sentence, with counts (M, K)."""
+        self.lam.observe(counts @ self.features.constraints, self.features.expectations(sentence))
+
+    def end_batch(self, n_sentences: int) -> None:
+        """Moves lambda, after a mini-batch of `n_sentences`."""
+        self.lam.step(n_sentences)
 
     def record(self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float) -> None:
-        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; features; effective samples of gamma."""
+        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; rule arcs; effective samples of gamma."""
         self.diagnostics.add(
             sentence,
             elbo_per_word=float((samples.log_p - samples.log_q).mean()),
@@ -78,25 +53,13 @@ class Regularised:
             **figures,
         )
 
-    def joint_values(self) -> State:
-        """Values that the networks' optimiser updates with the networks."""
-        return {}
-
-    def joint_gradients(self, sentences: int) -> State:
-        """Ends a mini-batch of this many sentences; the mean gradients of `joint_values` over them."""
-        self.lam.end_batch(sentences)
-        return {}
-
-    def take(self, values: Mapping[str, NDArray[Any]]) -> None:
-        """Receives the values after an update; the phase may change them in place."""
-
-    def state(self) -> State:
+    def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `load_state` needs to go on."""
-        return {"lambda": self.lam.value, "lambda_velocity": self.lam.velocity}
+        return self.lam.state()
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Takes over a state from `state`. Raises: KeyError where something is missing."""
-        self.lam.value, self.lam.velocity = arrays["lambda"], arrays["lambda_velocity"]
+        self.lam.load_state(arrays)
 
 
 class Pretraining(Regularised):
@@ -106,10 +69,13 @@ class Pretraining(Regularised):
     """
 
     name = "pretrain"
+    baseline: Baseline | None = None
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (M,) for the encoder's and for the decoder's loss."""
-        counts, gamma = self.regularise(sentence, samples)
+        counts = self.features.count(sentence, samples.heads)
+        gamma = self.gamma(counts)
+        self.observe(sentence, counts)
         self.record(sentence, samples, counts, gamma)
         weights = gamma / len(gamma)
         return weights, weights
@@ -118,70 +84,54 @@ class Pretraining(Regularised):
 class Finetuning(Regularised):
     """Variational inference with a score function, weights score * gamma / M (paper, Algorithm 2, Eq. 16).
 
-    With the decoder `plain` the decoder's weights are those of pretraining, gamma / M.
+    The score is Eq. 17 with a baseline, else one of Eqs. 18 to 20. With the decoder `plain` the decoder's weights
+    are those of pretraining, gamma / M, as Algorithm 2 has them.
     """
 
     name = "finetune"
 
     def __init__(
-        self, features: RuleCounts, lam: Lambda, settings: FinetuneSettings, baseline: Baseline | None = None
+        self,
+        features: RuleCounts,
+        lam: FixedLambda,
+        score: Score | Baseline,
+        decoder: Literal["score", "plain"] = "score",
     ) -> None:
         super().__init__(features, lam)
-        self.settings, self.baseline = settings, baseline
+        self.scoring, self.decoder = score, decoder
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """The baseline of RL-BL."""
+        return self.scoring if isinstance(self.scoring, Baseline) else None
+
+    def score(self, sentence: Encoded, elbo: Floats, rule_arcs: Floats) -> Floats:
+        """The score (M,) of each sample, from its l and its number of rule arcs."""
+        if isinstance(self.scoring, Baseline):
+            return self.scoring.score(sentence, elbo)
+        return self.scoring(elbo, rule_arcs)
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (M,) for the encoder's and for the decoder's loss."""
-        counts, gamma = self.regularise(sentence, samples)
-        score = self.score(sentence, samples.log_p - samples.log_q, counts.sum(axis=1))
-        weights = score * gamma / len(score)
+        counts = self.features.count(sentence, samples.heads)
+        gamma = self.gamma(counts)
+        self.observe(sentence, counts)
+        elbo = samples.log_p - samples.log_q  # l(x, a), Eq. 7
+        score = self.score(sentence, elbo, counts.sum(axis=1))
+        if self.baseline is not None:
+            self.baseline.fit(sentence, elbo)
+        weights = score * gamma / len(score)  # Eq. 16
         moments = {"score_mean": float(score.mean()), "score_std": float(score.std())}
         self.record(sentence, samples, counts, gamma, **moments)
-        return weights, weights if self.settings.decoder == "score" else gamma / len(gamma)
+        return weights, weights if self.decoder == "score" else gamma / len(gamma)
 
-    def score(self, sentence: Encoded, value: Floats, rules: Floats) -> Floats:
-        """The score (M,) of each sample, from its l and its number of rule arcs."""
-        kind, form = self.settings.score, self.settings.form
-        if kind == "rl-bl":
-            assert self.baseline is not None
-            return self.baseline.score(sentence, value)
-        if kind == "rl-sn":
-            return rl_sn(value, form)
-        if kind == "rl-c":
-            return rl_c(rules, form)
-        return rl_pc(value, rules, form)
-
-    def _jointly(self) -> dict[str, Lambda | Baseline]:
-        parts: dict[str, Lambda | Baseline] = {}
-        if self.lam.joint and self.lam.settings.dynamics == "released":
-            parts["lambda"] = self.lam
-        if self.baseline is not None and self.baseline.joint:
-            parts["baseline"] = self.baseline
-        return parts
-
-    def joint_values(self) -> State:
-        return {name: part.value for name, part in self._jointly().items()}
-
-    def joint_gradients(self, sentences: int) -> State:
-        result = super().joint_gradients(sentences)
-        for name, part in self._jointly().items():
-            result[name] = part.gradient / sentences
-            part.gradient = np.zeros_like(part.gradient)
-        return result
-
-    def take(self, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, part in self._jointly().items():
-            if part is self.lam:
-                np.maximum(values[name], 0.0, out=values[name])
-            part.value = values[name].astype(np.float64)
-
-    def state(self) -> State:
-        of_baseline = {name: getattr(self.baseline, name) for name in _OF_BASELINE if self.baseline}
-        return {**super().state(), **{f"baseline_{name}": array for name, array in of_baseline.items()}}
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {**super().state(), **(self.baseline.state() if self.baseline else {})}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         super().load_state(arrays)
-        for name in _OF_BASELINE if self.baseline else ():
-            setattr(self.baseline, name, arrays[f"baseline_{name}"])
+        if self.baseline:
+            self.baseline.load_state(arrays)
 
 
 class Supervised:

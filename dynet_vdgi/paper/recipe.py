@@ -78,8 +78,8 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             trainer.train()
         except KeyboardInterrupt:
             has_saved = trainer.path is not None and trainer.path.exists()
-            told = f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
-            raise KeyboardInterrupt(told) from None
+            note = f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
+            raise KeyboardInterrupt(note) from None
         return trainer.model_file(complete=True)
 
     def engine(self, model: ModelFile) -> Engine:
@@ -142,10 +142,10 @@ def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vo
     if words.clusters:
         clusters = brown_clusters.read(words.clusters)
         vocabulary = replace(vocabulary, classes=brown_clusters.classes(clusters, vocabulary.words))
-        known = sum(word in clusters.paths for word in vocabulary.words)
+        n_in_clusters = sum(word in clusters.paths for word in vocabulary.words)
         n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
         classes = count(n_classes, "class", "classes")
-        logger.info("clusters: %d of %s, %s with that of the rest", known, count(n_words, "word"), classes)
+        logger.info("clusters: %d of %s, %s with that of the rest", n_in_clusters, count(n_words, "word"), classes)
     return vocabulary, vectors
 
 

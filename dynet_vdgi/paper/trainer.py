@@ -9,12 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from dynet_vdgi.conllu.vocabulary import Encoded
@@ -26,15 +24,15 @@ from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog, console_row, heading
 from dynet_vdgi.paper import lockstep, per_sentence
-from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.greedy import GreedyParser
 from dynet_vdgi.paper.language_model import train_language_model
 from dynet_vdgi.paper.minibatches import minibatches
 from dynet_vdgi.paper.network import Network
-from dynet_vdgi.paper.optimiser import AVERAGE, VALUE, AdaGrad
-from dynet_vdgi.paper.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.paper.posterior import Lambda, RuleCounts
+from dynet_vdgi.paper.optimiser import AVERAGE, VALUE
+from dynet_vdgi.paper.phases import Supervised
 from dynet_vdgi.paper.settings import NeuralSettings
+from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, rule_counts, stages
 from dynet_vdgi.paper.transitions import oracle
 from dynet_vdgi.settings.settings import LOG_NAME, MODEL_NAME
 from dynet_vdgi.system.array_types import Floats
@@ -44,31 +42,12 @@ from dynet_vdgi.system.progress import Bar
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this share a checkpoint; the last one always writes one."""
 
+GRADIENT_NORM = "gradient_norm"
+"""The log's column of the whole gradient's norm; those of the model's parts have the part's name behind it."""
+
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
 logger = logging.getLogger("dynet_vdgi")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1."""
-
-    phase: str
-    first: int
-    last: int
-    lr: float
-    clip: float
-
-
-def stages(settings: NeuralSettings, per_epoch: int) -> list[Stage]:
-    """The stages of a run, in their order, given the number of batches in an epoch."""
-    found: list[Stage] = []
-    for phase, part in (("pretrain", settings.train), ("finetune", settings.finetune)):
-        if part.updates or part.epochs:
-            ends = [end for end in (part.updates, part.epochs * per_epoch) if end]
-            first = found[-1].last if found else 0
-            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip))
-    return found
 
 
 class Trainer:
@@ -94,7 +73,7 @@ class Trainer:
             self.network.parameters.load(dict(data.start))
         self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in (*data.sentences, *data.trees)]
         self.gold = {k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))}
-        self.features = RuleCounts(data.rules, data.vocabulary.tags, settings.posterior)
+        self.features = rule_counts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.best_score: float | None = None
@@ -108,30 +87,22 @@ class Trainer:
     def _enter(self, stage: Stage) -> None:
         """Begins a stage, with the weights the networks have now."""
         self.stage = stage
-        lam = Lambda(self.settings.posterior, self.features.start, joint=stage.phase == "finetune")
-        if stage.phase == "pretrain":
-            self.phase: Pretraining | Finetuning = Pretraining(self.features, lam)
-        else:
-            self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
-        train = msgspec.structs.replace(self.settings.train, lr=stage.lr, clip=stage.clip)
-        self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
+        nll = self._language_model() if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl" else {}
+        self.phase = phase_of(stage.phase, self.settings, self.features, nll)
+        self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 
-    def _baseline(self) -> Baseline | None:
-        """The baseline of RL-BL, whose language model is trained here."""
-        if self.settings.finetune.score != "rl-bl":
-            return None
-        sentences, seed = self.encoded[: len(self.data.sentences)], self.settings.seed
-        nll: dict[Encoded, float] = {}
-        if sentences:  # trees alone have no scores
-            nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
-        return Baseline(nll, joint=self.settings.finetune.form == "released")
+    def _language_model(self) -> dict[Encoded, float]:
+        """-log p(x) of the text's sentences, for RL-BL, by a language model that is trained here."""
+        sentences = self.encoded[: len(self.data.sentences)]
+        if not sentences:  # trees alone have no scores
+            return {}
+        return train_language_model(sentences, self.data.vocabulary, self.settings.language_model, self.settings.seed)
 
     @property
     def updates(self) -> int:
         """Updates made so far, in all stages."""
         return self.stage.first + self.optimiser.updates
 
-    # ------------------------------------------------------------------------------------- checkpoints
     @property
     def path(self) -> Path | None:
         """The model file, which is also the checkpoint; None for a run in memory."""
@@ -194,7 +165,6 @@ class Trainer:
             self.best_parameters = model.parameters
         self.log.restart(self.updates)
 
-    # ------------------------------------------------------------------------------------- training
     def _epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, as numbers of sentences."""
         rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
@@ -214,9 +184,8 @@ class Trainer:
             engine.accumulate(self.network, sentences, self.phase, rng, train)
         words, parameters = sorted({word for s in sentences for word in s.words}), self.network.parameters
         rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
-        norm = self.optimiser.update(rows, self.phase.joint_gradients(len(sentences)))
-        self.phase.take(self.optimiser.in_numpy[VALUE])
-        return norm
+        self.phase.end_batch(len(sentences))  # lambda's step
+        return self.optimiser.update(rows)  # the networks' step
 
     def train(self) -> None:
         """Trains from the present update to the last, with evaluations and checkpoints."""
@@ -239,7 +208,8 @@ class Trainer:
             if epoch != loaded:
                 batches, loaded = self._epoch(epoch), epoch
             norm = self.update(batches[position])
-            norms.append({"": norm, **self.optimiser.norms})
+            of_parts = {f"{GRADIENT_NORM}_{part}": value for part, value in self.optimiser.norms.items()}
+            norms.append({GRADIENT_NORM: norm, **of_parts})
             bar.update()
             done = self.updates
             if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
@@ -252,16 +222,18 @@ class Trainer:
                     self.save(complete=done == self.stages[-1].last)
 
     def _evaluate(self, epoch: float, norms: list[dict[str, float]], began: Floats) -> dict[str, Any]:
-        """Figures since the last evaluation, and DDA by gold dev trees, if there are any."""
+        """Figures since the last evaluation, and DDA by gold dev trees, if there are any.
+
+        `norms` are the gradients' norms in each update, by the names of the log's columns.
+        """
         figures, sentences, words = {}, 0, 0
         for phase in (self.phase, self.supervised):
             figures.update(phase.diagnostics.averages())
             sentences += phase.diagnostics.sentences
             words += phase.diagnostics.words
             phase.diagnostics = Diagnostics()
-        for part in norms[0]:
-            name = f"gradient_norm_{part}" if part else "gradient_norm"
-            figures[name] = float(np.mean([norm.get(part, 0.0) for norm in norms]))
+        for name in norms[0]:
+            figures[name] = float(np.mean([norm.get(name, 0.0) for norm in norms]))
         cpu, wall = (_clock() - began).tolist()
         return {
             "phase": self.phase.name,

@@ -3,6 +3,20 @@
 A derivation of n words has 2n - 1 actions. ROOT is never on the stack: the last word left there is the
 root, attached without an action and without a score. Only this module decides legality; a neural stack
 keeps pace with `State` by pushing and popping whenever `State` does.
+
+The derivation of "the dog barks", whose heads are 2, 3 and 0:
+
+>>> state = State(3)
+>>> for action in oracle([2, 3, 0]):
+...     state.apply(action)
+...     print(f"{action.name:11} {state.stack!s:6} {state.heads}")
+SHIFT       [1]    [0, 0, 0]
+SHIFT       [1, 2] [0, 0, 0]
+LEFT_REDUCE [2]    [2, 0, 0]
+SHIFT       [2, 3] [2, 0, 0]
+LEFT_REDUCE [3]    [2, 3, 0]
+>>> state.is_final
+True
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
 import io
 import itertools
@@ -19,7 +18,7 @@ from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.conllu import guess_marks, raw_text, reading
+from dynet_vdgi.conllu import raw_text, reading
 from dynet_vdgi.conllu.faults import Repair
 from dynet_vdgi.conllu.objects import from_conllu, to_conllu
 from dynet_vdgi.conllu.reading import read
@@ -384,12 +383,6 @@ def test_memory_does_not_grow_with_the_file(file_of: Callable[[str], str]) -> No
     assert n_words == 5000
     assert len(shared) == 2
     assert peak < 400_000  # half of it are small tuples that Python keeps for later
-
-
-def test_examples_in_docstrings() -> None:
-    results = doctest.testmod(guess_marks)
-    assert results.attempted
-    assert not results.failed
 
 
 def test_columns_of_words_are_read_and_empty_where_nothing_is_known(file_of: Callable[[str], str]) -> None:

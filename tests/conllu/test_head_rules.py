@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,7 +65,3 @@ def test_faulty_lines(line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         head_rules.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
     assert str(caught.value) == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
-
-
-def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(head_rules).failed == 0

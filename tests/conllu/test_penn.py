@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import random
 import re
@@ -214,10 +213,6 @@ def test_a_block_of_conllu(trees_of: TreesOf) -> None:
 
 
 # Files
-
-
-def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(head_rules).failed == 0
 
 
 # The sample of sections 00 and 01: treebank/combined/*.mrg, and its dependencies, dependency_treebank/*.dp

@@ -16,6 +16,7 @@ from dynet_vdgi.paper import language_model as language_model_module
 from dynet_vdgi.paper.baseline import Baseline
 from dynet_vdgi.paper.language_model import LanguageModel, train_language_model
 from dynet_vdgi.paper.network import new_graph
+from dynet_vdgi.paper.released import JointBaseline
 from dynet_vdgi.paper.settings import LanguageModelSettings
 
 Sequences = list[tuple[int, ...]]
@@ -220,6 +221,7 @@ def follow(fitted: Baseline, alpha: float, tau: float, times: int, noise: float 
         sentence = every[k % len(every)]
         elbo = -(alpha * fitted.nll[sentence] + tau) + rng.normal(0, noise, 20)
         means.append(float(fitted.score(sentence, elbo).mean()))
+        fitted.fit(sentence, elbo)
     return means
 
 
@@ -231,6 +233,7 @@ def test_the_fit_is_that_of_least_squares_with_forgetting():
         alpha, tau = fitted.value
         elbo = rng.normal(-20, 5, 4)
         assert fitted.score(sentence, elbo) == pytest.approx(elbo + alpha * value + tau)
+        fitted.fit(sentence, elbo)
         weights = [*(baseline.FORGET * weight for weight in weights), 1.0]
         for k in (0, 1):  # what of the start is never forgotten
             weights[k] += baseline.REMAINING * (1 - baseline.FORGET)
@@ -250,7 +253,7 @@ def squared_error(value: Any, pairs: list[tuple[float, Any]]) -> float:
 
 
 def test_the_joint_gradient_is_that_of_the_squared_error():
-    fitted, rng = Baseline(sentences(3), joint=True), np.random.default_rng(1)
+    fitted, rng = JointBaseline(sentences(3)), np.random.default_rng(1)
     fitted.value = np.array([0.8, -1.5])
     pairs = []
     for sentence, value in fitted.nll.items():
@@ -258,6 +261,7 @@ def test_the_joint_gradient_is_that_of_the_squared_error():
         pairs.append((value, elbo))
         expected = elbo + 0.8 * value - 1.5
         assert fitted.score(sentence, elbo) == pytest.approx(expected)
+        fitted.fit(sentence, elbo)
     numeric = [
         (squared_error(fitted.value + step, pairs) - squared_error(fitted.value - step, pairs)) / 2e-5
         for step in 1e-5 * np.eye(2)

@@ -27,11 +27,15 @@ from networks import (
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.baseline import Baseline
+from dynet_vdgi.paper.layers import Parameters
 from dynet_vdgi.paper.optimiser import AdaGrad
 from dynet_vdgi.paper.per_sentence import Samples
 from dynet_vdgi.paper.phases import Finetuning, Pretraining
-from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient
-from dynet_vdgi.paper.settings import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.paper.posterior import FixedLambda, RuleCounts, dual_gradient
+from dynet_vdgi.paper.released import JointAdaGrad, JointBaseline, JointLambda
+from dynet_vdgi.paper.scores import SCORES
+from dynet_vdgi.paper.settings import FinetuneSettings, NeuralSettings, PosteriorSettings
+from dynet_vdgi.paper.stages import Stage, first_lambda, optimiser_of, rule_counts, score_function
 from dynet_vdgi.rule_tables.rules import parse_rules
 
 TAGS = ("DET", "NOUN", "VERB")
@@ -73,14 +77,25 @@ def gammas(counts: Floats, lam: Floats) -> list[float]:
     return [value / statistics.fmean(tilted) for value in tilted]
 
 
-def lambda_at(dynamics: str, joint: bool = False, **changes: Any) -> Lambda:
-    return Lambda(PosteriorSettings(dynamics=dynamics, **changes), RULES.expectations, joint)
+FEATURES = RuleCounts(RULES, TAGS)
 
 
-def finetuning(lam: Lambda | None = None, baseline: Baseline | None = None, **changes: Any) -> Finetuning:
+def lambda_at(dynamics: str, phase: str = "pretrain", **changes: Any) -> FixedLambda:
+    return first_lambda(FEATURES, PosteriorSettings(dynamics=dynamics, **changes), phase)
+
+
+def finetuning(lam: FixedLambda | None = None, nll: Any = None, **changes: Any) -> Finetuning:
     settings = FinetuneSettings(**changes)
-    lam = lam or lambda_at("fixed", joint=True)
-    return Finetuning(RuleCounts(RULES, TAGS, lam.settings), lam, settings, baseline)
+    lam = lam or lambda_at("fixed", "finetune")
+    return Finetuning(FEATURES, lam, score_function(settings, nll or {}), settings.decoder)
+
+
+def optimiser(phase: Any, dynamics: str, form: str) -> AdaGrad:
+    """That of the phase's stage, over no parameters of networks but one."""
+    parameters = Parameters(np.random.default_rng(0))
+    parameters.bias("encoder/bias", 2)
+    settings = NeuralSettings(posterior=PosteriorSettings(dynamics=dynamics), finetune=FinetuneSettings(form=form))
+    return optimiser_of(Stage(phase.name, 0, 1, lr=0.1, clip=0.0), settings, parameters, phase)
 
 
 # Pretraining
@@ -98,7 +113,7 @@ def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics):
             "released": [0.75, 0.5, 0.25, 0.125],
         }[dynamics]
     )
-    phase = Pretraining(RuleCounts(RULES, TAGS, lam.settings), lam)
+    phase = Pretraining(FEATURES, lam)
     for_encoder, for_decoder = phase(text(), made_up())
     expected = [gamma / M for gamma in gammas(counted(text(), made_up()), start)]
     assert for_encoder == pytest.approx(expected)
@@ -107,7 +122,26 @@ def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics):
     if dynamics == "off":
         assert for_encoder.tolist() == [1 / M] * M
     assert (phase.lam.value != start).any() == (dynamics == "released")  # after the sentence
-    assert phase.joint_values() == phase.joint_gradients(1) == {}
+    after = phase.lam.value.copy()
+    phase.end_batch(1)
+    assert phase.lam.value.tolist() == after.tolist()  # only that of the dual moves here
+    assert type(optimiser(phase, dynamics, "released")) is AdaGrad
+
+
+def test_lambda_of_the_dual_moves_at_the_end_of_a_mini_batch_only():
+    """Counting, gamma and what lambda sees of a sentence leave it where it is."""
+    settings = PosteriorSettings(dynamics="dual", expectations="rates")
+    features = rule_counts(RULES, TAGS, settings)
+    for phase in (
+        Pretraining(features, first_lambda(features, settings, "pretrain")),
+        Finetuning(features, first_lambda(features, settings, "finetune"), SCORES["rl-pc"]),
+    ):
+        for seed in range(3):
+            phase(text(seed), made_up(seed))
+            assert phase.lam.value.tolist() == [0, 0, 0, 0]
+        phase.end_batch(3)
+        assert phase.lam.value.max() > 0
+        assert phase.lam.value.min() == 0
 
 
 # Fine-tuning
@@ -118,11 +152,10 @@ def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics):
 @pytest.mark.parametrize("form", ["paper", "released"])
 @pytest.mark.parametrize("decoder", ["score", "plain"])
 def test_finetuning_weights(kind, form, decoder, dynamics):
-    lam = lambda_at(dynamics, joint=True, strength=0.6)
+    lam = lambda_at(dynamics, "finetune", strength=0.6)
     start = lam.value.copy()
     sentence, samples = text(), made_up()
-    baseline = Baseline({sentence: 4.5}, joint=form == "released") if kind == "rl-bl" else None
-    phase = finetuning(lam, baseline, score=kind, form=form, decoder=decoder)
+    phase = finetuning(lam, {sentence: 4.5}, score=kind, form=form, decoder=decoder)
     counts = counted(sentence, samples)
     gamma = gammas(counts, start)
     value = [float(p - q) for p, q in zip(samples.log_p, samples.log_q)]
@@ -139,8 +172,9 @@ def test_finetuning_weights(kind, form, decoder, dynamics):
     assert figures["score_mean"] == pytest.approx(statistics.fmean(score), abs=1e-9)
     assert figures["score_std"] == pytest.approx(statistics.pstdev(score), abs=1e-9)
     assert phase.lam.value.tolist() == start.tolist()  # moves with the networks only
-    assert ("lambda" in phase.joint_values()) == (dynamics == "released")
-    assert ("baseline" in phase.joint_values()) == (kind == "rl-bl" and form == "released")
+    joint = optimiser(phase, dynamics, form).others.numbers["value"]
+    assert ("lambda" in joint) == (dynamics == "released")
+    assert ("baseline" in joint) == (kind == "rl-bl" and form == "released")
 
 
 def test_a_tie_among_the_rules_reaches_the_weights():
@@ -156,7 +190,8 @@ def test_a_tie_among_the_rules_reaches_the_weights():
 
 
 def test_the_joint_gradient_is_the_mean_gradient_of_the_dual():
-    lam = lambda_at("released", joint=True)
+    lam = lambda_at("released", "finetune")
+    assert isinstance(lam, JointLambda)
     phase = finetuning(lam)
     at = np.array([0.4, 1.3, 0.2, 0.7])
     lam.value = at.copy()
@@ -169,11 +204,11 @@ def test_the_joint_gradient_is_the_mean_gradient_of_the_dual():
         return sum(brute_force.dual(counts, value, RULES.expectations, 0.1) for counts in every)
 
     numeric = [(total(at + step) - total(at - step)) / 2e-6 for step in 1e-6 * np.eye(4)]
-    assert phase.joint_gradients(3)["lambda"] == pytest.approx(np.array(numeric) / 3, abs=1e-6)
-    assert phase.joint_gradients(3)["lambda"].tolist() == [0, 0, 0, 0]  # told once
+    assert lam.mean_gradient() == pytest.approx(np.array(numeric) / 3, abs=1e-6)
+    assert lam.mean_gradient().tolist() == [0, 0, 0, 0]  # told once
     assert lam.value.tolist() == at.tolist()
     phase(Encoded((1, 1, 1, 1), (0,) * 4), made_up())  # determiners only: no rule holds
-    assert phase.joint_gradients(1)["lambda"].tolist() == [0, 0, 0, 0]
+    assert lam.mean_gradient().tolist() == [0, 0, 0, 0]
 
 
 JOINT: dict[str, dict[str, Any]] = {
@@ -190,22 +225,23 @@ def test_training_updates_lambda_and_baseline_jointly(tmp_path, monkeypatch):
     e = trainer.data.rules.expectations
     drawn: list[tuple[Encoded, Samples, Floats]] = []
     given: list[dict[str, Floats]] = []
-    regularise, update = Finetuning.regularise, AdaGrad.update
+    weigh, update = Finetuning.__call__, AdaGrad.update
 
     def watched(self: Finetuning, sentence: Encoded, samples: Samples) -> Any:
-        counts, gamma = regularise(self, sentence, samples)
-        drawn.append((sentence, samples, counts))
-        return counts, gamma
+        drawn.append((sentence, samples, self.features.count(sentence, samples.heads)))
+        return weigh(self, sentence, samples)
 
     def updated(self: AdaGrad, rows: Any, extra: Any) -> float:
         given.append(extra)
         return update(self, rows, extra)
 
-    monkeypatch.setattr(Finetuning, "regularise", watched)
+    monkeypatch.setattr(Finetuning, "__call__", watched)
     monkeypatch.setattr(AdaGrad, "update", updated)
     phase, projected = trainer.phase, 0
     assert isinstance(phase, Finetuning)
-    assert phase.baseline is not None
+    assert isinstance(phase.lam, JointLambda)
+    assert isinstance(phase.baseline, JointBaseline)
+    assert isinstance(trainer.optimiser, JointAdaGrad)
     for batch in (trainer._epoch(0) + trainer._epoch(1))[:6]:
         drawn.clear()
         lam, (alpha, tau) = phase.lam.value.copy(), phase.baseline.value.copy()
@@ -232,7 +268,7 @@ def test_training_updates_lambda_and_baseline_jointly(tmp_path, monkeypatch):
 
 
 def test_figures_are_averages_over_words_or_sentences():
-    phase = finetuning(lambda_at("fixed", joint=True, strength=0.6), score="rl-sn")
+    phase = finetuning(lambda_at("fixed", "finetune", strength=0.6), score="rl-sn")
     every = [(text(seed, n), made_up(seed, n)) for seed, n in ((0, 4), (1, 3), (2, 5))]
     counts = [counted(*both) for both in every]
     weights = [gammas(each, phase.lam.value) for each in counts]
@@ -262,9 +298,8 @@ NET_RULES = parse_rules("ROOT VERB 0.5\nROOT NOUN 0.25\nVERB NOUN 0.5\nNOUN ADJ 
 
 def reinforce_case() -> tuple[Any, Finetuning]:
     """Network and phase without rules."""
-    lam = Lambda(PosteriorSettings(dynamics="off"), NET_RULES.expectations, joint=True)
-    settings = FinetuneSettings(score="rl-bl", decoder="plain")
-    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS, lam.settings), lam, settings, Baseline({SENTENCE: 4.0}))
+    lam = FixedLambda(np.zeros(len(NET_RULES)))
+    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS), lam, Baseline({SENTENCE: 4.0}), "plain")
     return flat_network(), phase
 
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.conllu.vocabulary import Encoded
-from dynet_vdgi.paper.posterior import Lambda, RuleCounts, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.paper.posterior import Lambda, RateOfPairs, RuleCounts, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.paper.released import MomentumLambda
 from dynet_vdgi.paper.settings import PosteriorSettings
+from dynet_vdgi.paper.stages import rule_counts
 from dynet_vdgi.rule_tables.rules import parse_rules
 
 CASES = st.integers(0, 10_000)
@@ -49,7 +51,7 @@ def test_gradient_of_the_dual_by_finite_differences(seed):
     assert dual_gradient(counts, lam, e, 0.1) == pytest.approx(numeric, abs=1e-6)
 
 
-# The E'-step of the paper on all trees of small sentences: Q of Eq. 8 is not empty, and lambda solves Eq. 11
+# The E'-step of the paper on all trees of small sentences: Q of Eq. 8 is not empty, and lambda solves Eq. 11's dual
 
 RULES = parse_rules("ROOT VERB .5\nROOT NOUN .5\nVERB NOUN .5\nNOUN NOUN .5\nNOUN ADJ .25\nADJ ADV .5\n")
 TAGS = ("ADJ", "ADV", "NOUN", "VERB", "X")
@@ -77,11 +79,11 @@ def drawn(tags, rng):
 
 
 def solved(counts, expected, epsilon, steps=20000, lr=0.2):
-    lam = Lambda(PosteriorSettings(dynamics="dual", epsilon=epsilon, lr=lr), expected[0])
+    lam = Lambda(len(expected[0]), lr, epsilon)
     for _ in range(steps):
         for of_sentence, e in zip(counts, expected):
-            lam.update(of_sentence, e)
-        lam.end_batch(len(counts))
+            lam.observe(of_sentence, e)
+        lam.step(len(counts))
     return lam.value
 
 
@@ -90,34 +92,43 @@ def counted_rates(rng):
     trees = {tags: list(projective_trees(len(tags.split()))) for tags in SENTENCES}
     held = sum(rule_arcs(tags, of[rng.integers(len(of))]) for tags, of in trees.items())
     one = parse_rules("".join(f"{rule.head} {rule.dependent} 1\n" for rule in RULES.rules))
-    pairs = RuleCounts(one, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
-    rates = held / sum(pairs.expected(encoded(tags)) for tags in SENTENCES)
+    pairs = RateOfPairs(one, TAGS)
+    rates = held / sum(pairs.expectations(encoded(tags)) for tags in SENTENCES)
     return parse_rules("".join(f"{r.head} {r.dependent} {x:.6f}\n" for r, x in zip(RULES.rules, rates)))
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95, 1.0])
 @pytest.mark.parametrize("tags", SENTENCES)
 def test_some_tree_has_the_rule_arcs_that_are_expected(tags, share):
-    features = RuleCounts(RULES, TAGS, PosteriorSettings(dynamics="dual", share=share))
+    features = rule_counts(RULES, TAGS, PosteriorSettings(dynamics="dual", share=share))
     counts = np.array([rule_arcs(tags, tree) for tree in projective_trees(len(tags.split()))])
-    assert features.expected(encoded(tags)) == pytest.approx([share * (counts @ RULES.expectations).max() / 0.5])
+    assert features.expectations(encoded(tags)) == pytest.approx([share * (counts @ RULES.expectations).max() / 0.5])
 
 
 def test_rates_are_expected_of_every_pair_of_words():
-    features = RuleCounts(RULES, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
-    expected = features.expected(encoded("NOUN NOUN VERB ADJ NOUN"))
+    features = rule_counts(RULES, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
+    expected = features.expectations(encoded("NOUN NOUN VERB ADJ NOUN"))
     assert expected == pytest.approx([0.5, 1.5, 1.5, 3.0, 0.75, 0.0])  # pairs: 1, 3, 3, 3 * 2, 3, 0
+
+
+def test_the_rule_file_expects_the_same_of_every_sentence():
+    """As in the released code; a sentence may be unable to have it."""
+    features = RuleCounts(RULES, TAGS)
+    for tags in SENTENCES:
+        assert features.expectations(encoded(tags)).tolist() == [0.5, 0.5, 0.5, 0.5, 0.25, 0.5]
+        counts = np.array([rule_arcs(tags, tree) for tree in projective_trees(len(tags.split()))])
+        assert (counts @ features.constraints).tolist() == counts.tolist()
 
 
 @pytest.mark.parametrize(("expectations", "epsilon"), [("rules", 0.0), ("rules", 0.1), ("rates", 0.1)])
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
-    """The conditions of Karush, Kuhn and Tucker for Eq. 10."""
+    """The conditions of Karush, Kuhn and Tucker for Eq. 11."""
     rng = np.random.default_rng(seed)
     settings = PosteriorSettings(dynamics="dual", share=0.9, expectations=expectations)
-    features = RuleCounts(RULES if expectations == "rules" else counted_rates(rng), TAGS, settings)
+    features = rule_counts(RULES if expectations == "rules" else counted_rates(rng), TAGS, settings)
     counts = [drawn(tags, rng) @ features.constraints for tags in SENTENCES]
-    expected = [features.expected(encoded(tags)) for tags in SENTENCES]
+    expected = [features.expectations(encoded(tags)) for tags in SENTENCES]
     lam = solved(counts, expected, epsilon)
     n = len(SENTENCES)
     held = sum(gamma(c, lam) @ c / len(c) for c in counts) / n
@@ -134,26 +145,27 @@ def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
 
 
 def test_lambda_of_dual_stays_at_zero_while_the_constraints_hold():
-    lam = Lambda(PosteriorSettings(dynamics="dual", epsilon=0.5, lr=0.1), np.full(2, 0.5))
-    lam.update(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
-    lam.end_batch(1)
+    lam = Lambda(2, lr=0.1, epsilon=0.5)
+    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
+    lam.step(1)
     assert lam.value.tolist() == [0.0, 0.0]
-    lam.update(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))  # it lacks 1, the slack is half of it
-    lam.end_batch(1)
+    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))  # it lacks 1, the slack is half of it
+    assert lam.value.tolist() == [0.0, 0.0]  # it moves by `step` only
+    lam.step(1)
     assert lam.value.tolist() == pytest.approx([0.05, 0.0])
 
 
 def test_released_dynamics_step_by_step():
     counts, _, e = case(6)
-    lam = Lambda(PosteriorSettings(dynamics="released", lr=0.1, momentum=0.9, epsilon=0.1), e)
+    lam = MomentumLambda(e, lr=0.1, momentum=0.9, epsilon=0.1)
     assert lam.value.tolist() == e.tolist()  # starts at the expectations
     value, velocity = e.copy(), np.zeros(4)
     for _ in range(5):
         velocity = 0.9 * velocity + dual_gradient(counts, value, e, 0.1)
         value = np.maximum(0.0, value - 0.1 * velocity)
-        lam.update(counts, e)
+        lam.observe(counts, e)
     assert lam.value == pytest.approx(value)
-    lam.update(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
+    lam.observe(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
     velocity = 0.9 * velocity
     assert lam.value == pytest.approx(np.maximum(0.0, value - 0.1 * velocity))
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import written_out
 
+from dynet_vdgi.paper import released, scores
 from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_sn
 
 EITHER = pytest.mark.parametrize("form", ["paper", "released"])
@@ -26,8 +27,9 @@ def array(*values: float) -> np.ndarray[Any, Any]:
 
 def scored(value: Any, rules: Any, form: str) -> dict[str, list[float]]:
     """All scores of these samples."""
-    scores = {"rl-sn": rl_sn(value, form), "rl-c": rl_c(rules, form), "rl-pc": rl_pc(value, rules, form)}
-    return {kind: score.tolist() for kind, score in scores.items()}
+    functions = {"paper": scores.SCORES, "released": released.SCORES}[form]
+    assert list(functions) == ["rl-sn", "rl-c", "rl-pc"]
+    return {kind: score(value, rules).tolist() for kind, score in functions.items()}
 
 
 @EITHER
@@ -43,17 +45,17 @@ def test_scores_are_the_formulas_written_out(form, samples):
 def test_scores_worked_out_by_hand():
     """Of l 1, 2, 5, 8: mean 4, variance 30 / 4; of rules 2, 1, 0, 1, mean 1, variance 1 / 2."""
     value, rules = array(1, 2, 5, 8), array(2, 1, 0, 1)
-    paper, released = (scored(value, rules, form) for form in ("paper", "released"))
+    paper, theirs = (scored(value, rules, form) for form in ("paper", "released"))
     assert paper["rl-sn"] == pytest.approx(array(-3, -2, 1, 4) / np.sqrt(7.5), rel=1e-12)
-    assert released["rl-sn"] == pytest.approx(array(-3, -2, 1, 4) / np.sqrt(10), rel=1e-12)
+    assert theirs["rl-sn"] == pytest.approx(array(-3, -2, 1, 4) / np.sqrt(10), rel=1e-12)
     assert paper["rl-c"] == pytest.approx(array(np.sqrt(2), 0, -np.sqrt(2), 0), rel=1e-12)
-    assert released["rl-c"] == [1, 0, -1, 0]
+    assert theirs["rl-c"] == [1, 0, -1, 0]
     # A count of exactly the mean is pulled towards in the paper, pushed away from in the released code.
     assert paper["rl-pc"] == pytest.approx(array(3, 2, -1, 4) / np.sqrt(7.5), rel=1e-12)
-    assert released["rl-pc"] == pytest.approx(array(3, -2, -1, -4) / np.sqrt(10), rel=1e-12)
+    assert theirs["rl-pc"] == pytest.approx(array(3, -2, -1, -4) / np.sqrt(10), rel=1e-12)
     # Only the paper's RL-SN leaves differences below 1 as they are.
     assert rl_sn(array(1.0, 1.5)).tolist() == [-0.25, 0.25]
-    assert rl_sn(array(1.0, 1.5), "released") == pytest.approx([-np.sqrt(0.5), np.sqrt(0.5)], rel=1e-12)
+    assert released.rl_sn(array(1.0, 1.5)) == pytest.approx([-np.sqrt(0.5), np.sqrt(0.5)], rel=1e-12)
 
 
 @EITHER
@@ -66,7 +68,8 @@ def test_samples_that_are_all_alike_score_zero(form):
             found = scored(same, np.arange(size, dtype=float), form)
             for kind in ("rl-sn", "rl-pc"):
                 assert np.abs(found[kind]).max() <= (0.0 if exact else 1e-9)
-            assert rl_c(np.full(size, 7.0), form).tolist() == [0] * size
+            of_form = {"paper": rl_c, "released": released.rl_c}[form]
+            assert of_form(np.full(size, 7.0)).tolist() == [0] * size
 
 
 @pytest.mark.parametrize("mean", [3, 5, 7])
@@ -77,6 +80,6 @@ def test_a_count_at_the_mean_is_a_tie_whatever_one_part_in_m_is_in_binary(mean):
         rules[size // 2 + 1 :] -= 3
         elbo = np.arange(size, dtype=float) ** 2
         assert rl_pc(elbo, rules)[size // 2] > 0
-        assert rl_pc(elbo, rules, "released")[size // 2] < 0
+        assert released.rl_pc(elbo, rules)[size // 2] < 0
         assert rl_c(rules)[size // 2] == 0
     assert 105 * mean * (1 / 105) != mean  # the mean as one might compute it

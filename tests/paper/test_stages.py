@@ -15,7 +15,8 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.paper import trainer as trainer_module
 from dynet_vdgi.paper.phases import Finetuning, Pretraining
-from dynet_vdgi.paper.trainer import Stage, Trainer, stages
+from dynet_vdgi.paper.stages import Stage, stages
+from dynet_vdgi.paper.trainer import Trainer
 
 # Which stages there are
 
@@ -122,7 +123,8 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         note["squares"] = max(float(np.abs(value).max()) for value in optimiser.read("square").values())
         note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
         note["updates"], note["phase"] = self.updates, self.phase
-        note["new lambda"], note["velocity"] = self.phase.lam.value.copy(), self.phase.lam.velocity.copy()
+        note["new lambda"] = self.phase.lam.value.copy()
+        note["velocity"] = self.phase.lam.state()["lambda_velocity"].copy()
         note["best"] = (self.best_score, self.best_parameters)
         seen.append(note)
 

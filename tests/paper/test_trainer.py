@@ -17,7 +17,7 @@ from dynet_vdgi.evaluation.branching import left_branching, right_branching
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.run_log import RunLog, console_row, heading
 from dynet_vdgi.paper.minibatches import minibatches
-from dynet_vdgi.paper.optimiser import NetworkAdaGrad
+from dynet_vdgi.paper.optimiser import WeightsInDyNet
 
 # Minibatches
 
@@ -97,14 +97,14 @@ def test_training_learns_what_the_rules_say(tmp_path):
 
 
 def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
-    original = NetworkAdaGrad.take_gradients
+    original = WeightsInDyNet.gather
     taken: list[dict[str, float]] = []
 
-    def take_gradients(self: NetworkAdaGrad) -> dict[str, float]:
+    def gather(self: WeightsInDyNet) -> dict[str, float]:
         taken.append(original(self))
         return {**taken[-1], "decoder": np.nan} if len(taken) == 5 else taken[-1]
 
-    monkeypatch.setattr(NetworkAdaGrad, "take_gradients", take_gradients)
+    monkeypatch.setattr(WeightsInDyNet, "gather", gather)
     run = Run(tmp_path)
     with pytest.raises(VdgiError, match="training diverged: the gradient of update 5 is not finite"):
         run.train()

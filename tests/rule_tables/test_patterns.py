@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from dataclasses import replace
 
 import pytest
 
-from dynet_vdgi.rule_tables import symbol_levels
 from dynet_vdgi.rule_tables.part_settings import Syntax, parse_setting
 from dynet_vdgi.rule_tables.patterns import Group, Pattern
 
@@ -116,7 +114,3 @@ def test_what_is_no_condition_is_refused(tail):
 def test_faults_in_a_line_are_named(value, message):
     with pytest.raises(ValueError, match=message):
         parse_setting("x", value, SYNTAX)
-
-
-def test_examples_in_docstrings():
-    assert doctest.testmod(symbol_levels).failed == 0
