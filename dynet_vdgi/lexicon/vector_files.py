@@ -290,7 +290,7 @@ def row_fault(line: bytes, dim: int, where: str, usual: int) -> Fault | None:
         if line.count(b",") > 1 or line.count(b";") > 1:
             return Fault("no blank between word and numbers", "commas? a single blank is expected: tr ',' ' '")
         return Fault(f"no numbers after {_shown(word)}", f"a list of words? {_WRITE}")
-    if not word:
+    if not word and (wrong is not None or len(numbers) != dim):  # else a row of no word, which nobody asks for
         return Fault("a blank before the word", "each line begins with its word: sed 's/^ *//'")
     if wrong == b"":
         return Fault("several blanks in a row", "a single blank is expected: tr -s ' '")

@@ -184,6 +184,13 @@ def test_numbers_that_are_not_finite_are_refused_where_they_are_wanted(tmp_path)
         assert load(str(tmp_path / "v"), list(SMALL)[1:]).found.all()
 
 
+def test_a_row_of_no_word_stands_beside_the_others(tmp_path):
+    """fastText's vectors of a word that was a space; a blank before a word is still a fault."""
+    for header in ("3 2\n", ""):
+        (tmp_path / "v").write_text(f"{header}y 1 2\n 3 4\nla 5 6\n", encoding="utf-8")
+        assert load(str(tmp_path / "v"), ["la", "y"]).values.tolist() == [[5, 6], [1, 2]]
+
+
 def test_text_in_an_older_encoding_is_text(tmp_path):
     rows = "2 3\nété 1 2 3\nà 4 5 6\n"
     path = tmp_path / "v"
