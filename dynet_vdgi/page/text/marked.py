@@ -592,7 +592,7 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
 
     Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
     the guess; arcs that were opened are open. The `page` shows guessed tags and trees, without marks. An `export`
-    has no marks, flags or notes about conllu_writing, and trees of finished sentences only.
+    has no marks, flags or notes about guesses, and trees of finished sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
