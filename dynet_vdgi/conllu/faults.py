@@ -191,7 +191,7 @@ class BlockCheck:
                 raise self.fault(row, "this is plain text, not CoNLL-U", SPLIT)
         elif len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
-            raise self.fault(row, message, formats.BY_HAND)
+            raise self.fault(row, message, formats.TABLE)
 
     def _check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
         """A line other than the next word: a range, an empty node, or a fault in the numbering."""

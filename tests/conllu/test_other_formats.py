@@ -127,13 +127,13 @@ def others(seed: int) -> str:
 
 
 KINDS: dict[str, tuple[Callable[[int], str], str]] = {
-    "CoNLL-2003": (conll_2003, "this is CoNLL-2003 (words, tags and names), not CoNLL-U (put words into column 2"),
+    "CoNLL-2003": (conll_2003, "this is CoNLL-2003 (words, tags and names), not CoNLL-U (vdgi convert "),
     "CoNLL-2009": (conll_2009, "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "CoNLL-2012": (conll_2012, "this is CoNLL-2012, not CoNLL-U (put words"),
     "CoNLL-X": (conll_x_of_8_columns, "this is CoNLL-X of 8 columns, not CoNLL-U (vdgi convert makes"),
-    "Malt": (malt_tab, "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (put words"),
-    "MST": (mst, "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (put words"),
-    "CSV": (csv, "s (CSV), not CoNLL-U (put words"),
+    "Malt": (malt_tab, "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
+    "MST": (mst, "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
+    "CSV": (csv, "s (CSV), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "Brown": (brown, "this is text with tags behind its words (word/TAG), not CoNLL-U (put words"),
     "FLEx": (flextext, "this is FLExText (XML of FLEx), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "ELAN": (eaf, "this is EAF (XML of ELAN), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
@@ -157,6 +157,42 @@ def test_another_format_is_told_by_its_name_with_what_to_do(folder: Path, kind: 
     assert list(read("a.conllu", on_error=faults.append, on_repair=lambda repair: None)) == []
     assert [message in str(fault) for fault in faults] == [True], faults
     assert "this is plain text" not in str(faults[0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["CoNLL-2003", "CoNLL-2009", "CoNLL-X", "Malt", "MST", "CSV"])
+def test_the_command_that_the_message_names_makes_conllu_of_the_file(
+    folder: Path, vdgi: Vdgi, kind: str, seed: int
+) -> None:
+    text = KINDS[kind][0](seed)
+    if kind == "CoNLL-2003" and text.startswith("-DOCSTART-"):  # with as many columns as the other lines
+        first, rest = text.split("\n\n", 1)
+        width = len(rest.split("\n", 1)[0].split())
+        text = " ".join([*first.split()[:1], *["O"] * (width - 1)]) + f"\n\n{rest}"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        list(read("a.conllu"))
+    command = caught.value.hint.partition(" makes CoNLL-U of it")[0].split()
+    assert command[:2] == ["vdgi", "convert"]
+    vdgi.good(*command[1:], "a.conllu", "-o", "new.conllu")
+    rows = [line.split("\t") for line in Path("new.conllu").read_text(encoding="utf-8").split("\n") if line[:1].isdigit()]
+    words = [word for sentence in made(seed) for word in sentence]
+    if kind == "CSV":
+        words = [(form.replace(",;"[seed % 2], "."), *rest) for form, *rest in words]
+    assert [row[1] for row in rows] == [form for form, *_ in words]
+    if kind not in ("CSV", "CoNLL-2003"):
+        assert [int(row[6]) for row in rows] == [head for _, _, head, *_ in words]
+
+
+def test_a_table_without_headings_is_told_how_to_name_its_columns(folder: Path, vdgi: Vdgi) -> None:
+    for text, said in (("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "if you name its columns, "), ("Mae\tVB\t3\n", "or name the columns: ")):
+        Path("a.conllu").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError) as caught:
+            list(read("a.conllu"))
+        assert f"{said}vdgi convert --columns form,tag,..." in caught.value.hint
+        vdgi.good("convert", "--columns", "form,tag,head", "a.conllu", "-o", "new.conllu")
+        first = Path("new.conllu").read_text(encoding="utf-8").split("1\t")[1].split("\t")
+        assert (first[0], first[3], first[5]) == ("Mae", "VB", "3")
 
 
 @pytest.mark.parametrize(
