@@ -39,6 +39,9 @@ _XML = (  # what stands near the beginning, and what it is
 
 _SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
 
+_OF_TOOLBOX = frozenset({rf"\{marker}" for marker in "id ref tx t mb m ge g ps ft f lx".split()})
+"""Markers that every file of Toolbox has some of."""
+
 _CHUNK = re.compile(r"O|[BIESLUM]-[\w:.-]+")
 
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -83,10 +86,19 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
 def raw_format(text: str) -> OtherFormat | None:
     """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may be."""
     begin = text[:20_000].lstrip("\ufeff \n")
-    if begin.startswith("\\_sh "):
+    if _is_toolbox(begin):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
     found = xml_format(begin)
     return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
+
+
+def _is_toolbox(text: str) -> bool:
+    """Whether a text has a marker at the beginning of most lines, as interlinear texts and dictionaries of Toolbox do."""
+    if not (text.startswith("\\") and _SFM.match(text)):
+        return False
+    lines = [line for line in text.split("\n")[:200] if line.strip()]
+    markers = [match[0].strip() for match in map(_SFM.match, lines) if match]
+    return markers[0] == "\\_sh" or (len(markers) >= 2 / 3 * len(lines) and not _OF_TOOLBOX.isdisjoint(markers))
 
 
 def xml_format(text: str) -> OtherFormat | None:

@@ -12,7 +12,7 @@ from annotating import guessed
 from shell import Vdgi
 
 from dynet_vdgi.conllu.faults import ignoring_feats
-from dynet_vdgi.conllu.formats import feats_format
+from dynet_vdgi.conllu.formats import feats_format, raw_format
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
@@ -252,13 +252,35 @@ def test_every_command_says_so(folder: Path, vdgi: Vdgi, kind: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [flextext, eaf, toolbox])
 def test_files_of_the_field_are_no_raw_text(folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int) -> None:
-    if make is toolbox:
-        seed = 2 * seed + 1  # whose first line names the program
     Path("field.txt").write_text(make(seed), encoding="utf-8")
     result = vdgi("annotate", "field.txt", "--no-browser")
     assert result.status == 3
     assert "not raw text (vdgi convert makes CoNLL-U of it)" in result.err
     assert [path.name for path in folder.iterdir()] == ["field.txt"]
+
+
+SFM = {
+    "wrapped lines": "\\id Boat\n\\ref 1\n\\tx A vako numa\n domuka\n\\mb a vako\n\\ge the old\n",
+    "a dictionary": "\\lx numa\n\\ps n\n\\ge grandmother\n\n\\lx domu\n\\ps v\n\\ge go\n",
+    "lines of Windows": "\\ref 1\r\n\\tx A vako\r\n\\ge the old\r\n",
+    "a byte-order mark": "\ufeff\\ref 1\n\\tx A vako\n\\ge the old\n",
+}
+TEXT = {
+    "LaTeX": "\\maketitle\n\\section{One}\nMae hi oer.\n\\bigskip\nNid yw hi.\n",
+    "a backslash": "\\o/ said he.\nMae hi oer.\n",
+    "a marker and text": "\\ref one\nMae hi oer.\nNid yw hi.\n",
+}
+
+
+@pytest.mark.parametrize("name", [*SFM, *TEXT])
+def test_standard_format_without_its_first_line_is_no_raw_text_and_text_with_backslashes_is(
+    folder: Path, vdgi: Vdgi, name: str
+) -> None:
+    Path("field.txt").write_bytes((SFM | TEXT)[name].encode())
+    found = raw_format(Path("field.txt").read_text(encoding="utf-8"))
+    assert (found.name if found else "") == ("Toolbox text (standard format, SFM)" if name in SFM else "")
+    if name in SFM:
+        assert "vdgi convert makes CoNLL-U of it" in vdgi("annotate", "field.txt", "--no-browser").err
 
 
 # ------------------------------------------------------------------------------------------- FEATS
