@@ -65,17 +65,31 @@ def ignoring_feats() -> Iterator[None]:
             os.environ[IGNORE] = variable
 
 
+_has_option = True
+
+
+@contextmanager
+def without_feats_option() -> Iterator[None]:
+    """A block in which faults of FEATS do not name --ignore-feats, because the command has no such option."""
+    global _has_option
+    before, _has_option = _has_option, False
+    try:
+        yield
+    finally:
+        _has_option = before
+
+
 class FeatsFault(DataError):
     """FEATS of another format: the same fault in each sentence of a file."""
 
 
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
     """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
-    remedy = "--ignore-feats reads the column as _ and keeps it as it is"
-    message = f"FEATS {quoted(value)} is malformed"
+    option = "--ignore-feats reads the column as _ and keeps it as it is" if _has_option else ""
+    expected, message = "expected Name=Value|Name=Value, or _", f"FEATS {quoted(value)} is malformed"
     if found := formats.feats_format(value):
-        return FeatsFault(check.name, check.first + row, message, f"{found}? {remedy}")
-    return check.fault(row, message, f"expected Name=Value|Name=Value, or _; {remedy}")
+        return FeatsFault(check.name, check.first + row, message, f"{found}? {option or expected}")
+    return check.fault(row, message, f"{expected}; {option}" if option else expected)
 
 
 def is_other_format(message: str) -> bool:

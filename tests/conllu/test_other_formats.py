@@ -396,3 +396,14 @@ def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path) -> None
     good = list(read("a.conllu", on_error=faults.append))
     assert len(good) + len(faults) == 6
     assert all("expected Name=Value|Name=Value, or _; --ignore-feats" in str(fault) for fault in faults)
+
+
+@pytest.mark.parametrize("feats", ["UTR|SIN", "N;SG", "Poss=", "|"])
+def test_a_command_without_the_option_does_not_name_it(folder: Path, vdgi: Vdgi, feats: str) -> None:
+    text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    refused = vdgi("release", "R", "a.conllu", "--code", "cy", "--name", "Mine")
+    assert refused.status == 3
+    assert "expected Name=Value|Name=Value, or _" in refused.err
+    assert "--ignore-feats" not in refused.err
+    assert "--ignore-feats" in vdgi("draw", "a.conllu").err
