@@ -67,6 +67,8 @@ def ignoring_feats() -> Iterator[None]:
 
 _has_option = True
 
+_OPTION = "--ignore-feats reads the column as _ and keeps it as it is"
+
 
 @contextmanager
 def without_feats_option() -> Iterator[None]:
@@ -85,7 +87,7 @@ class FeatsFault(DataError):
 
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
     """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
-    option = "--ignore-feats reads the column as _ and keeps it as it is" if _has_option else ""
+    option = _OPTION if _has_option else ""
     expected, message = "expected Name=Value|Name=Value, or _", f"FEATS {quoted(value)} is malformed"
     if found := formats.feats_format(value):
         return FeatsFault(check.name, check.first + row, message, f"{found}? {option or expected}")
@@ -190,7 +192,11 @@ class BlockCheck:
         for number, column in enumerate(columns, 1):
             if number > 10 and not column:
                 raise self.fault(row, f"column {number} ({self.columns[number - 1]}) is empty", MISSING)
+            if number == 6 and _are_feats_ignored and column:
+                continue
             if number <= 10 and (fault := fault_of_space(number, column)):
+                if number == 6 and column and _has_option:
+                    fault = fault[0], _OPTION
                 raise self.fault(row, *fault)
 
     def _check_other_format(self, row: int) -> None:

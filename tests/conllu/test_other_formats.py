@@ -407,3 +407,14 @@ def test_a_command_without_the_option_does_not_name_it(folder: Path, vdgi: Vdgi,
     assert "expected Name=Value|Name=Value, or _" in refused.err
     assert "--ignore-feats" not in refused.err
     assert "--ignore-feats" in vdgi("draw", "a.conllu").err
+
+
+@pytest.mark.parametrize("feats", ["gen=m num=s", "N SG", " Case=Nom", "Case=Nom|Number=\u00a0Sing"])
+def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, feats: str) -> None:
+    text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    refused = vdgi("check", "a.conllu")
+    assert refused.status == 3
+    assert "--ignore-feats reads the column as _" in refused.out
+    vdgi.good("parse", "universal", "a.conllu", "--ignore-feats", "-o", "out.conllu")
+    assert Path("out.conllu").read_text(encoding="utf-8") == text
