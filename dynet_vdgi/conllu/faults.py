@@ -209,7 +209,7 @@ class BlockCheck:
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
             if not line.startswith(("version https://git-lfs", "\ufeff")):
                 raise self.fault(row, "this is plain text, not CoNLL-U", SPLIT)
-        elif len(columns) < 10 and columns[0] != "1":
+        elif 1 < len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
             raise self.fault(row, message, formats.TABLE)
 

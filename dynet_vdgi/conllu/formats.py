@@ -50,6 +50,8 @@ _NAMES = "id|form|word|token|lemma|upos|pos|tag|head|deprel|feats"
 
 _HEADING = re.compile(rf"(?:^|[,;])\s*\"?(?:{_NAMES})\"?\s*(?=[,;]|$)", re.I)
 
+_WORDS = re.compile(r"(?:^|,)\s*\"?(?:form|word|token)\"?\s*(?:,|$)", re.I)
+
 _WORD_TAG = re.compile(r"\S+[/_](?:[A-Z][A-Z0-9$*:+-]*|[.,:;!?'`\"()-]+)")
 
 _FEATS_OF = (
@@ -114,6 +116,9 @@ def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
     width = len(rows[0])
     if _is_mst(rows):
         return OtherFormat("MST's format (a line of words, one of tags, one of heads)", CONVERT)
+    names = ",".join(rows[0])
+    if len(_HEADING.findall(names)) >= 2 and _WORDS.search(names):
+        return OtherFormat("a table with headings (TSV)", CONVERT)
     if not 3 <= width <= 9:
         return None
     if width == 4 and all(_NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows):

@@ -418,3 +418,19 @@ def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, f
     assert "--ignore-feats reads the column as _" in refused.out
     vdgi.good("parse", "universal", "a.conllu", "--ignore-feats", "-o", "out.conllu")
     assert Path("out.conllu").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("heading", ["form\tupos\thead", "ID\tWord\tTag", "token\tpos", '"form"\t"tag"\t"deprel"'])
+def test_a_table_with_headings_and_tabs_is_converted(folder: Path, vdgi: Vdgi, heading: str) -> None:
+    rows = {2: "Mae\tVERB", 3: "1\tMae\t3"} if heading.startswith("ID") else {2: "Mae\tVERB", 3: "Mae\tVERB\t0"}
+    Path("a.conllu").write_text(f"{heading}\n{rows[heading.count(chr(9)) + 1]}\n\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"this is a table with headings .* \(vdgi convert makes CoNLL-U of it\)"):
+        list(read("a.conllu"))
+    vdgi.good("convert", "a.conllu", "-o", "new.conllu")
+    assert "1\tMae\t" in Path("new.conllu").read_text(encoding="utf-8")
+
+
+def test_blanks_instead_of_tabs_are_told_in_the_first_line_too(folder: Path) -> None:
+    Path("a.conllu").write_text("1 Mae bod VERB _ _ 0 root _ _\n\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"expected 10 tab-separated columns, found 1 \(spaces instead of tabs\?\)"):
+        list(read("a.conllu"))
