@@ -12,7 +12,9 @@ TABLE = f"{BY_HAND}, or name the columns: vdgi convert --columns form,tag,..."
 
 CONVERT = "vdgi convert makes CoNLL-U of it"
 
-_NAMED = "if you name its columns, vdgi convert --columns form,tag,... makes CoNLL-U of it, with _ for a column left out"
+_NAMED = (
+    "if you name its columns, vdgi convert --columns form,tag,... makes CoNLL-U of it, with _ for a column left out"
+)
 
 _FROM_XML = "save its text as plain text, or convert it to CoNLL-U first"
 
@@ -39,7 +41,9 @@ _XML = (  # what stands near the beginning, and what it is
 
 _SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
 
-_OF_TOOLBOX = frozenset({rf"\{marker}" for marker in "id ref tx t mb m ge g ps ft f lx".split()})
+_MARKERS = "id ref tx t mb m ge g ps ft f lx"
+
+_OF_TOOLBOX = frozenset(rf"\{marker}" for marker in _MARKERS.split())
 """Markers that every file of Toolbox has some of."""
 
 _CHUNK = re.compile(r"O|[BIESLUM]-[\w:.-]+")
@@ -95,7 +99,7 @@ def raw_format(text: str) -> OtherFormat | None:
 
 
 def _is_toolbox(text: str) -> bool:
-    """Whether a text has a marker at the beginning of most lines, as interlinear texts and dictionaries of Toolbox do."""
+    """Whether most lines of a text begin with a marker, as those of Toolbox's texts and dictionaries do."""
     if not (text.startswith("\\") and _SFM.match(text)):
         return False
     lines = [line for line in text.split("\n")[:200] if line.strip()]
@@ -132,7 +136,7 @@ def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
 
 def _conll_2003(width: int) -> OtherFormat:
     """That format with so many columns; only four are the shared task's."""
-    columns = ",".join(["form", "tag", *["_"] * (width - 3)][: width - 1] + ["ner"])
+    columns = ",".join([*["form", "tag", *["_"] * (width - 3)][: width - 1], "ner"])
     remedy = CONVERT if width == 4 else f"vdgi convert --columns {columns} makes CoNLL-U of it"
     return OtherFormat("CoNLL-2003 (words, tags and names)", remedy)
 

@@ -59,7 +59,7 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
 
 
 def names_in(source: ForeignFile) -> set[str]:
-    """The names of a file's tiers, of their types, and of the tiers of all speakers. Raises: DataError, no sound XML."""
+    """The names of tiers, with and without the speaker, and of their types. Raises: DataError, no sound XML."""
     tiers = parse(source).named("TIER")
     names = {node.get(key) for node in tiers for key in ("TIER_ID", "LINGUISTIC_TYPE_REF")}
     return names | {name.partition("@")[0] for name in names}

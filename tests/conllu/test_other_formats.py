@@ -131,8 +131,14 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     "CoNLL-2009": (conll_2009, "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "CoNLL-2012": (conll_2012, "this is CoNLL-2012, not CoNLL-U (put words"),
     "CoNLL-X": (conll_x_of_8_columns, "this is CoNLL-X of 8 columns, not CoNLL-U (vdgi convert makes"),
-    "Malt": (malt_tab, "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
-    "MST": (mst, "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
+    "Malt": (
+        malt_tab,
+        "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (vdgi convert makes CoNLL-U of it)",
+    ),
+    "MST": (
+        mst,
+        "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (vdgi convert makes CoNLL-U",
+    ),
     "CSV": (csv, "s (CSV), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "Brown": (brown, "this is text with tags behind its words (word/TAG), not CoNLL-U (put words"),
     "FLEx": (flextext, "this is FLExText (XML of FLEx), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
@@ -175,7 +181,9 @@ def test_the_command_that_the_message_names_makes_conllu_of_the_file(
     command = caught.value.hint.partition(" makes CoNLL-U of it")[0].split()
     assert command[:2] == ["vdgi", "convert"]
     vdgi.good(*command[1:], "a.conllu", "-o", "new.conllu")
-    rows = [line.split("\t") for line in Path("new.conllu").read_text(encoding="utf-8").split("\n") if line[:1].isdigit()]
+    rows = [
+        line.split("\t") for line in Path("new.conllu").read_text(encoding="utf-8").split("\n") if line[:1].isdigit()
+    ]
     words = [word for sentence in made(seed) for word in sentence]
     if kind == "CSV":
         words = [(form.replace(",;"[seed % 2], "."), *rest) for form, *rest in words]
@@ -185,7 +193,10 @@ def test_the_command_that_the_message_names_makes_conllu_of_the_file(
 
 
 def test_a_table_without_headings_is_told_how_to_name_its_columns(folder: Path, vdgi: Vdgi) -> None:
-    for text, said in (("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "if you name its columns, "), ("Mae\tVB\t3\n", "or name the columns: ")):
+    for text, said in (
+        ("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "if you name its columns, "),
+        ("Mae\tVB\t3\n", "or name the columns: "),
+    ):
         Path("a.conllu").write_text(text, encoding="utf-8")
         with pytest.raises(DataError) as caught:
             list(read("a.conllu"))

@@ -132,7 +132,7 @@ ROWS: dict[str, tuple[Callable[[str], str], str]] = {
     "two rows in one line": (lambda row: f"{row} {row}", "is no number ("),
     "no numbers": (lambda row: row.split()[0], "no numbers after"),
     "commas for blanks": (lambda row: row.replace(" ", ","), "no blank between word and numbers (commas?"),
-    "semicolons for blanks": (lambda row: row.replace(" ", ";"), "no blank between word and numbers (semicolons? a single blank is expected: tr ';'"),
+    "semicolons for blanks": (lambda row: row.replace(" ", ";"), "no blank between word and numbers (semicolons? "),
     "brackets": (lambda row: row.replace(" ", " [", 1) + "]", "is no number ("),
     "a hash": (lambda row: f"# {row}", "is no number ("),
     "n/a": (lambda row: row.rsplit(" ", 1)[0] + " n/a", "'n/a' is no number ("),

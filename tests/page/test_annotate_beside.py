@@ -212,7 +212,9 @@ FAULTY = {
     "an own head": ("3 amod", "word 3 is its own head"),
     "a circle": ("5 amod", "words 3, 5 form a circle of heads"),
 }
-SOUND = lines("dogs NOUN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj _", "o INTJ _ 3 x _")
+SOUND = lines(
+    "dogs NOUN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj _", "o INTJ _ 3 x _"
+)
 
 
 @pytest.mark.parametrize("faulty", [0, 1])
@@ -242,7 +244,11 @@ def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(fol
         Path(f"{file}.conllu").write_text(text, encoding="utf-8")
     work = opened()
     work.decide(0, work.parts[0].keys, 1)
-    assert (work.parts[0].tree_fault(), work.parts[0].waits, work.next_open(-1)) == (FAULTY["an own head"][1], False, None)
+    assert (work.parts[0].tree_fault(), work.parts[0].waits, work.next_open(-1)) == (
+        FAULTY["an own head"][1],
+        False,
+        None,
+    )
     work.close()
     assert (columns(3, 0)[6], "HeadBy=eve" in columns(3, 0)[9]) == ("3", True)
     session = Session("c.conllu", "eve", "right")

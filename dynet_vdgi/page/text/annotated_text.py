@@ -450,7 +450,10 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
 
 
 def _still_open(made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]) -> dict[int, str]:
-    """The words that still have no head because of a fault, and why; `before`: sentences, their words' ids in `made`."""
+    """The words that still have no head because of a fault, and why.
+
+    before: sentences, and the ids that their words have in `made`.
+    """
     places, found = {wid: word for word, wid in enumerate(made.wids, 1)}, {}
     for marked, wids in before:
         new = {str(word): str(places[wid]) for word, wid in enumerate(wids, 1) if wid in places}
