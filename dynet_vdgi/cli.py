@@ -278,11 +278,12 @@ def _status_of(arguments: argparse.Namespace) -> int:
 
 def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
     """How CoNLL-U is read meanwhile."""
-    if not getattr(arguments, "ignore_feats", False):
+    ignores = getattr(arguments, "ignore_feats", None)
+    if ignores is False:
         return nullcontext()
-    from dynet_vdgi.conllu.faults import ignoring_feats
+    from dynet_vdgi.conllu.faults import ignoring_feats, without_feats_option
 
-    return ignoring_feats()
+    return ignoring_feats() if ignores else without_feats_option()
 
 
 def _flushed(status: int) -> int:

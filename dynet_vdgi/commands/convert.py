@@ -75,7 +75,8 @@ def _convert(arguments: argparse.Namespace) -> None:
         conversion.upos_of(arguments.tags) if arguments.tags else {},
     )
     used: dict[str, int] = {}
-    n_without = 0
+    n_without, uses_table = 0, False
+    there: set[str] = set()
     with files.atomic_writer(arguments.output) as handle:
         for name in names:
             made = conversion.write(name, handle, reading, used)
@@ -84,6 +85,13 @@ def _convert(arguments: argparse.Namespace) -> None:
             for loss in made.losses:
                 logger.warning("%s", loss)
             n_without += made.n_without_upos
+            uses_table |= made.uses_table
+            there |= made.names
+        if nowhere := [name for name in reading.roles if name not in there]:
+            which = f"there are: {', '.join(sorted(there - {''}))}" if there else "there are none"
+            raise UsageError(f"--tier: no tier, type of tiers or marker has the name {nowhere[0]!r} ({which})")
+    if arguments.tags and not uses_table:
+        logger.warning("--tags %s had no effect: no word has one of its tags", arguments.tags)
     if n_without:
         logger.info("%s without UPOS: vdgi tag, or a table of your tags: --tags FILE", count(n_without, "word"))
 

@@ -65,17 +65,33 @@ def ignoring_feats() -> Iterator[None]:
             os.environ[IGNORE] = variable
 
 
+_has_option = True
+
+_OPTION = "--ignore-feats reads the column as _ and keeps it as it is"
+
+
+@contextmanager
+def without_feats_option() -> Iterator[None]:
+    """A block in which faults of FEATS do not name --ignore-feats, because the command has no such option."""
+    global _has_option
+    before, _has_option = _has_option, False
+    try:
+        yield
+    finally:
+        _has_option = before
+
+
 class FeatsFault(DataError):
     """FEATS of another format: the same fault in each sentence of a file."""
 
 
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
     """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
-    remedy = "--ignore-feats reads the column as _ and keeps it as it is"
-    message = f"FEATS {quoted(value)} is malformed"
+    option = _OPTION if _has_option else ""
+    expected, message = "expected Name=Value|Name=Value, or _", f"FEATS {quoted(value)} is malformed"
     if found := formats.feats_format(value):
-        return FeatsFault(check.name, check.first + row, message, f"{found}? {remedy}")
-    return check.fault(row, message, f"expected Name=Value|Name=Value, or _; {remedy}")
+        return FeatsFault(check.name, check.first + row, message, f"{found}? {option or expected}")
+    return check.fault(row, message, f"{expected}; {option}" if option else expected)
 
 
 def is_other_format(message: str) -> bool:
@@ -176,7 +192,11 @@ class BlockCheck:
         for number, column in enumerate(columns, 1):
             if number > 10 and not column:
                 raise self.fault(row, f"column {number} ({self.columns[number - 1]}) is empty", MISSING)
+            if number == 6 and _are_feats_ignored and column:
+                continue
             if number <= 10 and (fault := fault_of_space(number, column)):
+                if number == 6 and column and _has_option:
+                    fault = fault[0], _OPTION
                 raise self.fault(row, *fault)
 
     def _check_other_format(self, row: int) -> None:
@@ -189,9 +209,9 @@ class BlockCheck:
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
             if not line.startswith(("version https://git-lfs", "\ufeff")):
                 raise self.fault(row, "this is plain text, not CoNLL-U", SPLIT)
-        elif len(columns) < 10 and columns[0] != "1":
+        elif 1 < len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
-            raise self.fault(row, message, formats.BY_HAND)
+            raise self.fault(row, message, formats.TABLE)
 
     def _check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
         """A line other than the next word: a range, an empty node, or a fault in the numbering."""

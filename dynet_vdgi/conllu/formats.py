@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 BY_HAND = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"
 
+TABLE = f"{BY_HAND}, or name the columns: vdgi convert --columns form,tag,..."
+
 CONVERT = "vdgi convert makes CoNLL-U of it"
+
+_NAMED = (
+    "if you name its columns, vdgi convert --columns form,tag,... makes CoNLL-U of it, with _ for a column left out"
+)
 
 _FROM_XML = "save its text as plain text, or convert it to CoNLL-U first"
 
@@ -35,6 +41,11 @@ _XML = (  # what stands near the beginning, and what it is
 
 _SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
 
+_MARKERS = "id ref tx t mb m ge g ps ft f lx"
+
+_OF_TOOLBOX = frozenset(rf"\{marker}" for marker in _MARKERS.split())
+"""Markers that every file of Toolbox has some of."""
+
 _CHUNK = re.compile(r"O|[BIESLUM]-[\w:.-]+")
 
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -42,6 +53,8 @@ _NUMBER = re.compile(r"-?[0-9]+")
 _NAMES = "id|form|word|token|lemma|upos|pos|tag|head|deprel|feats"
 
 _HEADING = re.compile(rf"(?:^|[,;])\s*\"?(?:{_NAMES})\"?\s*(?=[,;]|$)", re.I)
+
+_WORDS = re.compile(r"(?:^|,)\s*\"?(?:form|word|token)\"?\s*(?:,|$)", re.I)
 
 _WORD_TAG = re.compile(r"\S+[/_](?:[A-Z][A-Z0-9$*:+-]*|[.,:;!?'`\"()-]+)")
 
@@ -79,10 +92,19 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
 def raw_format(text: str) -> OtherFormat | None:
     """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may be."""
     begin = text[:20_000].lstrip("\ufeff \n")
-    if begin.startswith("\\_sh "):
+    if _is_toolbox(begin):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
     found = xml_format(begin)
     return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
+
+
+def _is_toolbox(text: str) -> bool:
+    """Whether most lines of a text begin with a marker, as those of Toolbox's texts and dictionaries do."""
+    if not (text.startswith("\\") and _SFM.match(text)):
+        return False
+    lines = [line for line in text.split("\n")[:200] if line.strip()]
+    markers = [match[0].strip() for match in map(_SFM.match, lines) if match]
+    return markers[0] == "\\_sh" or (len(markers) >= 2 / 3 * len(lines) and not _OF_TOOLBOX.isdisjoint(markers))
 
 
 def xml_format(text: str) -> OtherFormat | None:
@@ -97,16 +119,26 @@ def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
     """The format of rows of equally many columns, at least two."""
     width = len(rows[0])
     if _is_mst(rows):
-        return OtherFormat("MST's format (a line of words, one of tags, one of heads)", _COLUMN_WISE)
+        return OtherFormat("MST's format (a line of words, one of tags, one of heads)", CONVERT)
+    names = ",".join(rows[0])
+    if len(_HEADING.findall(names)) >= 2 and _WORDS.search(names):
+        return OtherFormat("a table with headings (TSV)", CONVERT)
     if not 3 <= width <= 9:
         return None
     if width == 4 and all(_NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows):
-        return OtherFormat("Malt-TAB (form, tag, head and relation)", f"{BY_HAND}, heads into 7 and relations into 8")
+        return OtherFormat("Malt-TAB (form, tag, head and relation)", CONVERT)
     if rows[0][0] == "-DOCSTART-" or all(_CHUNK.fullmatch(columns[-1]) for columns in rows):
-        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+        return _conll_2003(width)
     if width == 8 and rows[0][0] == "1" and all(_NUMBER.fullmatch(columns[6]) for columns in rows):
         return OtherFormat("CoNLL-X of 8 columns", CONVERT)
     return None
+
+
+def _conll_2003(width: int) -> OtherFormat:
+    """That format with so many columns; only four are the shared task's."""
+    columns = ",".join([*["form", "tag", *["_"] * (width - 3)][: width - 1], "ner"])
+    remedy = CONVERT if width == 4 else f"vdgi convert --columns {columns} makes CoNLL-U of it"
+    return OtherFormat("CoNLL-2003 (words, tags and names)", remedy)
 
 
 def _is_mst(rows: Sequence[Sequence[str]]) -> bool:
@@ -121,16 +153,16 @@ def _of_text(lines: Sequence[str]) -> OtherFormat | None:
     """The format of lines without tabs."""
     words = [line.split() for line in lines]
     if words[0][0] == "-DOCSTART-":
-        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+        return _conll_2003(len(words[0]))
     n_fields = {*map(len, words)}
     if len(n_fields) == 1 and len(words[0]) in range(2, 8) and all(_CHUNK.fullmatch(row[-1]) for row in words):
-        return OtherFormat("CoNLL-2003 (words, tags and names)", BY_HAND)
+        return _conll_2003(len(words[0]))
     for sign, name in ((",", "a table with commas (CSV)"), (";", "a table with semicolons (CSV)")):
         counts = [re.sub(r'"[^"]*"', "", line).count(sign) for line in lines]
         is_table = len({*counts}) == 1 and counts[0] >= 2 and f"{sign} " not in re.sub(r'"[^"]*"', "", lines[0])
         is_headed = counts[0] >= 1 and len(_HEADING.findall(lines[0])) >= 2
         if is_headed or (is_table and (len(lines) >= 3 or counts[0] >= 9)):
-            return OtherFormat(name, _COLUMN_WISE)
+            return OtherFormat(name, CONVERT if is_headed else _NAMED)
     tagged = [bool(_WORD_TAG.fullmatch(word)) for row in words[:20] for word in row]
     if len(tagged) >= 2 and sum(tagged) >= 0.8 * len(tagged):
         return OtherFormat("text with tags behind its words (word/TAG)", _COLUMN_WISE)

@@ -3,8 +3,8 @@
 The format is that of Universal Dependencies, https://universaldependencies.org/format.html. This module
 checks its form and the basic tree, but not the inventories of tags and relations. The `conllu` library reads
 the same files but silently accepts many faults (wrong column counts, heads outside the sentence, cycles, two
-sentences run together); this reader refuses them and names file and line. `conllu_writing` writes
-every byte back, and converts to that library's objects.
+sentences run together); this reader refuses them and names file and line. `conllu.writing` writes
+every byte back; `conllu.objects` converts to that library's objects.
 """
 
 from __future__ import annotations

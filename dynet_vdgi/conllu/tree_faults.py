@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 FREE = -1
@@ -64,6 +65,20 @@ def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
         for word in circle:
             rest[word - 1] = FREE
     return found
+
+
+def renumbered(text: str, places: Mapping[str, str]) -> str:
+    """The text of a fault with other numbers of its words; those that are not among `places` are left out.
+
+    >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"}), renumbered("word 2 is its own head", {"2": "5"})
+    ('2 roots: words 1, 4', 'word 5 is its own head')
+    """
+
+    def changed(match: re.Match[str]) -> str:
+        words = [word if word == "..." else places.get(word, "") for word in match[2].split(", ")]
+        return match[1] + ", ".join(filter(None, words))
+
+    return re.sub(r"(\bwords? )(\d+(?:, (?:\d+|\.\.\.))*)", changed, text)
 
 
 def listed(words: Sequence[int]) -> str:

@@ -106,7 +106,7 @@ def read(source: ForeignFile, losses: Losses, layout: Sequence[str], blanks: boo
         if line.startswith("#") and "id" in layout and not rows and not _NUMBER.match(cells[0]):
             found = _COMMENT.match(line)
             comments.append((found[1] or "comment", found[2]) if found else ("comment", line))
-        elif cells and cells[0] == DOCSTART:
+        elif line.split()[:1] == [DOCSTART]:
             document = ""
         elif line.strip():
             rows.append(TableLine(number, cells))

@@ -66,13 +66,19 @@ class ConversionSettings:
 
 @dataclass(frozen=True)
 class Converted:
-    """What was made of a file; `losses` is a line for each kind of loss."""
+    """What was made of a file; `losses` is a line for each kind of loss.
+
+    names: of the tiers, their types, or the markers that are there; empty unless the user has named some.
+    uses_table: whether a word has a tag of the user's table.
+    """
 
     format: str
     n_sentences: int
     n_words: int
     n_without_upos: int
     losses: Sequence[str]
+    names: frozenset[str] = frozenset()
+    uses_table: bool = False
 
 
 def write(path: str, handle: TextIO, reading: ConversionSettings, names: dict[str, int]) -> Converted:
@@ -104,7 +110,9 @@ def write(path: str, handle: TextIO, reading: ConversionSettings, names: dict[st
             "no sentences",
             f"read as {FORMATS[kind]}; --from names another format",
         )
-    return Converted(kind, n_sentences, n_words, n_without, losses.messages())
+    names_in = {"eaf": eaf.names_in, "toolbox": toolbox.names_in}.get(kind)
+    there = frozenset(names_in(source)) if reading.roles and names_in else frozenset[str]()
+    return Converted(kind, n_sentences, n_words, n_without, losses.messages(), there, tags.uses_table)
 
 
 def _check_options(name: str, kind: str, reading: ConversionSettings) -> None:

@@ -58,6 +58,13 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
         yield utterance
 
 
+def names_in(source: ForeignFile) -> set[str]:
+    """The names of tiers, with and without the speaker, and of their types. Raises: DataError, no sound XML."""
+    tiers = parse(source).named("TIER")
+    names = {node.get(key) for node in tiers for key in ("TIER_ID", "LINGUISTIC_TYPE_REF")}
+    return names | {name.partition("@")[0] for name in names}
+
+
 def _media(root: Node) -> Iterator[Node]:
     for header in root.named("HEADER"):
         yield from header.named("MEDIA_DESCRIPTOR")

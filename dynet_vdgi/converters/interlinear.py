@@ -216,6 +216,7 @@ class TagChoice:
         tags = Counter(word.tag for word in words if word.tag != "_")
         known = sum(number for tag, number in tags.items() if tag in UD_TAGS)
         self.table = table
+        self.uses_table = any(tag in table for tag in tags)
         self.are_ud = known >= MOSTLY * sum(tags.values())
 
     def of(self, word: GlossedWord, losses: Losses) -> tuple[str, str, list[tuple[str, str]]]:
@@ -223,6 +224,7 @@ class TagChoice:
         fine = word.xpos if word.xpos not in ("_", word.tag) else "_"
         mapped = self.table.get(word.tag) or self.table.get(word.xpos)
         if mapped:
+            self.uses_table = True
             return mapped, fine if fine != "_" or word.tag == mapped else word.tag, []
         if self.are_ud and word.tag in UD_TAGS:
             return word.tag, fine, []

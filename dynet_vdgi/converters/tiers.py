@@ -104,11 +104,16 @@ def language_of(tier: Tier, language: str) -> str:
 
 
 def assign(tiers: Mapping[str, Tier], order: Sequence[Tier], wanted: Mapping[str, str], losses: Losses) -> None:
-    """Gives each tier its role; order: parents before children. wanted: roles by name of a tier or a type."""
+    """Gives each tier its role; order: parents before children.
+
+    wanted: roles by name of a tier, of a type, or of the tiers of all speakers: tx for tx@Ami and tx@Teno.
+    """
     for tier in order:
         parent = tiers.get(tier.parent)
         above = parent.role if parent else ""
-        tier.role = wanted.get(tier.key) or wanted.get(tier.kind) or _by_name(tier, above)
+        of_all = tier.key.partition("@")[0]
+        named = wanted.get(tier.key) or wanted.get(tier.kind) or wanted.get(of_all)
+        tier.role = named or _by_name(tier, above)
     for tier in order:
         parent = tiers.get(tier.parent)
         if not tier.role and tier.annotations and (role := _by_place(tier, parent, order)):

@@ -68,6 +68,11 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
         raise DataError(source.name, None, r"no line \tx with words", hint)
 
 
+def names_in(source: ForeignFile) -> set[str]:
+    """The markers of a file."""
+    return {match[1] for match in map(_FIELD.match, source.lines) if match}
+
+
 def _fields(source: ForeignFile, roles: Mapping[str, str], losses: Losses) -> Iterator[Field]:
     """The fields, continuation lines joined; a field without a role has its marker as role, in brackets."""
     field: tuple[str, list[str], int] | None = None

@@ -134,7 +134,8 @@ def read(path: AnyPath, *, only_trees: bool = False) -> Side:
                 continue
             if not (NUMBER.fullmatch(head) and int(head) <= n_words):
                 where = f"HEAD {head[:20]!r} of word {columns[0]}"
-                raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence")
+                hint = "vdgi annotate opens it, to mend it there" if head.isdecimal() else "a number, or _ for none"
+                raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence", hint)
             side.heads.append(first + int(head) - 1 if int(head) else -1)
         if only_trees:
             block, heads = sentence.block, [columns[_HEAD] for columns in side.columns[first:]]

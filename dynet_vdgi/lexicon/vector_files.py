@@ -287,10 +287,12 @@ def row_fault(line: bytes, dim: int, where: str, usual: int) -> Fault | None:
     if b"\t" in line and (wrong is not None or len(numbers) != dim):
         return Fault("a tab between word and numbers", "a single blank is expected: tr '\\t' ' '")
     if not numbers:
-        if line.count(b",") > 1 or line.count(b";") > 1:
-            return Fault("no blank between word and numbers", "commas? a single blank is expected: tr ',' ' '")
+        for sign, named in ((b";", "semicolons"), (b",", "commas")):
+            if line.count(sign) > 1:
+                hint = f"{named}? a single blank is expected: tr '{sign.decode()}' ' '"
+                return Fault("no blank between word and numbers", hint)
         return Fault(f"no numbers after {_shown(word)}", f"a list of words? {_WRITE}")
-    if not word:
+    if not word and (wrong is not None or len(numbers) != dim):  # else a row of no word, which nobody asks for
         return Fault("a blank before the word", "each line begins with its word: sed 's/^ *//'")
     if wrong == b"":
         return Fault("several blanks in a row", "a single blank is expected: tr -s ' '")

@@ -17,7 +17,7 @@ import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse, Response
 
 from dynet_vdgi.conllu import guess_marks
 from dynet_vdgi.conllu.sentence import sent_id_of
-from dynet_vdgi.conllu.tree_faults import cycle
+from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.evaluation.raw_scores import Side
 from dynet_vdgi.evaluation.two_files import COLUMNS, ROOT, Disagreement, Stretch, TwoFiles
@@ -111,12 +111,15 @@ class Differing:
         lines, self.differing = joined(one, other)
         if self.keys:  # not so in most of a long text
             values = {line.partition("\t")[0]: line.split("\t") for line in other}
-            is_tree = not self.tree_fault()
-            lines = [self._decided(line, values, is_tree) for line in lines]
+            waits = self.waits
+            lines = [self._decided(line, values, waits) for line in lines]
         return [*lines, ""]
 
-    def _decided(self, line: str, others: Mapping[str, Sequence[str]], is_tree: bool) -> str:
-        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID."""
+    def _decided(self, line: str, others: Mapping[str, Sequence[str]], waits: bool) -> str:
+        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID.
+
+        Of heads nothing counts as decided while they wait.
+        """
         columns = line.split("\t")
         differing = [column for column in COLUMNS if f"{columns[0]}:{column}" in self.differences]
         if not differing:
@@ -126,7 +129,7 @@ class Differing:
         for column in differing:
             choice = self.choices.get(f"{columns[0]}:{column}")
             misc = [entry for entry in misc if not entry.startswith(MARK_OF[column])]
-            if choice is None or (column == "head" and not is_tree):
+            if choice is None or (column == "head" and waits):
                 undecided.append(column)
                 continue
             misc.append(MARK_OF[column] + choice.by)
@@ -137,19 +140,39 @@ class Differing:
         return "\t".join(columns)
 
     def tree_fault(self) -> str:
-        """Why the chosen heads are no tree; "" if they are, or the first file has none itself."""
-        chosen = {key for key, choice in self.choices.items() if key.endswith(":head") and choice.side}
-        if not chosen:
+        """Why the chosen heads are no tree; "" if they are, or no head is decided."""
+        decided = [key for key in self.choices if key.endswith(":head")]
+        if not decided:
             return ""
-        rows = [self.sides[0].columns[word] for word in self.sides[0].words_in(self.numbers[0])]
-        texts = {f"{row[0]}:head": row[6] for row in rows}
-        texts |= {key: self.differences[key].other for key in chosen}
-        heads = [-1 if text == "_" else int(text) for text in texts.values()]
-        if heads.count(0) > 1:
-            return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
-        if circle := cycle(heads):
-            return f"words {', '.join(map(str, circle))} form a circle of heads"
-        return "no word is the root" if not heads.count(0) and -1 not in heads else ""
+        other = {key: self.differences[key].other for key in decided if self.choices[key].side}
+        return _no_tree({**self._heads(0), **other}.values())
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether either side's heads are a tree, or part of one: taking them all mends every fault."""
+        return any(not _no_tree(self._heads(side).values()) for side in (0, 1))
+
+    @property
+    def waits(self) -> bool:
+        """Whether decided heads wait for others, because together they are no tree and could be one."""
+        return bool(self.tree_fault()) and self.has_tree
+
+    def _heads(self, side: int) -> dict[str, str]:
+        """HEAD of each word of a side's only sentence, by key."""
+        rows = [self.sides[side].columns[word] for word in self.sides[side].words_in(self.numbers[side])]
+        return {f"{row[0]}:head": row[6] for row in rows}
+
+
+def _no_tree(texts: Iterable[str]) -> str:
+    """Why values of HEAD are no tree, nor part of one; "" if they are."""
+    heads = [FREE if text == "_" else int(text) for text in texts]
+    if heads.count(0) > 1:
+        return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+    if circle := cycle(heads):
+        if len(circle) == 1:
+            return f"word {circle[0]} is its own head"
+        return f"words {', '.join(map(str, circle))} form a circle of heads"
+    return "no word is the root" if not heads.count(0) and FREE not in heads else ""
 
 
 class Adjudication:
@@ -261,7 +284,7 @@ class Adjudication:
     def next_open(self, after: int) -> int | None:
         """The next part with something open, beginning again at the end; None if all is decided."""
         order = sorted(range(len(self.parts)), key=lambda k: k <= after)
-        return next((k for k in order if self.parts[k].open or self.parts[k].tree_fault()), None)
+        return next((k for k in order if self.parts[k].open or self.parts[k].waits), None)
 
     def not_compared(self) -> dict[str, int]:
         """Where both files have something different that nobody can decide here: kinds, with sentences."""
@@ -520,5 +543,6 @@ class DecisionPage(server.Page):
             "trees": trees,
             "items": items(part),
             "fault": part.tree_fault(),
+            "waits": part.waits,
         }
         return JSONResponse(content)

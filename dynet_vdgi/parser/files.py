@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -142,9 +142,8 @@ class FileParser:
         elapsed = max(time.perf_counter() - start, 1e-9)
         amount = f"{count(totals.n_sentences, 'sentence')}, {count(totals.n_words, 'word')}"
         logger.info("%s parsed in %.1f s (%.0f words/s)", amount, elapsed, totals.n_words / elapsed)
-        informative: Collection[str] = UD_TAGS if universal(self.parser.engine) else ()
-        tell_uninformative(totals.tags, informative)
-        if not uninformative(totals.tags, informative):
+        tell_uninformative(totals.tags, self._informative)
+        if not uninformative(totals.tags, self._informative):
             self._tell_how_good(totals, steps, names)
         return totals
 
@@ -157,9 +156,9 @@ class FileParser:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died twice.
         """
-        parser, blocks = self._adapted(iter(given), tag_accuracy)
+        parser, blocks, how = self._adapted(iter(given), tag_accuracy)
         named: set[tuple[str, str]] = set()
-        with closing(self._in_order(parser, windows(blocks, parser.engine.windows))) as parts:
+        with closing(self._in_order(parser, how, windows(blocks, parser.engine.windows))) as parts:
             for parsed in parts:
                 for error in (*parsed.faulty, *parsed.unfilled):
                     logger.error("%s", error)
@@ -171,11 +170,16 @@ class FileParser:
                 if parsed.fault is not None:
                     raise parsed.fault
 
-    def _adapted(self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]) -> tuple[Parser, Iterator[Block]]:
-        """The parser for this text, whose beginning is measured, and the text."""
+    def _adapted(
+        self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]
+    ) -> tuple[Parser, Iterator[Block], How]:
+        """The parser for this text, whose beginning is measured, the text, and how it is parsed.
+
+        Without confidences, if its tags say next to nothing.
+        """
         is_known = not self.parser.needs_text and self.parser.labeller.verb_order is not None
         if is_known and not self.how.confidence:  # else it depends on the tags of the text
-            return self.parser, blocks
+            return self.parser, blocks, self.how
         held: list[Block] = []
         faults: list[DataError] = []
 
@@ -207,17 +211,26 @@ class FileParser:
             for fault in faults:
                 raise fault
 
-        return parser, whole()
+        how = self.how
+        if how.confidence and uninformative(seen, self._informative):
+            how = replace(how, confidence=False)
+            logger.warning("HeadConf= is not written, because the tags say next to nothing")
+        return parser, whole(), how
+
+    @property
+    def _informative(self) -> Collection[str]:
+        """The tags that say something to this parser; (): all."""
+        return UD_TAGS if universal(self.parser.engine) else ()
 
     def _may_skip(self, fault: DataError) -> bool:
         """Whether only a sentence is at fault, and may be."""
         return self.skips_faulty and not is_other_format(fault.message)
 
-    def _in_order(self, parser: Parser, parts: Iterator[Window]) -> Generator[Parsed]:
+    def _in_order(self, parser: Parser, how: How, parts: Iterator[Window]) -> Generator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
-        work = self.how, self.relations, self.skips_faulty
+        work = how, self.relations, self.skips_faulty
         if self.jobs <= 1:
-            yield from (parse_window(parser, self.how, self.relations, window, self.skips_faulty) for window in parts)
+            yield from (parse_window(parser, how, self.relations, window, self.skips_faulty) for window in parts)
             return
         pending: deque[Any] = deque()
         fault = None

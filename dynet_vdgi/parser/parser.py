@@ -18,6 +18,7 @@ from dynet_vdgi.conllu.protocols import protocol_of
 from dynet_vdgi.conllu.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.conllu.reading import Heads
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.models.archive import packed
 from dynet_vdgi.models.model_file import ModelFile, members
@@ -34,7 +35,7 @@ from dynet_vdgi.parser.relations import LOOKED_AT, VERB_ORDER, ModelLabeller, Re
 from dynet_vdgi.parser.steps import Steps, contents
 from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.relations.label_table import LabelTable
-from dynet_vdgi.rule_tables.tag_warnings import tell_unknown
+from dynet_vdgi.rule_tables.tag_warnings import tell_uninformative, tell_unknown, uninformative
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.files import check_path
@@ -44,7 +45,12 @@ from dynet_vdgi.universal.stored import MEASURED, Measures
 WINDOW = 1000
 """Sentences that are parsed together: enough to find many of one length."""
 
+FEWEST_TAGS = 50
+"""Words whose tags show whether they say anything; a sentence may consist of nouns."""
+
 Tree = tuple[int, ...]
+
+_SILENT = ""  # stands for all tags among those that a warning has named
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class Parser:
         self.tag_accuracy = 1.0  # of the text, for confidences of a parser that does not measure it
         self.unknown_tags: Counter[str] = Counter()  # never seen by the model, with numbers of words
         self._named: set[str] = set()  # of these, the ones that a warning has named
+        self._seen: Counter[str] = Counter()  # words by tag, until a warning says that they say next to nothing
         self._known_tags = frozenset(model.vocabulary.tags)
         self.steps = Steps.of("the model", model, {})
 
@@ -248,10 +255,21 @@ class Parser:
         while window := list(islice(stream, size)):
             parses = parser.parse_all(window, relations=True)
             tell_unknown(self.unknown_tags, self._named)
+            self._warn_of_silent_tags(window)
             for sentence, parse in zip(window, parses):
                 yield replace(sentence, heads=parse.heads, deprels=parse.relations or ())
         if failed:
             raise failed[0]
+
+    def _warn_of_silent_tags(self, sentences: Sequence[Sentence]) -> None:
+        """Warns once of tags that say next to nothing; single sentences show nothing about a text."""
+        if _SILENT in self._named or self._seen.total() > MEASURED:
+            return
+        self._seen.update(tag for sentence in sentences for tag in sentence.tags)
+        informative = UD_TAGS if universal(self.engine) else ()
+        if self._seen.total() >= FEWEST_TAGS and uninformative(self._seen, informative):
+            self._named.add(_SILENT)
+            tell_uninformative(self._seen, informative)
 
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, or of its `lines`: words with tags, heads and relations.

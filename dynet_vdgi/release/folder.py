@@ -132,7 +132,8 @@ def _check_folder(folder: Path, conllu: Iterable[str]) -> None:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
     usual = [*conllu, "README.md", "LICENSE.txt", CONTRIBUTING, "stats.xml"]
     if foreign := sorted(there - {*(usual if is_release else []), beside}):
-        raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} (move it away)")
+        remedy = "move it away" if is_release else f"move it away, or put its {VALUES} back"
+        raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} ({remedy})")
     if os.path.lexists(folder / beside) and not stat.S_ISDIR(os.lstat(folder / beside).st_mode):
         raise UsageError(f"{folder / beside} is no folder (move it away)")
     for path in (folder / name for name in (*usual, VALUES)):

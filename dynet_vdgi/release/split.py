@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from dynet_vdgi.system.messages import count
+
 PARTS = ("train", "dev", "test")
 
 LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
@@ -61,7 +63,8 @@ def below_minimum(sentences: int, words: int) -> str:
     if sentences >= LEAST_SENTENCES and words >= LEAST_WORDS:
         return ""
     least = f"{LEAST_SENTENCES} sentences and {LEAST_WORDS} words"
-    return f"too small to be published: it has {sentences} sentences and {words} words, UD asks for {least}"
+    size = f"{count(sentences, 'sentence')} and {count(words, 'word')}"
+    return f"too small to be published: it has {size}, UD asks for {least}"
 
 
 def shortfall(words: Mapping[str, int]) -> list[str]:

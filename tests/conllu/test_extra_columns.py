@@ -162,6 +162,15 @@ def test_the_validator_of_ud_reads_the_ten_columns(put: Callable[..., str], vdgi
     assert (result.status, result.out.replace("a.cupt", "ten.conllu")) == (ten.status, ten.out)
 
 
+def test_the_validator_of_ud_reads_ten_columns_wherever_the_comment_stands(put: Callable[..., str], vdgi: Vdgi) -> None:
+    pytest.importorskip("udtools")
+    for text in ("\n" + plus(0), WORDS + plus(1), f"{plus(2)}# global.columns = {TEN}\n{WORDS}"):
+        result = vdgi("check", put(text), "--ud", "--level", "1")
+        assert "number-of-columns" not in result.out
+        assert "columns after MISC are not validated" in result.err
+        assert "internal error" not in result.err
+
+
 @pytest.mark.parametrize("n_less", [1, 2])
 def test_a_line_with_fewer_columns_than_the_comment_names_is_a_fault(put: Callable[..., str], n_less: int) -> None:
     lines = mwe(WORDS, "* 1 * _ _ * 1:VID * * * * * * *").split("\n")

@@ -12,7 +12,7 @@ from annotating import guessed
 from shell import Vdgi
 
 from dynet_vdgi.conllu.faults import ignoring_feats
-from dynet_vdgi.conllu.formats import feats_format
+from dynet_vdgi.conllu.formats import feats_format, raw_format
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
@@ -127,13 +127,19 @@ def others(seed: int) -> str:
 
 
 KINDS: dict[str, tuple[Callable[[int], str], str]] = {
-    "CoNLL-2003": (conll_2003, "this is CoNLL-2003 (words, tags and names), not CoNLL-U (put words into column 2"),
+    "CoNLL-2003": (conll_2003, "this is CoNLL-2003 (words, tags and names), not CoNLL-U (vdgi convert "),
     "CoNLL-2009": (conll_2009, "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "CoNLL-2012": (conll_2012, "this is CoNLL-2012, not CoNLL-U (put words"),
     "CoNLL-X": (conll_x_of_8_columns, "this is CoNLL-X of 8 columns, not CoNLL-U (vdgi convert makes"),
-    "Malt": (malt_tab, "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (put words"),
-    "MST": (mst, "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (put words"),
-    "CSV": (csv, "s (CSV), not CoNLL-U (put words"),
+    "Malt": (
+        malt_tab,
+        "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (vdgi convert makes CoNLL-U of it)",
+    ),
+    "MST": (
+        mst,
+        "this is MST's format (a line of words, one of tags, one of heads), not CoNLL-U (vdgi convert makes CoNLL-U",
+    ),
+    "CSV": (csv, "s (CSV), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "Brown": (brown, "this is text with tags behind its words (word/TAG), not CoNLL-U (put words"),
     "FLEx": (flextext, "this is FLExText (XML of FLEx), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "ELAN": (eaf, "this is EAF (XML of ELAN), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
@@ -157,6 +163,47 @@ def test_another_format_is_told_by_its_name_with_what_to_do(folder: Path, kind: 
     assert list(read("a.conllu", on_error=faults.append, on_repair=lambda repair: None)) == []
     assert [message in str(fault) for fault in faults] == [True], faults
     assert "this is plain text" not in str(faults[0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["CoNLL-2003", "CoNLL-2009", "CoNLL-X", "Malt", "MST", "CSV"])
+def test_the_command_that_the_message_names_makes_conllu_of_the_file(
+    folder: Path, vdgi: Vdgi, kind: str, seed: int
+) -> None:
+    text = KINDS[kind][0](seed)
+    if kind == "CoNLL-2003" and text.startswith("-DOCSTART-"):  # with as many columns as the other lines
+        first, rest = text.split("\n\n", 1)
+        width = len(rest.split("\n", 1)[0].split())
+        text = " ".join([*first.split()[:1], *["O"] * (width - 1)]) + f"\n\n{rest}"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        list(read("a.conllu"))
+    command = caught.value.hint.partition(" makes CoNLL-U of it")[0].split()
+    assert command[:2] == ["vdgi", "convert"]
+    vdgi.good(*command[1:], "a.conllu", "-o", "new.conllu")
+    rows = [
+        line.split("\t") for line in Path("new.conllu").read_text(encoding="utf-8").split("\n") if line[:1].isdigit()
+    ]
+    words = [word for sentence in made(seed) for word in sentence]
+    if kind == "CSV":
+        words = [(form.replace(",;"[seed % 2], "."), *rest) for form, *rest in words]
+    assert [row[1] for row in rows] == [form for form, *_ in words]
+    if kind not in ("CSV", "CoNLL-2003"):
+        assert [int(row[6]) for row in rows] == [head for _, _, head, *_ in words]
+
+
+def test_a_table_without_headings_is_told_how_to_name_its_columns(folder: Path, vdgi: Vdgi) -> None:
+    for text, said in (
+        ("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "if you name its columns, "),
+        ("Mae\tVB\t3\n", "or name the columns: "),
+    ):
+        Path("a.conllu").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError) as caught:
+            list(read("a.conllu"))
+        assert f"{said}vdgi convert --columns form,tag,..." in caught.value.hint
+        vdgi.good("convert", "--columns", "form,tag,head", "a.conllu", "-o", "new.conllu")
+        first = Path("new.conllu").read_text(encoding="utf-8").split("1\t")[1].split("\t")
+        assert (first[0], first[3], first[5]) == ("Mae", "VB", "3")
 
 
 @pytest.mark.parametrize(
@@ -216,13 +263,35 @@ def test_every_command_says_so(folder: Path, vdgi: Vdgi, kind: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [flextext, eaf, toolbox])
 def test_files_of_the_field_are_no_raw_text(folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int) -> None:
-    if make is toolbox:
-        seed = 2 * seed + 1  # whose first line names the program
     Path("field.txt").write_text(make(seed), encoding="utf-8")
     result = vdgi("annotate", "field.txt", "--no-browser")
     assert result.status == 3
     assert "not raw text (vdgi convert makes CoNLL-U of it)" in result.err
     assert [path.name for path in folder.iterdir()] == ["field.txt"]
+
+
+SFM = {
+    "wrapped lines": "\\id Boat\n\\ref 1\n\\tx A vako numa\n domuka\n\\mb a vako\n\\ge the old\n",
+    "a dictionary": "\\lx numa\n\\ps n\n\\ge grandmother\n\n\\lx domu\n\\ps v\n\\ge go\n",
+    "lines of Windows": "\\ref 1\r\n\\tx A vako\r\n\\ge the old\r\n",
+    "a byte-order mark": "\ufeff\\ref 1\n\\tx A vako\n\\ge the old\n",
+}
+TEXT = {
+    "LaTeX": "\\maketitle\n\\section{One}\nMae hi oer.\n\\bigskip\nNid yw hi.\n",
+    "a backslash": "\\o/ said he.\nMae hi oer.\n",
+    "a marker and text": "\\ref one\nMae hi oer.\nNid yw hi.\n",
+}
+
+
+@pytest.mark.parametrize("name", [*SFM, *TEXT])
+def test_standard_format_without_its_first_line_is_no_raw_text_and_text_with_backslashes_is(
+    folder: Path, vdgi: Vdgi, name: str
+) -> None:
+    Path("field.txt").write_bytes((SFM | TEXT)[name].encode())
+    found = raw_format(Path("field.txt").read_text(encoding="utf-8"))
+    assert (found.name if found else "") == ("Toolbox text (standard format, SFM)" if name in SFM else "")
+    if name in SFM:
+        assert "vdgi convert makes CoNLL-U of it" in vdgi("annotate", "field.txt", "--no-browser").err
 
 
 UNIMORPH = ("N;SG", "V;PST;3;PL", "ADJ;MASC;SG;ACC", "PRO;1", "V.PTCP;PRS")
@@ -337,3 +406,41 @@ def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path) -> None
     good = list(read("a.conllu", on_error=faults.append))
     assert len(good) + len(faults) == 6
     assert all("expected Name=Value|Name=Value, or _; --ignore-feats" in str(fault) for fault in faults)
+
+
+@pytest.mark.parametrize("feats", ["UTR|SIN", "N;SG", "Poss=", "|"])
+def test_a_command_without_the_option_does_not_name_it(folder: Path, vdgi: Vdgi, feats: str) -> None:
+    text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    refused = vdgi("release", "R", "a.conllu", "--code", "cy", "--name", "Mine")
+    assert refused.status == 3
+    assert "expected Name=Value|Name=Value, or _" in refused.err
+    assert "--ignore-feats" not in refused.err
+    assert "--ignore-feats" in vdgi("draw", "a.conllu").err
+
+
+@pytest.mark.parametrize("feats", ["gen=m num=s", "N SG", " Case=Nom", "Case=Nom|Number=\u00a0Sing"])
+def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, feats: str) -> None:
+    text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    refused = vdgi("check", "a.conllu")
+    assert refused.status == 3
+    assert "--ignore-feats reads the column as _" in refused.out
+    vdgi.good("parse", "universal", "a.conllu", "--ignore-feats", "-o", "out.conllu")
+    assert Path("out.conllu").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("heading", ["form\tupos\thead", "ID\tWord\tTag", "token\tpos", '"form"\t"tag"\t"deprel"'])
+def test_a_table_with_headings_and_tabs_is_converted(folder: Path, vdgi: Vdgi, heading: str) -> None:
+    rows = {2: "Mae\tVERB", 3: "1\tMae\t3"} if heading.startswith("ID") else {2: "Mae\tVERB", 3: "Mae\tVERB\t0"}
+    Path("a.conllu").write_text(f"{heading}\n{rows[heading.count(chr(9)) + 1]}\n\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"this is a table with headings .* \(vdgi convert makes CoNLL-U of it\)"):
+        list(read("a.conllu"))
+    vdgi.good("convert", "a.conllu", "-o", "new.conllu")
+    assert "1\tMae\t" in Path("new.conllu").read_text(encoding="utf-8")
+
+
+def test_blanks_instead_of_tabs_are_told_in_the_first_line_too(folder: Path) -> None:
+    Path("a.conllu").write_text("1 Mae bod VERB _ _ 0 root _ _\n\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"expected 10 tab-separated columns, found 1 \(spaces instead of tabs\?\)"):
+        list(read("a.conllu"))

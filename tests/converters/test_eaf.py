@@ -201,6 +201,14 @@ def test_files_without_any_time_keep_the_order_of_the_file(vdgi: Vdgi, folder: P
         ),
         (
             [
+                TEXT._replace(name="foo@A"),
+                WORDS._replace(name="bar@A", parent="foo@A"),
+                POS._replace(name="baz@A", parent="bar@A"),
+            ],
+            ["--tier", "text=foo", "words=bar", "pos=baz"],
+        ),
+        (
+            [
                 Tier("ref", [("r1", "1", 0, 900)]),
                 Tier("orth", [("a1", "Numa domuka", "r1")], "ref", ASSOCIATION),
                 WORDS._replace(parent="orth"),

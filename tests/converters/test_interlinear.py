@@ -83,3 +83,33 @@ def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(vdgi: Vd
         assert line in first
     assert "MSeg=domu-ka" in first
     assert "MGloss=go-PST" in first
+
+
+@pytest.mark.parametrize(("ending", "name", "there"), [("eaf", "Utterance", "word"), ("sfm", "wd", "tx")])
+def test_a_tier_that_no_file_has_is_refused_with_the_names_that_there_are(
+    vdgi: Vdgi, folder: Path, ending: str, name: str, there: str
+) -> None:
+    demo = DEMO / f"interlinear.{ending}"
+    refused = vdgi("convert", demo, "--tier", f"words={there}", f"gloss={name}", "-o", "out.conllu")
+    assert refused.status == 2
+    assert f"--tier: no tier, type of tiers or marker has the name {name!r} (there are: " in refused.err
+    assert there in refused.err.partition("there are: ")[2]
+    assert not Path("out.conllu").exists()
+
+
+def test_a_tier_of_one_of_several_files_is_enough(vdgi: Vdgi, folder: Path) -> None:
+    text = "\\ref 1\n\\{} go house\n"
+    Path("a.txt").write_text(text.format("tx"), encoding="utf-8")
+    Path("b.txt").write_text(text.format("wd"), encoding="utf-8")
+    vdgi.good("convert", "a.txt", "b.txt", "--tier", "words=wd", "-o", "out.conllu")
+    assert Path("out.conllu").read_text(encoding="utf-8").count("\tgo\t") == 2
+
+
+def test_a_table_of_tags_without_effect_is_told(vdgi: Vdgi, folder: Path) -> None:
+    Path("mine.tags").write_text("vt VERB\n", encoding="utf-8")
+    demo = DEMO / "interlinear.flextext"
+    told = "--tags mine.tags had no effect: no word has one of its tags"
+    assert told in vdgi.good("convert", demo, "--tags", "mine.tags", "-o", "out.conllu").err
+    Path("mine.tags").write_text("vt VERB\nNOUN PROPN\n", encoding="utf-8")
+    assert told not in vdgi.good("convert", demo, "--tags", "mine.tags", "-o", "other.conllu").err
+    assert Path("other.conllu").read_text(encoding="utf-8").count("\tPROPN\t") > 20

@@ -132,7 +132,7 @@ ROWS: dict[str, tuple[Callable[[str], str], str]] = {
     "two rows in one line": (lambda row: f"{row} {row}", "is no number ("),
     "no numbers": (lambda row: row.split()[0], "no numbers after"),
     "commas for blanks": (lambda row: row.replace(" ", ","), "no blank between word and numbers (commas?"),
-    "semicolons for blanks": (lambda row: row.replace(" ", ";"), "no blank between word and numbers ("),
+    "semicolons for blanks": (lambda row: row.replace(" ", ";"), "no blank between word and numbers (semicolons? "),
     "brackets": (lambda row: row.replace(" ", " [", 1) + "]", "is no number ("),
     "a hash": (lambda row: f"# {row}", "is no number ("),
     "n/a": (lambda row: row.rsplit(" ", 1)[0] + " n/a", "'n/a' is no number ("),
@@ -182,6 +182,13 @@ def test_numbers_that_are_not_finite_are_refused_where_they_are_wanted(tmp_path)
         told = f"v: the vector of {next(iter(SMALL))!r} has a number that is not finite ("
         assert message.startswith(told)
         assert load(str(tmp_path / "v"), list(SMALL)[1:]).found.all()
+
+
+def test_a_row_of_no_word_stands_beside_the_others(tmp_path):
+    """fastText's vectors of a word that was a space; a blank before a word is still a fault."""
+    for header in ("3 2\n", ""):
+        (tmp_path / "v").write_text(f"{header}y 1 2\n 3 4\nla 5 6\n", encoding="utf-8")
+        assert load(str(tmp_path / "v"), ["la", "y"]).values.tolist() == [[5, 6], [1, 2]]
 
 
 def test_text_in_an_older_encoding_is_text(tmp_path):

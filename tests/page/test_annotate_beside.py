@@ -205,6 +205,61 @@ def test_a_foreign_or_changed_result_is_not_overwritten(folder: Path) -> None:
         opened()
 
 
+FAULTY = {
+    "two roots": ("0 root", "words 2, 3 are roots"),
+    "an own head": ("3 amod", "word 3 is its own head"),
+    "a circle": ("5 amod", "words 3, 5 form a circle of heads"),
+}
+SOUND = lines(
+    "dogs NOUN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj _", "o INTJ _ 3 x _"
+)
+
+
+@pytest.mark.parametrize("faulty", [0, 1])
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_heads_of_a_faulty_tree_wait_until_the_other_files_are_taken(folder: Path, name: str, faulty: int) -> None:
+    heads, fault = FAULTY[name]
+    texts = [SOUND, SOUND]
+    texts[faulty] = SOUND.replace("\t4\tamod", "\t" + heads.replace(" ", "\t"))
+    for file, text in zip("ab", texts):
+        Path(f"{file}.conllu").write_text(text, encoding="utf-8")
+    work = opened()
+    assert (work.parts[0].tree_fault(), work.parts[0].has_tree) == ("", True)
+    work.decide(0, work.parts[0].keys, 1 if faulty else 0)
+    assert (work.parts[0].tree_fault(), work.next_open(-1)) == (fault, 0)
+    work.save()
+    assert "Differs=head" in columns(3, 0)[9]
+    assert "HeadBy" not in columns(3, 0)[9]
+    work.decide(0, work.parts[0].keys, 0 if faulty else 1)
+    assert (work.parts[0].tree_fault(), work.next_open(-1)) == ("", None)
+    work.close()
+    assert (columns(3, 0)[6], columns(3, 0)[9][:6]) == ("4", "HeadBy")
+
+
+def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(folder: Path) -> None:
+    for file, heads in (("a", "0\troot"), ("b", "3\tamod")):
+        text = SOUND.replace("\t4\tamod", f"\t{heads}")
+        Path(f"{file}.conllu").write_text(text, encoding="utf-8")
+    work = opened()
+    work.decide(0, work.parts[0].keys, 1)
+    assert (work.parts[0].tree_fault(), work.parts[0].waits, work.next_open(-1)) == (
+        FAULTY["an own head"][1],
+        False,
+        None,
+    )
+    work.close()
+    assert (columns(3, 0)[6], "HeadBy=eve" in columns(3, 0)[9]) == ("3", True)
+    session = Session("c.conllu", "eve", "right")
+    assert list(session.sentences[0].opened) == [3]
+    session.close()
+
+
+def test_a_head_outside_its_sentence_is_refused_with_the_remedy(folder: Path) -> None:
+    Path("b.conllu").write_text(SAME + OTHER.replace("\t3\tnmod", "\t9\tnmod") + JOINED, encoding="utf-8")
+    with pytest.raises(DataError, match=r"HEAD '9' of word 4 is no word of the sentence \(vdgi annotate opens it"):
+        opened()
+
+
 def started(folder: Path) -> tuple[Any, Client]:
     both = ("a.conllu", "--beside", "b.conllu", "-o", "c.conllu")
     running = shell.process("annotate", *both, "--annotator", "eve", "--no-browser", cwd=folder)

@@ -929,6 +929,20 @@ def test_a_hint_of_the_search_is_shown(page: Any) -> None:
     expect(page.locator("#found-count")).to_have_text(f"0 words: {hint}")
 
 
+def test_the_server_says_why_no_word_is_found(page: Any) -> None:
+    """Its own answers: with a hint, without one, and without any need of one."""
+    keys(page, "/")
+    page.locator("#kind").select_option("columns")
+    for query, answer in (
+        ("upos=noun", re.compile("^0 words: no word has upos=noun; NOUN has [0-9]+$")),
+        ("upos=NOUN lemma=nowhere", "0 words: no word has lemma=nowhere"),
+        ("upos=NOUN lemma=bark", "0 words"),
+        ("upos=NOUN", re.compile("^[0-9]+ words$")),
+    ):
+        page.locator("#wanted").fill(query)
+        expect(page.locator("#found-count")).to_have_text(answer)
+
+
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [(400, "dark"), (1280, "light")],

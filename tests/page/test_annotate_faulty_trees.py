@@ -205,6 +205,73 @@ def test_words_and_sentences_can_be_split_joined_cut_and_glued(folder: Path, nam
     session.close()
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_the_reason_stays_and_counts_words_anew_where_tokens_are_changed(folder: Path, is_killed: bool) -> None:
+    written(Path("a.conllu"), SOUND + faulty(w6=0) + SOUND.replace("= sound", "= last") + faulty(w2=2))
+    session = Session("a.conllu", "anna", "guessed")
+    roots = {1: "2 roots: words 3, 6", 2: "2 roots: words 4, 7", 3: "2 roots: words 4, 6"}
+
+    def reasons(number: int) -> dict[int, str]:
+        marked = session.text.of_id(number)
+        return {problem.word: problem.text for problem in problems_of(marked) if problem.rule == IN_FILE}
+
+    assert reasons(1) == {3: roots[1], 6: roots[1]}
+    change(session, 1, "split", 1, ["a", "b"])
+    assert reasons(1) == {4: roots[2], 7: roots[2]}
+    change(session, 1, "join", 5)
+    assert reasons(1) == {4: roots[3], 6: roots[3]}
+    change(session, 2, "glue")
+    n_words = len(SOUND.strip().split("\n")) - sum(line[0] == "#" for line in SOUND.strip().split("\n"))
+    word = n_words + 2
+    assert reasons(2) == {word: f"word {word} is its own head"}
+    if is_killed:
+        session.release()
+        session = Session("a.conllu", "anna")
+        assert reasons(1) == {4: roots[3], 6: roots[3]}
+        assert reasons(2) == {word: f"word {word} is its own head"}
+    change(session, 1, "head", 4, 0)
+    assert reasons(1) == {6: roots[3]}
+    for _ in range(4):
+        session.back("undo")
+    assert reasons(1) == {3: roots[1], 6: roots[1]}
+    session.close()
+
+
+LABELLED = (
+    SOUND.replace("= sound", "= one").replace("Gloss=g", "LabelBy=eve"),
+    faulty(w1=2, w2=1).replace("Gloss=g", "LabelBy=eve").replace("root\t_\t", "root\t_\tHeadBy=eve|"),
+    faulty(w3="_").replace("Gloss=g", "LabelBy=eve"),
+)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_confirmed_relation_stays_where_its_head_is_open(folder: Path, number: int) -> None:
+    before = "".join(LABELLED)
+    written(Path("a.conllu"), before)
+    session = Session("a.conllu", "anna")
+    labels = [(arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by]
+    assert {by for _, by in labels} == {"eve"}
+    assert len(labels) >= 4
+    session.close()
+    assert Path("a.conllu").read_text(encoding="utf-8") == before
+    session = Session("a.conllu", "anna")
+    change(session, number, "lemma", 1, "x")
+    session.release()
+    for _ in range(2):  # from the journal, then from file and journal
+        session = Session("a.conllu", "anna")
+        assert [(arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by] == labels
+        session.close()
+    Path("a.conllu.journal").unlink()
+    session = Session("a.conllu", "anna")  # from the file alone
+    assert [(arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by] == labels
+    open_words = [word for word, arc in enumerate(session.sentences[number].arcs, 1) if arc.head == UNSET]
+    change(session, number, "head", open_words[0], 0)
+    assert session.sentences[number].arcs[open_words[0] - 1].label == "root"
+    session.close()
+    after = list(reading.read("a.conllu", heads="unchecked"))[number]
+    assert not tree_faults(after.heads or ())
+
+
 def test_another_programs_faulty_tree_is_taken_over_and_open(folder: Path) -> None:
     written(Path("a.conllu"), SOUND + faulty() + SOUND)
     session = Session("a.conllu", "anna", "right")

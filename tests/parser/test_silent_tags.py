@@ -109,3 +109,35 @@ def test_treebanks_are_on_the_right_side_of_the_limits(data_dir: Path) -> None:
         del counts["PUNCT"]
         assert counts["X"] < MOST_OF_X / 3 * counts.total()
         assert max(counts.values()) < MOST_ALIKE * counts.total()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_no_head_of_a_text_whose_tags_say_nothing_has_a_confidence(vdgi: Vdgi, folder: Path, jobs: str) -> None:
+    text = with_tags("X")
+    told = vdgi.good("parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", jobs).err
+    assert told.count("HeadConf= is not written, because the tags say next to nothing") == 1
+    assert "HeadConf=" not in Path("out.conllu").read_text(encoding="utf-8")
+    vdgi.good("parse", "universal", DEMO, "--confidence", "-o", "out.conllu", "--jobs", jobs)
+    assert "HeadConf=" in Path("out.conllu").read_text(encoding="utf-8")
+
+
+def test_pipe_warns_once_of_tags_that_say_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    parser = load("universal")
+    list(parser.pipe(DEMO))
+    assert SILENT not in caplog.text
+    parser = load("universal")
+    sentences = list(reading.read(with_tags("X"), heads="ignored"))
+    parser(["Mae", "hi"], ["X", "X"])
+    assert SILENT not in caplog.text  # a sentence shows nothing
+    for _ in range(3):
+        list(parser.pipe(sentences[:40], window=10))
+    assert caplog.text.count(f"{SILENT}: 100.0 % of the words have the tag X") == 1
+
+
+def test_the_component_of_spacy_warns_too(caplog: pytest.LogCaptureFixture) -> None:
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("cy")
+    nlp.add_pipe("vdgi", config={"model": "universal"})
+    doc = spacy.tokens.Doc(nlp.vocab, words=["gair"] * 60, pos=["X"] * 60, sent_starts=[k % 6 == 0 for k in range(60)])
+    nlp.get_pipe("vdgi")(doc)
+    assert caplog.text.count(SILENT) == 1

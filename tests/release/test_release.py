@@ -312,6 +312,9 @@ def test_a_folder_with_other_files_and_files_in_the_folder_are_refused(vdgi: Vdg
     write("R/notes.txt", "mine")
     assert "notes.txt" in vdgi("release", "R", *NAMED, "a.conllu").err
     Path("R/notes.txt").unlink()
+    Path("R/not-to-release/release.toml").rename("values")
+    assert "(move it away, or put its not-to-release/release.toml back)" in vdgi("release", "R", *NAMED, "a.conllu").err
+    Path("values").rename("R/not-to-release/release.toml")
     before = content()
     other = vdgi("release", "R", "--code", "en", "--name", "Other", "a.conllu")
     assert (other.status, Path(TEST).name in other.err) == (2, True)

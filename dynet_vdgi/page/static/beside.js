@@ -28,7 +28,8 @@ import { isComposing, keyOf } from "./layout.js";
  * @property {string} sent_id
  * @property {Word[][]} trees
  * @property {Item[]} items
- * @property {string} fault
+ * @property {string} fault why the chosen heads are no tree; "": they are
+ * @property {boolean} waits whether other choices mend that
  *
  * @typedef {object} State
  * @property {string[]} files
@@ -90,8 +91,9 @@ function show(found) {
   at("heading").textContent = `Difference ${found.number + 1}${found.sent_id ? `: ${found.sent_id}` : ""}`;
   at("tree-first-name").textContent = `1: ${found.places[0]}`;
   at("tree-second-name").textContent = `2: ${found.places[1]}`;
-  say(found.fault ? `The chosen heads are no tree: ${found.fault}. Until they are, the result has the heads of one file.` : "",
-    Boolean(found.fault));
+  const then = found.waits ? "Until they are, the result has the heads of the first file."
+    : "Neither file has a tree here: open the result with vdgi annotate, and mend it there.";
+  say(found.fault ? `The chosen heads are no tree: ${found.fault}. ${then}` : "", Boolean(found.fault));
   at("items").replaceChildren(...found.items.map(row));
   const ofArcs = found.items.filter(({ column }) => column === "head" || column === "deprel");
   const [words, arcs] = [found.items, ofArcs].map((items) => new Set(items.map(({ word }) => word)));

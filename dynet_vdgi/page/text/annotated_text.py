@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from dynet_vdgi.conllu import tree_faults
 from dynet_vdgi.conllu.places import Place
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.page.learn.analogy import Analogies, Described
@@ -84,6 +85,7 @@ class SentenceRecord(Struct, omit_defaults=True):
     wids: tuple[int, ...] = ()
     given: str = ""  # see `MarkedSentence`
     found: bool = False
+    opened: tuple[tuple[int, str], ...] = ()  # words and reasons, where the lines no longer show them
 
 
 class StepRecord(Struct, frozen=True, omit_defaults=True):
@@ -207,11 +209,14 @@ class AnnotatedText:
             raise ChangeError(f"there is no word {word}")
         layout = tokens.SentenceLayout.of(block(marked), marked.wids)
         layouts = {marked.id: layout}
+        open_words = [(marked, marked.wids)]
         if what == "cut":
             names = [one.sent_id for one in self.sentences]
             layouts[self.next_id] = tokens.cut(layout, layout.words[word - 1], names)
         elif what == "glue":
-            tokens.glue(layout, tokens.SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
+            wids = tuple(self.new_wids(marked, len(old[1])))
+            tokens.glue(layout, tokens.SentenceLayout.of(block(old[1]), wids))
+            open_words.append((old[1], wids))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
         found = []
@@ -223,6 +228,7 @@ class AnnotatedText:
                 raise ChangeError(f"this cannot be done: {error}") from None
             if made.opened:
                 raise ChangeError(f"this cannot be done: {next(iter(made.opened.values()))}")
+            made.opened = _still_open(made, open_words)
             found.append(Snapshot.of(made))
         return found
 
@@ -249,6 +255,7 @@ class AnnotatedText:
             if self.by_id.get(marked.id) is not marked:
                 found.lines = "\n".join(marked.source.lines) + "\n\n"
                 found.wids, found.given, found.found = marked.wids, marked.given, marked.is_found
+                found.opened = () if marked.is_found else tuple(marked.opened.items())
             new.append(found)
         record = StepRecord(step.what, step.by, step.at, step.word, tuple(old), tuple(new))
         return dict(msgspec.to_builtins(record))
@@ -435,9 +442,26 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
     (marked,) = found
     marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
+    if record.opened:
+        marked.opened = {word: why for word, why in record.opened if 1 <= word <= len(marked)}
     if record.given:
         marked.take_as_right(record.given)
     return marked
+
+
+def _still_open(made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]) -> dict[int, str]:
+    """The words that still have no head because of a fault, and why.
+
+    before: sentences, and the ids that their words have in `made`.
+    """
+    places, found = {wid: word for word, wid in enumerate(made.wids, 1)}, {}
+    for marked, wids in before:
+        new = {str(word): str(places[wid]) for word, wid in enumerate(wids, 1) if wid in places}
+        for word, why in marked.open_conflicts.items():
+            place = places.get(wids[word - 1], 0)
+            if place and made.arcs[place - 1].head == UNSET:
+                found[place] = tree_faults.renumbered(why, new)
+    return found
 
 
 def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:

@@ -160,7 +160,7 @@ class MarkedSentence:
         n_marked = sum(bool(arc.head_by) for arc in state.arcs)
         is_nothing = len(heads) > 1 and not any(heads)  # 0 for every word is no tree
         opened = conflicts(state.arcs) if not is_nothing or n_marked > 1 else {}
-        arcs = tuple([NO_ARC if word in opened else arc for word, arc in enumerate(state.arcs, 1)])
+        arcs = tuple([_headless(arc) if word in opened else arc for word, arc in enumerate(state.arcs, 1)])
         state = state._replace(arcs=arcs)
         words = tuple(range(1, len(sentence) + 1))
         marked = cls(number, words, sentence.source, sentence.forms, state, state, opened=opened)
@@ -176,8 +176,8 @@ class MarkedSentence:
         return marked
 
     def _drop_guesses(self) -> None:
-        """Drops unconfirmed heads."""
-        self.arcs = tuple([arc if arc.head_by else NO_ARC for arc in self.arcs])
+        """Drops unconfirmed heads, and relations unless they are confirmed."""
+        self.arcs = tuple([arc if arc.head_by else _headless(arc) for arc in self.arcs])
 
     def _attach_punctuation(self) -> None:
         """Guesses heads of opened punctuation where all other words have heads: nothing else would."""
@@ -437,6 +437,11 @@ def _is_missing(word: MarkedColumns, name: str) -> bool:
     return bool(getattr(word, name) == NOTHING and not getattr(word, name + "_by"))
 
 
+def _headless(arc: MarkedArc) -> MarkedArc:
+    """The arc without its head; a relation that somebody has confirmed stays, but for the root's."""
+    return MarkedArc(label=arc.label, label_by=arc.label_by) if arc.label_by and arc.label != "root" else NO_ARC
+
+
 def has_arc_marks(state: SentenceState) -> bool:
     """True if any head or relation is confirmed."""
     return any(arc.head_by or arc.label_by for arc in state.arcs)
@@ -576,8 +581,9 @@ def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
                 parts.append(part)
         misc = "|".join(parts) or NOTHING
     head_by, label_by, *by = marks.values()
-    arc = NO_ARC if head == NOTHING else MarkedArc(int(head), label, head_by, label_by)
-    return arc, MarkedColumns(lemma, upos, feats, misc, xpos, *by)
+    is_there = head != NOTHING
+    arc = MarkedArc(int(head) if is_there else UNSET, label, head_by, label_by if label != NO_LABEL else "")
+    return arc if is_there else _headless(arc), MarkedColumns(lemma, upos, feats, misc, xpos, *by)
 
 
 def _n_comments(lines: Sequence[str]) -> int:
@@ -592,7 +598,7 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
 
     Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
     the guess; arcs that were opened are open. The `page` shows guessed tags and trees, without marks. An `export`
-    has no marks, flags or notes about conllu_writing, and trees of finished sentences only.
+    has no marks, flags or notes about guesses, and trees of finished sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
@@ -607,7 +613,8 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
         columns[2:6] = word.lemma, word.upos, word.xpos, word.feats
         if has_tree:
             is_there = shows_heads and arc.head != UNSET
-            columns[6:8] = (str(arc.head), arc.label) if is_there else (NOTHING, NOTHING)
+            head = str(arc.head) if is_there else NOTHING
+            columns[6:8] = head, arc.label if is_there or (shows_heads and arc.label_by) else NO_LABEL
         elif number in marked.opened:
             columns[6:8] = NOTHING, NOTHING
         columns[9] = without(word.misc, guess_marks.CHANCES)
