@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
-from dynet_vdgi.features.templates import Templates, shift_of
+from dynet_vdgi.features.hashing import shift_of
+from dynet_vdgi.features.templates import Templates
 from dynet_vdgi.system.array_types import Codes, Floats, Ints
 from dynet_vdgi.system.jit import compiled
 

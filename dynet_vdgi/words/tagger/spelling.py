@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.nfc import nfc
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.features.hashing import text_code, unordered_pair_code
 from dynet_vdgi.system.array_types import Codes, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.words.tagger.chain import Numbers
-from dynet_vdgi.words.tagger.crf import Items, Tokens, checked, coded
+from dynet_vdgi.words.tagger.crf import Items, Tokens, checked
 
 Letters = NDArray[np.uint32]
 
@@ -43,21 +44,11 @@ MOST_FEATURES = 64
 OUTSIDE = 0
 """The type of what is before the first word and after the last."""
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
-
-@compiled
-def mixed(code: np.uint64, other: np.uint64) -> np.uint64:
-    """A 64-bit number for a pair of such numbers."""
-    product = (code ^ other) * _FACTOR
-    mixture: np.uint64 = product ^ (product >> np.uint64(29))
-    return mixture
-
 
 @compiled
 def feature(code: np.uint64, template: int, slot: int) -> np.uint64:
     """The code of a feature."""
-    return mixed(mixed(code, np.uint64(template + 1)), np.uint64(slot + 1))
+    return unordered_pair_code(unordered_pair_code(code, np.uint64(template + 1)), np.uint64(slot + 1))
 
 
 @compiled
@@ -74,7 +65,7 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
             first[SLOTS * v + slot] = count
             code = np.uint64(end - start)
             for at in range(start, end):
-                code = mixed(code, np.uint64(letters[at]))
+                code = unordered_pair_code(code, np.uint64(letters[at]))
             codes[count] = feature(code, 0, slot)
             count += 1
             if slot > 2 or (v == OUTSIDE and slot):
@@ -84,13 +75,13 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
             longest = SUFFIX if slot == 0 else 3
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
-                code = mixed(code, np.uint64(letters[end - 1 - k]))
+                code = unordered_pair_code(code, np.uint64(letters[end - 1 - k]))
                 codes[count] = feature(code, 2 + k, slot)
                 count += 1
             longest = PREFIX if slot == 0 else 2
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
-                code = mixed(code, np.uint64(letters[start + k]))
+                code = unordered_pair_code(code, np.uint64(letters[start + k]))
                 if slot == 0 or k == 1 or end - start == 1:
                     codes[count] = feature(code, 10 + k, slot)
                     count += 1
@@ -136,7 +127,8 @@ def items_of(forms: Sequence[str]) -> Items:
     np.cumsum([len(each) for each in lower], out=ends[1:])
     letters = np.frombuffer("".join(lower).encode("utf-32-le", "surrogatepass"), np.uint32)
     whole = [
-        (coded(shape(form)), coded(form) if form != low else 0, "-" in low[1:-1]) for form, low in zip(forms, lower)
+        (text_code(shape(form)), text_code(form) if form != low else 0, "-" in low[1:-1])
+        for form, low in zip(forms, lower)
     ]
     first = np.zeros(SLOTS * len(forms) + 1, np.int64)
     codes = np.zeros(MOST_FEATURES * len(forms), np.uint64)
@@ -180,7 +172,7 @@ class WordTypes(NamedTuple):
 
 _PLACES = Items(
     np.array([0, 0, 1, 2, 4]),
-    np.array([coded(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
+    np.array([text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
 )
 """Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
 
@@ -237,7 +229,7 @@ class TypeMeans:
         lower = words.lower[words.types]
         counts = np.asarray(np.bincount(lower, minlength=n), np.float64)
         columns = [np.bincount(lower, column, n) for column in marginals.T]
-        keys = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
+        keys = np.array([text_code(form) for form in words.lower_forms[1:]], np.uint64)
         order = np.argsort(keys)
         return cls(keys[order], np.stack(columns, axis=1).astype(np.float64)[1:][order], counts[1:][order])
 
@@ -253,7 +245,7 @@ class TypeMeans:
     def of_words(self, words: WordTypes) -> Floats:
         """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no word."""
         means = np.zeros((len(words.lower_forms), self.sums.shape[1]))
-        means[1:] = self.of_codes(np.array([coded(form) for form in words.lower_forms[1:]], np.uint64))
+        means[1:] = self.of_codes(np.array([text_code(form) for form in words.lower_forms[1:]], np.uint64))
         return means
 
     def of_codes(self, codes: Codes) -> Floats:
@@ -304,7 +296,7 @@ def items_of_means(means: Floats) -> Items:
     there = np.zeros((n, 4), np.bool_)
     for k, offset in enumerate(MEANS_OFFSETS):
         of_best, of_bin, of_others = (
-            np.array([coded(f"{offset}:{name}={tag}") for tag in range(count)], np.uint64)
+            np.array([text_code(f"{offset}:{name}={tag}") for tag in range(count)], np.uint64)
             for name, count in (("best", n_tags), ("bin", n_tags * BINS), ("other", n_tags))
         )
         codes[:, k, 0] = of_best[ranked[:, 0]]
@@ -312,7 +304,7 @@ def items_of_means(means: Floats) -> Items:
         for j in range(1, min(3, n_tags)):
             codes[:, k, j + 1] = of_others[ranked[:, j]]
             there[:, j + 1] = value[:, j] > LEAST_PROBABILITY
-        codes[0, k, 0] = coded(f"{offset}:outside")
+        codes[0, k, 0] = text_code(f"{offset}:outside")
     there[:, :2] = True
     there[0, 1:] = False
     chosen = np.broadcast_to(there[:, None, :], codes.shape)

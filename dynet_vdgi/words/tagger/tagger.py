@@ -25,12 +25,13 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.soft_tags import SoftTags
 from dynet_vdgi.conllu.writing import with_columns, with_notes
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.models import archive
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.chain import FREE
-from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
+from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_with
 from dynet_vdgi.words.tagger.files import load, members
 from dynet_vdgi.words.tagger.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said
@@ -400,7 +401,7 @@ def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
     """The tokens with their UPOS and FEATS as a feature, for XPOS and lemmas."""
     known: dict[tuple[str, str], int] = {}
     uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
-    codes = np.array([coded(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
+    codes = np.array([text_code(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
     return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
 
 
