@@ -27,6 +27,7 @@ from dynet_vdgi.system.array_types import Codes, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.words.tagger.chain import Numbers
 from dynet_vdgi.words.tagger.crf import Items, Tokens, checked
+from dynet_vdgi.words.tagger.spelling_templates import SpellingTemplate
 
 Letters = NDArray[np.uint32]
 
@@ -66,34 +67,34 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
             code = np.uint64(end - start)
             for at in range(start, end):
                 code = unordered_pair_code(code, np.uint64(letters[at]))
-            codes[count] = feature(code, 0, slot)
+            codes[count] = feature(code, SpellingTemplate.FORM, slot)
             count += 1
             if slot > 2 or (v == OUTSIDE and slot):
                 continue
-            codes[count] = feature(whole[v, 0], 1, slot)
+            codes[count] = feature(whole[v, 0], SpellingTemplate.SHAPE, slot)
             count += 1
             longest = SUFFIX if slot == 0 else 3
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
                 code = unordered_pair_code(code, np.uint64(letters[end - 1 - k]))
-                codes[count] = feature(code, 2 + k, slot)
+                codes[count] = feature(code, SpellingTemplate.LAST_LETTER + k, slot)
                 count += 1
             longest = PREFIX if slot == 0 else 2
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
                 code = unordered_pair_code(code, np.uint64(letters[start + k]))
                 if slot == 0 or k == 1 or end - start == 1:
-                    codes[count] = feature(code, 10 + k, slot)
+                    codes[count] = feature(code, SpellingTemplate.FIRST_LETTER + k, slot)
                     count += 1
             if slot == 0:
-                codes[count] = feature(np.uint64(min(8, end - start)), 20, slot)
-                codes[count + 1] = feature(np.uint64(0), 21, slot)
+                codes[count] = feature(np.uint64(min(8, end - start)), SpellingTemplate.LENGTH, slot)
+                codes[count + 1] = feature(np.uint64(0), SpellingTemplate.ALWAYS, slot)
                 count += 2
                 if whole[v, 1]:
-                    codes[count] = feature(whole[v, 1], 22, slot)
+                    codes[count] = feature(whole[v, 1], SpellingTemplate.CASED_FORM, slot)
                     count += 1
                 if whole[v, 2]:
-                    codes[count] = feature(np.uint64(0), 23, slot)
+                    codes[count] = feature(np.uint64(0), SpellingTemplate.HYPHEN, slot)
                     count += 1
     first[SLOTS * (len(ends) - 1)] = count
 
