@@ -165,7 +165,7 @@ def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str
 def uninformative_warnings(counts: Mapping[str, int], known: Collection[str] = ()) -> list[str]:
     """The warning about tags of a text that say next to nothing, or too little; arguments of `uninformative`.
 
-    >>> print(*uninformative_warnings({"X": 3, "NOUN": 7}))
+    >>> print(*uninformative_warnings({"X": 3, "NOUN": 4, "VERB": 3}))
     30.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says
     """
     if reason := uninformative(counts, known):

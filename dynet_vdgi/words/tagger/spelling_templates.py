@@ -5,6 +5,7 @@ the word itself, or stands one or two words to its left or right. Taggers hold t
 
 Of a word two away the form alone is seen. Neighbours have no length, case or hyphen, and fewer prefixes and suffixes:
 
+>>> import numpy as np
 >>> from dynet_vdgi.words.tagger.spelling import SLOTS, items_of
 >>> items = items_of(["", "houses"])  # the first one is what is outside the sentence
 >>> np.diff(items.first)[SLOTS:].tolist()  # features of "houses" itself, as a neighbour, and two away
