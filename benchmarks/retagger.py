@@ -51,8 +51,9 @@ from dynet_vdgi.words.tagger.retagger import (
     input_of,
     shapes,
 )
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
 TAGGED = (20, 50, 100), (20, 50, 100), (20, 50, 100), (20, 50, 200)

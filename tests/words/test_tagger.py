@@ -19,8 +19,9 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.words.tagger.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 
 

@@ -31,7 +31,8 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.array_types import Flags, Floats, Floats32, Ints
 from dynet_vdgi.universal.encoding import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
 from dynet_vdgi.words.tagger.crf import checked
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.spelling import WordTypes
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
 
 MOST_WORDS = 20_000

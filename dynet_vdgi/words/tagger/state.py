@@ -11,7 +11,7 @@ import numpy as np
 from dynet_vdgi.words.tagger.bundles import Bundles, Parts
 from dynet_vdgi.words.tagger.crf import Crf
 from dynet_vdgi.words.tagger.retagger import LearningText
-from dynet_vdgi.words.tagger.spelling import TypeMeans
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 UNKNOWN = "_"
 

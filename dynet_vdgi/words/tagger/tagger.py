@@ -35,9 +35,10 @@ from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_wit
 from dynet_vdgi.words.tagger.files import load, members
 from dynet_vdgi.words.tagger.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes, with_items
+from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
 from dynet_vdgi.words.tagger.state import UNKNOWN, TaggerState, feats_parts, named_parts, plain_parts, values_of
 from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 FOLDS = 5
 """Random fields of the first pass; each leaves out another fifth of the tagged sentences."""
