@@ -27,7 +27,7 @@ from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError, check_kind
 from dynet_vdgi.evaluation.pairing import Heads, Parsed, check_tree, gold_heads, matched, under
-from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.text_tables import aligned

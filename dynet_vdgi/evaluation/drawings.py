@@ -18,7 +18,7 @@ from dynet_vdgi.drawing.terminal import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import score_sentence
 from dynet_vdgi.evaluation.pairing import Predicted, matched, under
-from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import atomic_writer
 from dynet_vdgi.system.messages import plain
 

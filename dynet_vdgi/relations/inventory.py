@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.relations.label_table import LABELS, OTHERWISE, fault_in, relation_of
+from dynet_vdgi.relations.ud_relations import (
+    LABELS,
+    OTHERWISE,
+    fault_in,
+    relation_of,
+)
 from dynet_vdgi.system.array_types import Flags, Floats, Ints
 from dynet_vdgi.system.limits import limit, to_raise
 

@@ -23,10 +23,12 @@ from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.atoms import COLUMNS, GAPS, of_type, packed_rows
-from dynet_vdgi.relations import kernels
+from dynet_vdgi.relations import label_features, label_regression, table_kernels
 from dynet_vdgi.relations.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
-from dynet_vdgi.relations.kernels import ArcText
-from dynet_vdgi.relations.label_table import LABELS, ROOT, LabelTable, relation_of
+from dynet_vdgi.relations.label_rules import ROOT
+from dynet_vdgi.relations.label_table import LabelTable
+from dynet_vdgi.relations.table_kernels import ArcText
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.rule_tables.measures import VerbOrder
 from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.array_types import Floats, Ints
@@ -60,13 +62,13 @@ SLOW, FAST = 0.1, 0.2
 FEW_WORDS = 50
 """With fewer words the rate is smaller in proportion: a single tree says little of a language."""
 
-_TABLE = Kernel(kernels.table_labels, "labelling")
+_TABLE = Kernel(table_kernels.table_labels, "labelling")
 
-_BUCKETS = Kernel(kernels.all_buckets, "labelling")
+_BUCKETS = Kernel(label_features.all_buckets, "labelling")
 
-_WEIGH = Kernel(kernels.add_weights, "labelling")
+_WEIGH = Kernel(label_regression.add_weights, "labelling")
 
-_LEARN = Kernel(kernels.learn, "labelling")
+_LEARN = Kernel(label_regression.learn, "labelling")
 
 _WORK, _LEARNING_WORK = 5, 20  # for the features of a word, or learning from it, in the unit of `Kernel`
 
@@ -133,7 +135,7 @@ class Labeller:
         return self
 
     def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
-        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `kernels.learn`."""
+        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `label_regression.learn`."""
         shape = (int(rows.max(initial=0)) + 1, len(self.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
@@ -405,9 +407,9 @@ class Labeller:
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and the end of each word's buckets (N,)."""
         ends = np.zeros(len(text.labels), np.int64)
-        buckets = np.zeros(kernels.MOST_FEATURES * len(ends), np.int64)
+        buckets = np.zeros(label_features.MOST_FEATURES * len(ends), np.int64)
         nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
-        _BUCKETS(text.arcs, text.labels, nouns, kernels.TABLE, shift, buckets, ends, work=_WORK * len(ends))
+        _BUCKETS(text.arcs, text.labels, nouns, label_features.TABLE, shift, buckets, ends, work=_WORK * len(ends))
         return buckets[: ends.max(initial=0)], ends
 
 

@@ -13,13 +13,14 @@ from few import trees
 from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.relations import kernels
+from dynet_vdgi.relations import label_regression
 from dynet_vdgi.relations.inventory import Inventory
-from dynet_vdgi.relations.label_table import LABELS, LabelTable, load, relation_of
+from dynet_vdgi.relations.label_table import LabelTable, load
 from dynet_vdgi.relations.labeller import FLOOR, Labeller
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.rule_tables.measures import VerbOrder
 
-kernels = ByNumba(kernels)
+regression = ByNumba(label_regression)
 
 UD2 = load()
 
@@ -380,10 +381,10 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
         return np.zeros(n_relations), np.zeros(n_relations)
 
     def likelihood(changed):
-        return kernels.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
+        return regression.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    kernels.learn(*examples, 1.0, after, squares, *room())
+    regression.learn(*examples, 1.0, after, squares, *room())
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step

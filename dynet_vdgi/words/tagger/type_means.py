@@ -30,10 +30,8 @@ from dynet_vdgi.words.tagger.spelling import WordTypes, around, with_items
 MEANS_OFFSETS = (0, -1, 1)
 """The words whose means a word sees."""
 
-
 BINS = 4
 """The probability of the most probable tag is seen in quarters."""
-
 
 LEAST_PROBABILITY = 0.15
 """Least probability of a second or third tag that is seen."""
