@@ -234,7 +234,6 @@ class Prior:
             self._add_barriers(ids, conjunction, subordinator, arcs)
         return potentials
 
-    # ---------------------------------------------------------------------------------- context
     def _add_names(self, ids: Ints, arcs: Floats) -> None:
         """From the first word of a run to the others. Changes arcs (k, n, n) in place, as the next two do."""
         weight = self._name_run[ids]
@@ -270,7 +269,6 @@ class Prior:
             is_barred &= member[:, None] & (words[:, None] > words)
             arcs -= self._table.clause_barrier.weight * is_barred
 
-    # ---------------------------------------------------------------------------------- tables by tag
     def _tables(self, names: Sequence[str]) -> tuple[Floats, Floats]:
         """Log-potentials of root arcs (K + 1,), and of others (2, K + 1, K + 1) by side, head, dependent."""
         size = len(names) + 1

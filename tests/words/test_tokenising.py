@@ -18,11 +18,13 @@ from dynet_vdgi.models import archive
 from dynet_vdgi.page.store.plain_text import by_rule
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.words.tagger.crf import Items, Tokens
-from dynet_vdgi.words.tokeniser import features, files, tokeniser, whole
+from dynet_vdgi.words.tokeniser import features, files, whole
+from dynet_vdgi.words.tokeniser import passages as passages_module
+from dynet_vdgi.words.tokeniser.passages import passages
 from dynet_vdgi.words.tokeniser.seen import Seen
 from dynet_vdgi.words.tokeniser.splitter import Splitter
 from dynet_vdgi.words.tokeniser.symbols import symbols_of
-from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser, passages
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 from dynet_vdgi.words.tokeniser.whole import wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
@@ -106,7 +108,7 @@ def test_lines_are_sentences_if_the_user_says_so(learnt: Tokeniser, tmp_path: Pa
 
 
 def test_lines_of_any_text_lose_nothing(learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", 60)
+    monkeypatch.setattr(passages_module, "PASSAGE", 60)
     rng, path = random.Random(5), tmp_path / "text.conllu"
     for _ in range(40):
         text = "\n".join(random_text(rng) for _ in range(4))
@@ -214,7 +216,7 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
 
 @pytest.mark.parametrize("size", [1, 40])
 def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", size)
+    monkeypatch.setattr(passages_module, "PASSAGE", size)
     rng, path = random.Random(size), tmp_path / "text.conllu"
     for _ in range(40):
         text = " ".join(random_text(rng) for _ in range(3))
@@ -228,7 +230,7 @@ def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, mon
 
 
 def test_passages_end_with_paragraphs_or_lines_or_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", 4)
+    monkeypatch.setattr(passages_module, "PASSAGE", 4)
     assert [p for _, p, _ in passages("ab cd\n\nef gh\nij klmnopqrstuv")] == [
         "ab cd\n\n",
         "ef gh\n",
