@@ -239,7 +239,7 @@ class Steps:
 
         Raises: UsageError, there is no tokeniser or no tagger; DataError, the text is white space.
         """
-        from dynet_vdgi.conllu import raw_text
+        from dynet_vdgi.conllu import raw_writing
 
         if self.tokeniser is None or self.tagger is None:
             what = "tagger" if self.tokeniser else "tokeniser"
@@ -247,7 +247,7 @@ class Steps:
         document = self.tokeniser.tokenise(text, lines=lines)
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
-        untagged = blocks_in(raw_text.conllu(document), MEMORY)
+        untagged = blocks_in(raw_writing.conllu_of(document), MEMORY)
         return self.tagger.predict(sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
 
 

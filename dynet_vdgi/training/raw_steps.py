@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from dynet_vdgi.conllu import blocks as conllu_blocks
-from dynet_vdgi.conllu import raw_text, reading
+from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
 from dynet_vdgi.conllu.repeated import superseded
 from dynet_vdgi.conllu.sentence import Sentence
@@ -51,7 +51,7 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
         document
         for group in blocks
         for _, of_file in groupby(group, lambda block: block.path)
-        for document in raw_text.documents_of(of_file)
+        for document in raw_documents.documents_of(of_file)
     ]
     if not documents:
         raise UsageError("--raw needs tagged sentences, in CoNLL-U, with --train or --trees")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dynet_vdgi.conllu.blocks import Block
 from dynet_vdgi.conllu.extra_columns import extra_in
 from dynet_vdgi.conllu.faults import NUMBER, quoted
-from dynet_vdgi.conllu.raw_text import token_block
+from dynet_vdgi.conllu.raw_documents import token_block
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu import raw_documents, raw_writing
 from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import ModelError
@@ -274,9 +274,9 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         labeller = Labeller(load_labels()).fit(sentences[:4])
         vdgi.write(labeller.predict(tagged_trees(tagged)), new)
         assert [s.forms for s in vdgi.read(new)] == [tuple(forms)]
-        documents = list(raw_text.documents_of(islice(blocks(first), 4)))
+        documents = list(raw_documents.documents_of(islice(blocks(first), 4)))
         document = Tokeniser.fit(documents, iterations=3).tokenise(" ".join(ODD) + "".join(ODD))
-        new.write_text(raw_text.conllu(document), encoding="utf-8")
+        new.write_text(raw_writing.conllu_of(document), encoding="utf-8")
         assert len(list(vdgi.read(new, tags="known", heads="ignored"))) == len(document.sentences)
     assert n_rules > 400
 

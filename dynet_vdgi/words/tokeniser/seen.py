@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.nfc import nfc
-from dynet_vdgi.conllu.raw_text import FORMAT, SPACES, Document, Token
+from dynet_vdgi.conllu.raw_text import (
+    FORMAT,
+    SPACES,
+    Document,
+    Token,
+)
 from dynet_vdgi.system.array_types import Ints
 
 JOINER = "\u200d"

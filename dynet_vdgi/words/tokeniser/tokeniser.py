@@ -24,9 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu import raw_text, raw_writing
 from dynet_vdgi.conllu.nfc import as_in
-from dynet_vdgi.conllu.raw_text import BYTE_ORDER_MARK, FORMAT, Document, Token, form_of
+from dynet_vdgi.conllu.raw_text import (
+    BYTE_ORDER_MARK,
+    FORMAT,
+    Document,
+    Token,
+    form_of,
+)
 from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system import files
 from dynet_vdgi.system.array_types import Ints
@@ -130,7 +136,7 @@ class Tokeniser:
         label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
         for part, start in self.parts(text, label, lines=lines):
             is_last = is_followed and start + len(part.text) == len(text)
-            yield part, raw_text.conllu(part, number, begins=start == 0, is_followed=is_last)
+            yield part, raw_writing.conllu_of(part, number, begins=start == 0, is_followed=is_last)
             number += len(part.sentences)
             is_told = is_told or _told_of_long(part, files.shown(name), text.count("\n", 0, start))
         if number == first:

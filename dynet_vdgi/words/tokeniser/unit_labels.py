@@ -22,7 +22,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from dynet_vdgi.conllu.raw_text import Document, Token, TokenisedSentence, form_of
+from dynet_vdgi.conllu.raw_text import (
+    Document,
+    Token,
+    TokenisedSentence,
+    form_of,
+)
 from dynet_vdgi.system.array_types import Ints
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.words.tokeniser.seen import Seen
